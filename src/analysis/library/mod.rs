@@ -30,7 +30,7 @@ use crate::analysis::machine::Library;
 pub static MODELS: Library = Library {
     key_attribute: methods::key_attribute,
     makes_drawless: parameters::makes_drawless,
-    idle_method: protocols::idle_method,
+    drawless_method: protocols::drawless_method,
     protocol_or_unknown: protocols::protocol_or_unknown,
     call_method: methods::call_method,
     call_function: functions::call_library,

@@ -214,7 +214,7 @@ fn is_quiet_call(
                 }
                 return looked.methods.contains(name)
                     || looked.made.contains(name)
-                    || looked.protocol.requests_no_key.iter().any(|inert| **inert == **name);
+                    || looked.protocol.requests_no_key.iter().any(|method| **method == **name);
             }
             match named(machine, module, code, callee) {
                 Some(value) => is_quiet_value(machine, looked, &value, depth),

@@ -93,10 +93,10 @@ pub fn protocol_or_unknown<'p>(
     match matched.map(|(protocol, key)| (protocol.effect, protocol, key)) {
         Some((ProtocolEffect::Consume, protocol, key)) => {
             // What is declared deterministic is given keys for the sake of one signature and perhaps draws nothing.
-            let is_idle =
-                is_idle(&machine.state.terms, protocol, &args) || parameters::draws_nothing(machine, val, protocol);
-            for (part, is_idle_stream) in streams_of(&machine.state, protocol, &key) {
-                let role = if is_idle || is_idle_stream { Role::Unresolved } else { Role::Protocol };
+            let is_drawless =
+                is_drawless(&machine.state.terms, protocol, &args) || parameters::draws_nothing(machine, val, protocol);
+            for (part, is_drawless_stream) in streams_of(&machine.state, protocol, &key) {
+                let role = if is_drawless || is_drawless_stream { Role::Unresolved } else { Role::Protocol };
                 consume::consume(machine, frame, &part, role, &text, place);
             }
             for value in args.values().cloned().collect::<Vec<_>>() {
@@ -161,7 +161,7 @@ fn key_of_protocol<'a>(protocol: &Protocol, args: &'a Args) -> Option<Option<&'a
 }
 
 /// Whether nothing is drawn by default, or a flag among the arguments says so: `deterministic=True`, `train=False`.
-fn is_idle(terms: &Terms, protocol: &Protocol, args: &Args) -> bool {
+fn is_drawless(terms: &Terms, protocol: &Protocol, args: &Args) -> bool {
     let is_value = |val: &Val| !matches!(val, Val::Term(term) if matches!(terms.get(*term), Term::None));
     let is_given = |name: &String| args.keyword(name).is_some_and(|given| given.value.single().is_some_and(is_value));
     protocol.no_draw_by_default
@@ -173,18 +173,18 @@ fn is_idle(terms: &Terms, protocol: &Protocol, args: &Args) -> bool {
         })
 }
 
-/// The keys that a call is given, each with whether it is for a stream that mostly nobody asks:
+/// The keys that a call is given, each with whether it is for a stream that mostly nobody draws from:
 /// `apply(variables, x, rngs={"params": key})`, `init({"params": key, "batch_stats": key_2}, x)`.
 fn streams_of(state: &State, protocol: &Protocol, given: &Arg) -> Vec<(Arg, bool)> {
     let whole = || vec![(given.clone(), false)];
     let Some(Val::Object(id)) = given.value.single() else { return whole() };
     let Kind::Dict { entries, unknown: false } = &state.store.objects[id.0 as usize].kind else { return whole() };
-    let is_idle = |term| matches!(state.terms.get(term), Term::Text(name) if protocol.no_draw_streams.iter().any(|idle| **name == **idle));
-    if !entries.iter().any(|entry| is_idle(entry.key)) {
+    let is_drawless = |term| matches!(state.terms.get(term), Term::Text(name) if protocol.no_draw_streams.iter().any(|stream| **name == **stream));
+    if !entries.iter().any(|entry| is_drawless(entry.key)) {
         return whole();
     }
     let part = |value: &Value| Arg { value: value.clone(), written: None };
-    entries.iter().map(|entry| (part(&entry.value), is_idle(entry.key))).collect()
+    entries.iter().map(|entry| (part(&entry.value), is_drawless(entry.key))).collect()
 }
 
 /// Runs a method of an object on what follows the first argument, as `apply` runs `__call__`, where keys are among that;
@@ -317,14 +317,14 @@ fn holds_key_within(machine: &mut Machine<'_>, value: &Value, walk: &mut Walk) -
 }
 
 /// The name of a method of the program that is one of a library's of which a model says that it perhaps draws nothing.
-pub fn idle_method<'p>(program: &'p Program<'p>, function: &Value) -> Option<Name> {
+pub fn drawless_method<'p>(program: &'p Program<'p>, function: &Value) -> Option<Name> {
     let Some(Val::Function(closure)) = function.single() else { return None };
     let module = program.module(closure.module);
     let name = &module.function(closure.function).name;
     let protocols = program.models.protocols(name);
-    let mut idle = protocols.iter().filter(|protocol| protocol.no_draw_by_default).peekable();
-    idle.peek()?;
+    let mut drawless = protocols.iter().filter(|protocol| protocol.no_draw_by_default).peekable();
+    drawless.peek()?;
     let path = program.resolver.absolute(module.file, 1, name);
     let root = path.split('.').next().unwrap_or_default();
-    idle.any(|protocol| protocol.libraries.iter().any(|library| library == root)).then(|| name.clone())
+    drawless.any(|protocol| protocol.libraries.iter().any(|library| library == root)).then(|| name.clone())
 }

@@ -97,13 +97,13 @@ impl<'p> Machine<'p> {
         receiver: Option<&(Value, Name)>,
         written: Option<Name>,
     ) -> Value {
-        stream_use::note_asked_by(self, function, receiver, &args);
+        stream_use::note_call(self, function, receiver, &args);
         split_escape::note_taken_by(self, function, &args);
         match function {
             Val::Function(closure) => self.call_function(frame, closure, args, place),
             Val::Method(method) => {
                 let (receiver, function) = &**method;
-                if let Some(name) = (self.library.idle_method)(self.program, function)
+                if let Some(name) = (self.library.drawless_method)(self.program, function)
                     && let Some(val) = receiver.single()
                 {
                     self.recorder.reach(place, Callee::Method(name.clone()));

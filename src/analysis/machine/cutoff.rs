@@ -56,7 +56,7 @@ pub fn note_lost(machine: &mut Machine<'_>, given: &[Value], bound: (Place, &'st
 /// The result of a call that does what nobody knows with what it is given.
 pub fn unknown_result(machine: &mut Machine<'_>, given: &[Value], code: &Function, place: Place) -> Value {
     for value in given {
-        stream_use::ask(machine, value);
+        stream_use::note(machine, value);
         split_escape::take(machine, value);
         machine.state.havoc(value);
     }

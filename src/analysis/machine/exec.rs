@@ -77,7 +77,7 @@ impl<'p> Machine<'p> {
     }
 
     fn run_op(&mut self, frame: &mut Frame<'p>, temp: Temp, op: &'p Op) -> Value {
-        stream_use::note_asked(self, frame, &op.kind);
+        stream_use::note_operation(self, frame, &op.kind);
         split_escape::note_taken(self, frame, &op.kind);
         match &op.kind {
             OpKind::Constant(constant) => return constant_value(&mut self.state.terms, constant),
@@ -178,7 +178,7 @@ impl<'p> Machine<'p> {
         implied::read(self, frame, variable);
         let value = self.load(frame, variable, op);
         if matches!(variable, Variable::Outer(..)) {
-            stream_use::ask(self, &value);
+            stream_use::note(self, &value);
             split_escape::take(self, &value);
         }
         value

@@ -116,7 +116,7 @@ pub struct Library {
     /// Whether a class of a library, made with these arguments, draws nothing when it is initialised.
     pub makes_drawless: for<'p> fn(&'p Program<'p>, &str, &Args) -> bool,
     /// The name of a method of the program that is one of a library's of which a model says that it perhaps draws nothing.
-    pub idle_method: for<'p> fn(&'p Program<'p>, &Value) -> Option<Name>,
+    pub drawless_method: for<'p> fn(&'p Program<'p>, &Value) -> Option<Name>,
     /// A call of something that nothing resolves: by a protocol of a library, else unknown.
     pub protocol_or_unknown: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Val, &Name, Call) -> Value,
     /// `receiver.name(…)` where no function of the program has that name.

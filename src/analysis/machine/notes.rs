@@ -312,8 +312,8 @@ pub fn note_shape_logic<'p>(
     place: Place,
 ) {
     let (a, b) = (machine.state.term_of(left), machine.state.term_of(right));
-    for (asked, other) in [(a, b), (b, a)] {
-        let Term::Attribute(of, name, _) = machine.state.terms.get(asked).clone() else { continue };
+    for (term, other) in [(a, b), (b, a)] {
+        let Term::Attribute(of, name, _) = machine.state.terms.get(term).clone() else { continue };
         let op = match &*name {
             "shape" | "ndim" | "size" => BufferOp::ShapeLogic,
             "dtype" => BufferOp::DtypeLogic,

@@ -1,7 +1,7 @@
-//! Which streams of keys may be asked for a key.
+//! Which streams may give a key.
 //!
-//! **Invariant:** a stream counts as asked once anything but a visible function holds it: a library, an object, a container, a
-//! closure, a module, or whoever calls the function that is analysed. What runs for shapes only asks for none: no key is made there.
+//! **Invariant:** a stream counts as used once anything but a visible function holds it: a library, an object, a container, a
+//! closure, a module, or whoever calls the function that is analysed. What runs for shapes only takes none: no key is made there.
 
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::machine::{Frame, Machine};
@@ -11,30 +11,30 @@ use crate::analysis::store::heap::Kind;
 use crate::ir::{Name, OpKind, Variable};
 use crate::models::{BuiltinOp, Effect, Runs};
 
-/// Notes that the streams in a value may be asked for keys.
-pub fn ask(machine: &mut Machine<'_>, value: &Value) {
+/// Notes that the streams in a value may give keys.
+pub fn note(machine: &mut Machine<'_>, value: &Value) {
     if machine.recorder.log().streams.made.is_empty() || machine.transforms.abstract_depth > 0 {
         return;
     }
     for alternative in value.alternatives() {
         match &alternative.val {
             Val::Object(id) if matches!(machine.state.store.objects[id.0 as usize].kind, Kind::Stream(_)) => {
-                machine.recorder.ask_stream(*id);
+                machine.recorder.use_stream(*id);
             }
-            Val::Tuple(parts) => parts.iter().for_each(|part| ask(machine, part)),
-            Val::Method(method) => ask(machine, &method.0),
+            Val::Tuple(parts) => parts.iter().for_each(|part| note(machine, part)),
+            Val::Method(method) => note(machine, &method.0),
             Val::Partial(partial) => partial
                 .positional
                 .iter()
                 .chain(partial.keywords.iter().map(|(_, value)| value))
-                .for_each(|bound| ask(machine, bound)),
+                .for_each(|bound| note(machine, bound)),
             _ => {}
         }
     }
 }
 
-/// Notes what an operation may ask, other than by a call.
-pub fn note_asked(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
+/// Notes the streams that an operation may take keys from, other than by a call.
+pub fn note_operation(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
     if machine.recorder.log().streams.made.is_empty() {
         return;
     }
@@ -50,31 +50,31 @@ pub fn note_asked(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
         OpKind::Return(_) if !frame.activation.root || frame.inlined.is_some() => {}
         kind => kind.operands(&mut |temp| {
             let value = frame.value(temp);
-            ask(machine, &value);
+            note(machine, &value);
         }),
     }
 }
 
-/// Notes what a call may ask of what it is given.
-pub fn note_asked_by(machine: &mut Machine<'_>, callee: &Val, receiver: Option<&(Value, Name)>, args: &Args) {
+/// Notes the streams that a call may take keys from.
+pub fn note_call(machine: &mut Machine<'_>, callee: &Val, receiver: Option<&(Value, Name)>, args: &Args) {
     if machine.recorder.log().streams.made.is_empty() || only_looks(machine, callee, receiver, args) {
         return;
     }
     for value in args.values().cloned().collect::<Vec<_>>() {
-        ask(machine, &value);
+        note(machine, &value);
     }
     for value in args.spread.iter().chain(&args.mappings) {
-        ask(machine, value);
+        note(machine, value);
     }
     if let Val::UnknownMethod(method) = callee {
-        ask(machine, &method.0);
+        note(machine, &method.0);
     }
-    ask(machine, &Value::of(callee.clone()));
+    note(machine, &Value::of(callee.clone()));
 }
 
-/// Whether a call asks nothing, or is followed with what it is given.
+/// Whether a call takes no key, or is followed with what it is given.
 fn only_looks(machine: &Machine<'_>, callee: &Val, receiver: Option<&(Value, Name)>, args: &Args) -> bool {
-    let is_idle = |(receiver, name): &(Value, Name)| {
+    let is_drawless = |(receiver, name): &(Value, Name)| {
         let protocols = machine.program.models.protocols(name);
         protocols
             .iter()
@@ -87,14 +87,14 @@ fn only_looks(machine: &Machine<'_>, callee: &Val, receiver: Option<&(Value, Nam
             let models = machine.program.models;
             let looks = models.callable(path).is_some_and(|callable| match &callable.effect {
                 Effect::Builtin(op) => *op == BuiltinOp::Isinstance,
-                // What it runs says what is asked.
+                // What it runs says what is used.
                 Effect::Transform(transform) => transform.runs == Runs::Abstract,
                 _ => false,
             });
             looks || (machine.library.makes_drawless)(machine.program, path, args)
         }
-        Val::UnknownMethod(method) => is_idle(method),
-        _ => receiver.is_some_and(is_idle),
+        Val::UnknownMethod(method) => is_drawless(method),
+        _ => receiver.is_some_and(is_drawless),
     }
 }
 

@@ -51,7 +51,7 @@ pub struct Log {
     pub choices: FxHashMap<Place, Name>,
     /// Calls that go through the leaves of a tree, with the functions of the program that they run on them.
     pub trees: FxHashMap<Place, FxHashSet<(ModuleIndex, FunctionId)>>,
-    /// Streams, and which of them may be asked for keys.
+    /// Streams, and which of them may give keys.
     pub streams: Streams,
     /// What became of the children of splits.
     pub children: Children,
@@ -103,8 +103,8 @@ pub enum Escape {
 pub struct Streams {
     /// By the event that making them was.
     pub made: FxHashMap<usize, ObjectId>,
-    /// Those that may have been asked for a key.
-    pub asked: FxHashSet<ObjectId>,
+    /// Those that may have given a key.
+    pub used: FxHashSet<ObjectId>,
 }
 
 /// What became of the children of splits.

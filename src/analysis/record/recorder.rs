@@ -260,9 +260,9 @@ impl Recorder {
         self.log.streams.made.extend(consumptions.map(|consumption| (consumption, stream)));
     }
 
-    /// A stream may be asked for keys.
-    pub fn ask_stream(&mut self, stream: ObjectId) {
-        self.log.streams.asked.insert(stream);
+    /// A stream may give keys.
+    pub fn use_stream(&mut self, stream: ObjectId) {
+        self.log.streams.used.insert(stream);
     }
 
     /// Something unknown holds keys of this derivation.

@@ -46,7 +46,7 @@ pub type Path = Vec<Part>;
 pub struct Ways(u8);
 
 impl Ways {
-    /// Only its shape, dtype or structure is asked for.
+    /// Only its shape, dtype or structure is used.
     pub const SHAPE: Self = Self(1);
     /// It is returned by the outermost function.
     pub const RETURNED: Self = Self(2);

@@ -2,7 +2,7 @@
 //!
 //! A reuse matters if both draws influence what somebody can see. Each draw is followed by definitions and uses, through calls of
 //! functions of the program, from the frame in which it happened out to the one that was run: a result that is returned, stored,
-//! printed or passed to something unknown is seen; one of which only the shape is asked for, or that nothing reads, is not.
+//! printed or passed to something unknown is seen; one of which only the shape is used, or that nothing reads, is not.
 //!
 //! **Invariant:** what cannot be followed counts as seen, so a draw that is called unobserved is.
 
@@ -345,12 +345,12 @@ impl<'r> Flows<'r> {
         Some(all)
     }
 
-    /// The transform that a call runs a function with, if it runs it as asked.
-    fn runs_as(&self, place: Place, asked: impl Fn(&Runs) -> bool) -> Option<&'r Transform> {
+    /// The transform that a call runs a function with, if it runs it in such a way.
+    fn runs_as(&self, place: Place, is_it: impl Fn(&Runs) -> bool) -> Option<&'r Transform> {
         let callees = self.run.log.callees.get(&place)?;
         callees.iter().find_map(|callee| match callee {
             Callee::Library(path) => match &self.run.program.models.callable(path)?.effect {
-                Effect::Transform(transform) if asked(&transform.runs) => Some(&**transform),
+                Effect::Transform(transform) if is_it(&transform.runs) => Some(&**transform),
                 _ => None,
             },
             _ => None,
@@ -421,7 +421,7 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
     let (a, b) = (&flows.run.log.consumptions[first], &flows.run.log.consumptions[second]);
     let are_splits = a.role == Role::Split && b.role == Role::Split;
     // A draw for nothing beside one that is read; where nothing is read of either, the code is not finished.
-    let idle = |reach: &Reach, draw: usize, other: &Reach| {
+    let unseen = |reach: &Reach, draw: usize, other: &Reach| {
         let event = &flows.run.log.consumptions[draw];
         // Two splits of which one is dropped give no child twice.
         let is_for_nothing = are_splits && is_dropped(flows.run, event)
@@ -431,25 +431,25 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
             return Some(new(ConsequenceKind::Unobserved, Some(event.place)));
         }
         let kind = if reach.ways.has(Ways::SHAPE) { ConsequenceKind::ShapeOnly } else { ConsequenceKind::Unobserved };
-        let is_idle = if other.ways.is_used() { !reach.ways.is_read() } else { !reach.ways.is_observed() };
-        is_idle.then(|| new(kind, Some(event.place)))
+        let is_unseen = if other.ways.is_used() { !reach.ways.is_read() } else { !reach.ways.is_observed() };
+        is_unseen.then(|| new(kind, Some(event.place)))
     };
-    if let Some(idle) = idle(&one, first, &other).or_else(|| idle(&other, second, &one)) {
-        return idle;
+    if let Some(fate) = unseen(&one, first, &other).or_else(|| unseen(&other, second, &one)) {
+        return fate;
     }
     // Of what both reach, only what runs on a path with both draws counts.
     let excluded = flows.excluded(a, b);
     if !excluded.is_empty() {
         let question = Question::of(Path::new(), &excluded);
-        if let Some(idle) = idle(&flows.follow(a, &question), first, &other) {
-            return idle;
+        if let Some(fate) = unseen(&flows.follow(a, &question), first, &other) {
+            return fate;
         }
     }
     let excluded = flows.excluded(b, a);
     if !excluded.is_empty() {
         let question = Question::of(Path::new(), &excluded);
-        if let Some(idle) = idle(&flows.follow(b, &question), second, &one) {
-            return idle;
+        if let Some(fate) = unseen(&flows.follow(b, &question), second, &one) {
+            return fate;
         }
     }
     if let Some(meeting) = meet::meeting(flows.run, (a, &one), (b, &other)) {
@@ -483,13 +483,13 @@ fn is_dropped(run: &Recording<'_>, event: &Consumption) -> bool {
     run.call_at(&event.activation, event.place).is_some_and(|call| uses.readers(call).is_empty())
 }
 
-/// Whether a draw is the making of a stream that nobody asks for a key. Making a stream counts as consuming what it is made from, since
-/// nearly every stream is asked sooner or later; of one that is passed to visible functions only it can be seen that none of them
+/// Whether a draw is the making of a stream that nobody takes a key from. Making a stream counts as consuming what it is made from, since
+/// nearly every stream gives one sooner or later; of one that is passed to visible functions only it can be seen that none of them
 /// does. Where a bound ended the analysis, somebody later may, but for the default of a parameter: that serves where a call leaves
 /// it out.
 fn is_unused_stream(run: &Recording<'_>, draw: usize, event: &Consumption) -> bool {
-    let is_asked = |stream| run.log.streams.asked.contains(stream);
-    run.log.streams.made.get(&draw).is_some_and(|stream| !is_asked(stream))
+    let is_used = |stream| run.log.streams.used.contains(stream);
+    run.log.streams.made.get(&draw).is_some_and(|stream| !is_used(stream))
         && (run.exhausted.is_none() || is_default(run, event))
 }
 

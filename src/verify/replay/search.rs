@@ -106,7 +106,7 @@ pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, script: Sc
     let mut at = made;
     while went_on && let Some(closure) = machine.closures.get(at).cloned() {
         at += 1;
-        if is_idle(project, &closure) {
+        if is_uncalled(project, &closure) {
             machine.refill();
             went_on = machine.enter(&closure).is_ok();
             spent += machine.spent();
@@ -127,7 +127,7 @@ pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, script: Sc
 }
 
 /// Whether a function within another, or a lambda, was never called.
-fn is_idle(project: &Project<'_>, closure: &Rc<Closure<'_>>) -> bool {
+fn is_uncalled(project: &Project<'_>, closure: &Rc<Closure<'_>>) -> bool {
     let in_function = project.modules.get(closure.module).is_some_and(|module| !is_entry(module, closure.id));
     !closure.is_called.get() && (in_function || closure.code.kind == FunctionKind::Lambda)
 }
