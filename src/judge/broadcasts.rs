@@ -115,11 +115,7 @@ fn made_inside(run: &Recording<'_>, event: &Consumption, chain: &Chain, mapper: 
     if !matches!(run.terms.get(root), Term::Seed(_)) {
         return None;
     }
-    let is_inside = |activation: &Activation| {
-        let mut outwards =
-            std::iter::successors(Some(activation), |inner| inner.caller.as_ref().map(|(outer, _)| &**outer));
-        outwards.any(|activation| activation.id == lane)
-    };
+    let is_inside = |activation: &Activation| activation.outwards().any(|activation| activation.id == lane);
     let mut made = run.log.derivations.iter().rev();
     made.find(|made| made.term == root && is_inside(&made.activation)).map(|made| made.place)
 }

@@ -9,13 +9,13 @@
 use std::collections::BTreeSet;
 
 use crate::analysis::domain::value::{ModuleIndex, Val};
-use crate::analysis::record::Recording;
+use crate::analysis::record::{LoggedTrace, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{Argument, ClassId, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Temp, Variable};
 use crate::judge::consequence::Flows;
-use crate::judge::facts::{Facts, HostDraw, TraceStep, TracedFunction};
-use crate::judge::traced::kind_of;
-use crate::models::{Effect, Host};
+use crate::judge::facts::{Facts, HostDraw};
+use crate::judge::traced::{step, traced_function};
+use crate::models::{Callable, Effect, Host};
 
 /// Calls below each other that are followed.
 const DEPTH: u32 = 6;
@@ -53,15 +53,7 @@ pub fn conclude_host(run: &Recording<'_>, facts: &mut Facts) {
             facts.host.push(HostDraw {
                 source: found.source.to_string(),
                 leaf: found.leaf,
-                steps: vec![TraceStep {
-                    defined_at: Place { file: module.file, span: code.span },
-                    // What a function within it does stands in it as well.
-                    place: if is_within(module, code, found.leaf) { found.leaf } else { found.place },
-                    function: code.qualified.to_string(),
-                    bound: Some(0),
-                    source: None,
-                    parameters: u32::try_from(code.parameters.len()).unwrap_or(u32::MAX),
-                }],
+                steps: vec![step(module, code, (found.place, found.leaf), Some(0))],
                 trace: None,
                 confidence: Confidence::High,
             });
@@ -105,11 +97,8 @@ impl<'a> Search<'_, 'a> {
                 }
             }
             if self.runs_its_arguments(index, code, *callee) {
-                let passed = arguments.iter().filter_map(|argument| match argument {
-                    Argument::Positional(value) | Argument::Keyword(_, value) => self.function((index, id), *value),
-                    Argument::Spread(_) | Argument::SpreadMapping(_) => None,
-                });
-                for callee in passed.collect::<Vec<_>>() {
+                for value in passed(arguments) {
+                    let Some(callee) = self.function((index, id), value) else { continue };
                     let found = self.draws(callee, depth).into_iter();
                     all.extend(found.map(|found| Found { place, is_only_returned: false, ..found }));
                 }
@@ -136,23 +125,17 @@ impl<'a> Search<'_, 'a> {
         let code = module.function(id);
         for op in &code.ops {
             let OpKind::Call(callee, arguments) = &op.kind else { continue };
-            let Some(transform) = self.run.library_named(index, code, *callee) else { continue };
-            let kind = self.run.program.models.callable(&transform).and_then(|callable| match &callable.effect {
-                Effect::Transform(transform) => kind_of(transform),
-                _ => None,
-            });
-            let Some(kind) = kind else { continue };
-            for argument in arguments {
-                let (Argument::Positional(value) | Argument::Keyword(_, value)) = argument else { continue };
-                let Some((inner, function)) = self.function((index, id), *value) else { continue };
-                let defined = self.run.module(inner);
-                facts.traced.push(TracedFunction {
-                    defined_at: Place { file: defined.file, span: defined.function(function).span },
-                    transform: transform.to_string(),
-                    at: Place { file: module.file, span: op.span },
-                    bound: u32::from(matches!(code.ops[*value as usize].kind, OpKind::Attribute(..))),
-                    kind,
-                });
+            let Some((transform, _)) = self.modelled(index, code, *callee) else { continue };
+            for value in passed(arguments) {
+                let Some((module_of, function)) = self.function((index, id), value) else { continue };
+                let trace = LoggedTrace {
+                    module: module_of,
+                    function,
+                    transform: transform.clone(),
+                    place: Place { file: module.file, span: op.span },
+                    bound: u32::from(matches!(code.ops[value as usize].kind, OpKind::Attribute(..))),
+                };
+                facts.traced.extend(traced_function(self.run, &trace));
             }
         }
     }
@@ -161,9 +144,8 @@ impl<'a> Search<'_, 'a> {
     fn drawn(&self, (index, id): Callee, callee: Temp, arguments: &[Argument]) -> Option<Name> {
         let module = self.run.module(index);
         let code = module.function(id);
-        if let Some(path) = self.run.library_named(index, code, callee) {
-            let models = self.run.program.models;
-            return match models.callable(&path)?.host? {
+        if let Some((path, callable)) = self.modelled(index, code, callee) {
+            return match callable.host? {
                 Host::Draw => Some(path),
                 // A generator with a seed repeats its numbers wherever it is made; one without is seeded by the system.
                 Host::Generator => arguments.is_empty().then_some(path),
@@ -215,8 +197,15 @@ impl<'a> Search<'_, 'a> {
     /// The path of the class of generators that an operation makes an instance of.
     fn constructor(&self, index: ModuleIndex, code: &Function, value: Temp) -> Option<Name> {
         let OpKind::Call(callee, _) = &code.ops.get(value as usize)?.kind else { return None };
-        let path = self.run.library_named(index, code, *callee)?;
-        (self.run.program.models.callable(&path)?.host == Some(Host::Generator)).then_some(path)
+        let (path, callable) = self.modelled(index, code, *callee)?;
+        (callable.host == Some(Host::Generator)).then_some(path)
+    }
+
+    /// The path and the model of the library function that a temp stands for.
+    fn modelled(&self, index: ModuleIndex, code: &Function, temp: Temp) -> Option<(Name, &'a Callable)> {
+        let path = self.run.library_named(index, code, temp)?;
+        let callable = self.run.program.models.callable(&path)?;
+        Some((path, callable))
     }
 
     /// The function of the program that a temp stands for.
@@ -225,19 +214,12 @@ impl<'a> Search<'_, 'a> {
         let code = module.function(id);
         match &code.ops.get(temp as usize)?.kind {
             OpKind::Function(inner, _) => Some((index, *inner)),
-            OpKind::Load(Variable::Local(slot)) => match &code.ops.get(stored(code, *slot)? as usize)?.kind {
-                OpKind::Function(inner, _) => Some((index, *inner)),
-                _ => None,
-            },
+            OpKind::Load(Variable::Local(slot)) => Some((index, made(code, stored(code, *slot)?)?)),
             OpKind::Load(Variable::Outer(..)) => {
                 let (outer, value) = stored_outside(module, code, temp)?;
-                match &outer.ops.get(value as usize)?.kind {
-                    OpKind::Function(inner, _) => Some((index, *inner)),
-                    _ => None,
-                }
+                Some((index, made(outer, value)?))
             }
-            OpKind::Attribute(object, name) if owner(module, code, *object).is_some() => {
-                let class = owner(module, code, *object)?;
+            OpKind::Attribute(object, name) if let Some(class) = owner(module, code, *object) => {
                 let method =
                     module.functions.iter().position(|method| method.class == Some(class) && method.name == *name)?;
                 Some((index, FunctionId(u32::try_from(method).ok()?)))
@@ -262,17 +244,14 @@ impl<'a> Search<'_, 'a> {
 
     /// Whether a call runs the functions that it is given.
     fn runs_its_arguments(&self, index: ModuleIndex, code: &Function, callee: Temp) -> bool {
-        let path = self.run.library_named(index, code, callee);
-        let callable = path.and_then(|path| self.run.program.models.callable(&path));
-        callable.is_some_and(|callable| matches!(callable.effect, Effect::Transform(_)))
+        let modelled = self.modelled(index, code, callee);
+        modelled.is_some_and(|(_, callable)| matches!(callable.effect, Effect::Transform(_)))
     }
 
     /// Whether what a clock says becomes a seed in the function: `key(int(time.time()))`.
     fn is_seed(&self, index: ModuleIndex, code: &Function, clock: Temp) -> bool {
         let is_seeding = |callee: Temp| {
-            let callable =
-                self.run.library_named(index, code, callee).and_then(|path| self.run.program.models.callable(&path));
-            callable.is_some_and(|callable| {
+            self.modelled(index, code, callee).is_some_and(|(_, callable)| {
                 matches!(callable.effect, Effect::Seed { .. }) || callable.host == Some(Host::Generator)
             })
         };
@@ -282,9 +261,20 @@ impl<'a> Search<'_, 'a> {
     }
 }
 
-/// Whether a place lies in the definition of a function.
-fn is_within(module: &Module, code: &Function, place: Place) -> bool {
-    module.file == place.file && code.full.start <= place.span.start && place.span.end <= code.full.end
+/// What a call is given, as far as it is written out.
+fn passed(arguments: &[Argument]) -> impl Iterator<Item = Temp> {
+    arguments.iter().filter_map(|argument| match argument {
+        Argument::Positional(value) | Argument::Keyword(_, value) => Some(*value),
+        Argument::Spread(_) | Argument::SpreadMapping(_) => None,
+    })
+}
+
+/// The function that an operation makes.
+fn made(code: &Function, temp: Temp) -> Option<FunctionId> {
+    match &code.ops.get(temp as usize)?.kind {
+        OpKind::Function(function, _) => Some(*function),
+        _ => None,
+    }
 }
 
 /// Whether an operation is computed from the call of `callee`, directly or through variables of the function.

@@ -89,12 +89,7 @@ fn candidates(run: &Recording<'_>, paths: &Paths<'_>, id: FunctionId) -> Vec<Can
         if !matches!(event.role, Role::Sample | Role::Split) {
             continue;
         }
-        let mut outermost = event.activation.clone();
-        let mut place = event.place;
-        while let Some((caller, call)) = outermost.caller.clone() {
-            outermost = caller;
-            place = call;
-        }
+        let (outermost, place) = event.chain()[0].clone();
         if outermost.function != id || outermost.module != run.home || place.file != file {
             continue;
         }
@@ -171,10 +166,7 @@ fn advanced(run: &Recording<'_>) -> Vec<(ClassHandle, Name, Place)> {
 
 /// Whether a function around a consumption passes on something by the attribute's name: `state.replace(rng=rng)`.
 fn is_handed_on(run: &Recording<'_>, event: &Consumption, name: &Name) -> bool {
-    std::iter::successors(Some(event.activation.clone()), |activation| {
-        activation.caller.as_ref().map(|(caller, _)| caller.clone())
-    })
-    .any(|activation| {
+    event.activation.outwards().any(|activation| {
         let code = run.module(activation.module).function(activation.function);
         code.ops.iter().any(|op| match &op.kind {
             OpKind::Call(_, arguments) => {

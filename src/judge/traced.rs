@@ -12,9 +12,9 @@ use std::rc::Rc;
 use crate::analysis::domain::marks::SEEDED;
 use crate::analysis::domain::term::{Term, TermId, place_key};
 use crate::analysis::domain::value::{Val, Value};
-use crate::analysis::record::{Activation, Consumption, Holder, LoggedWrite, Recording};
+use crate::analysis::record::{Activation, Consumption, Holder, LoggedTrace, LoggedWrite, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::FunctionKind;
+use crate::ir::{Function, FunctionKind, Module};
 use crate::judge::consequence::Flows;
 use crate::judge::facts::{ConstantKey, Facts, LeakKind, LeakedKey, Role, Trace, TraceKind, TraceStep, TracedFunction};
 use crate::judge::stale::leaf_use;
@@ -26,20 +26,7 @@ const STEPS: usize = 12;
 
 /// The functions that are traced, and what happened in functions that may be.
 pub fn conclude_traced(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
-    for trace in &run.log.traces {
-        let module = run.module(trace.module);
-        let kind = run.program.models.callable(&trace.transform).and_then(|callable| match &callable.effect {
-            Effect::Transform(transform) => kind_of(transform),
-            _ => None,
-        });
-        facts.traced.extend(kind.map(|kind| TracedFunction {
-            defined_at: Place { file: module.file, span: module.function(trace.function).span },
-            transform: trace.transform.to_string(),
-            at: trace.place,
-            bound: trace.bound,
-            kind,
-        }));
-    }
+    facts.traced.extend(run.log.traces.iter().filter_map(|trace| traced_function(run, trace)));
     for write in &run.log.writes {
         let kind = match write.holder {
             Holder::Global => LeakKind::Global,
@@ -56,8 +43,25 @@ pub fn conclude_traced(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     }
 }
 
+/// A function that is handed to a transform, if that traces or maps it.
+pub fn traced_function(run: &Recording<'_>, trace: &LoggedTrace) -> Option<TracedFunction> {
+    let kind = match &run.program.models.callable(&trace.transform)?.effect {
+        Effect::Transform(transform) => kind_of(transform)?,
+        _ => return None,
+    };
+    let module = run.module(trace.module);
+    let defined_at = Place { file: module.file, span: module.function(trace.function).span };
+    Some(TracedFunction {
+        defined_at,
+        transform: trace.transform.to_string(),
+        at: trace.place,
+        bound: trace.bound,
+        kind,
+    })
+}
+
 /// What a transform does with the functions that it is given, if it traces or maps them.
-pub fn kind_of(transform: &Transform) -> Option<TraceKind> {
+fn kind_of(transform: &Transform) -> Option<TraceKind> {
     match transform.runs {
         Runs::Abstract => Some(TraceKind::Abstract),
         Runs::Lanes if !transform.traced => Some(TraceKind::Mapped),
@@ -133,25 +137,26 @@ fn steps(
     while let Some((activation, place)) = current.take().filter(|_| steps.len() < STEPS) {
         let code = run.code(&activation);
         if place.file == file && !matches!(code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
-            steps.push(TraceStep {
-                defined_at: Place { file, span: code.span },
-                // What a function within it does stands in it as well.
-                place: if encloses(run, &activation, leaf) { leaf } else { place },
-                function: code.qualified.to_string(),
-                bound: needs(&activation),
-                source: key.and_then(|key| source(run, key, &activation)),
-                parameters: u32::try_from(code.parameters.len()).unwrap_or(u32::MAX),
-            });
+            let source = key.and_then(|key| source(run, key, &activation));
+            let step = step(run.module(activation.module), code, (place, leaf), needs(&activation));
+            steps.push(TraceStep { source, ..step });
         }
         current.clone_from(&activation.caller);
     }
     steps
 }
 
-/// Whether a place lies in the definition of an activation's function.
-fn encloses(run: &Recording<'_>, activation: &Activation, place: Place) -> bool {
-    let full = run.code(activation).full;
-    run.module(activation.module).file == place.file && full.start <= place.span.start && place.span.end <= full.end
+/// A function in which something happened at a leaf, by way of a place in it.
+pub fn step(module: &Module, code: &Function, (place, leaf): (Place, Place), bound: Option<u32>) -> TraceStep {
+    TraceStep {
+        defined_at: Place { file: module.file, span: code.span },
+        // What a function within it does stands in it as well.
+        place: if leaf.file == module.file && code.full.covers(leaf.span) { leaf } else { place },
+        function: code.qualified.to_string(),
+        bound,
+        source: None,
+        parameters: u32::try_from(code.parameters.len()).unwrap_or(u32::MAX),
+    }
 }
 
 /// Whether what a write changes is older than an activation: the number of leading arguments that must be the caller's own objects.
@@ -246,9 +251,8 @@ fn is_made_within(run: &Recording<'_>, key: TermId, activation: &Activation) -> 
     })
 }
 
-fn is_within(inner: &Rc<Activation>, outer: &Activation) -> bool {
-    let callers = |activation: &Rc<Activation>| activation.caller.as_ref().map(|(caller, _)| caller.clone());
-    std::iter::successors(Some(inner.clone()), callers).any(|activation| activation.id == outer.id)
+fn is_within(inner: &Activation, outer: &Activation) -> bool {
+    inner.outwards().any(|activation| activation.id == outer.id)
 }
 
 /// Decides what happened in a trace, when all modules are known.

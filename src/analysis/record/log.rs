@@ -239,15 +239,14 @@ impl Consumption {
 }
 
 impl Activation {
+    /// This activation and those that led to it, innermost first.
+    pub fn outwards(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |inner| inner.caller.as_ref().map(|(caller, _)| &**caller))
+    }
+
     /// The number of the outermost activation that led to this one.
     pub fn outermost(&self) -> u32 {
-        let mut outermost = self.id;
-        let mut caller = self.caller.as_ref();
-        while let Some((next, _)) = caller {
-            outermost = next.id;
-            caller = next.caller.as_ref();
-        }
-        outermost
+        self.outwards().last().map_or(self.id, |outermost| outermost.id)
     }
 }
 
