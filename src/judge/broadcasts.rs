@@ -20,7 +20,7 @@ use crate::judge::reuse::{is_known_key, use_at};
 use crate::text::FileId;
 
 /// What all lanes of a mapped function draw from.
-pub fn conclude_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Facts, file: FileId) {
+pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Facts, file: FileId) {
     let mut seen = BTreeSet::new();
     let mut split: BTreeSet<(Place, TermId)> = BTreeSet::new();
     for broadcast in &run.log.broadcasts {

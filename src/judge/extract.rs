@@ -14,7 +14,7 @@ use crate::analysis::record::{
 };
 use crate::finding::{Confidence, ConsequenceKind, Intent, IntentKind, Place};
 use crate::ir::{FunctionId, FunctionKind, Op, OpKind, Variable};
-use crate::judge::broadcasts::conclude_broadcasts;
+use crate::judge::broadcasts::extract_broadcasts;
 use crate::judge::consequence::Flows;
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{
@@ -25,8 +25,8 @@ use crate::judge::guarded::Guarded;
 use crate::judge::origin::origin;
 use crate::judge::paths::Paths;
 use crate::judge::reuse::{Reuse, Reuses, detect, others, report, use_at};
-use crate::judge::traced::{conclude_constant, conclude_traced};
-use crate::judge::unused::conclude_unused;
+use crate::judge::traced::{extract_constant_keys, extract_leaks};
+use crate::judge::unused::extract_unused;
 use crate::text::{FileId, Span};
 
 /// Everything that the log says of the home module.
@@ -46,15 +46,15 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
             }
         }
     }
-    conclude_keys(run, &mut facts, file);
-    conclude_broadcasts(run, &flows, &mut facts, file);
-    conclude_buffers(run, paths, &mut facts, file);
-    conclude_captures(run, &mut facts, file);
+    extract_keys(run, &mut facts, file);
+    extract_broadcasts(run, &flows, &mut facts, file);
+    extract_buffers(run, paths, &mut facts, file);
+    extract_captures(run, &mut facts, file);
     extract_exits(run, paths, &reuses, &mut facts, file);
-    conclude_kept(run, paths, &mut facts, file);
-    conclude_unused(run, &mut facts, file);
-    conclude_traced(run, &mut facts, file);
-    conclude_constant(run, &flows, &mut facts, file);
+    extract_kept(run, paths, &mut facts, file);
+    extract_unused(run, &mut facts, file);
+    extract_leaks(run, &mut facts, file);
+    extract_constant_keys(run, &flows, &mut facts, file);
     facts.exhausted.extend(limit(run));
     facts
 }
@@ -141,7 +141,7 @@ pub fn mark_guarded(run: &Recording<'_>, references: &mut [Reference]) {
 }
 
 /// What is believed of every key, place by place.
-fn conclude_keys(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+fn extract_keys(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     for derivation in run.log.derivations.iter().filter(|derivation| derivation.place.file == file) {
         let term = run.terms.describe(derivation.term);
         let text = format!("`{}` creates `{term}`", derivation.callee);
@@ -166,7 +166,7 @@ fn conclude_keys(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     }
 }
 
-fn conclude_buffers(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts, file: FileId) {
+fn extract_buffers(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts, file: FileId) {
     let mut seen = BTreeSet::new();
     for used in run.log.buffers.clone() {
         if used.place.file != file || !seen.insert((used.place, used.op)) {
@@ -236,7 +236,7 @@ fn is_own(run: &Recording<'_>, activation: &Activation) -> bool {
 }
 
 /// Keys that a closure captures and consumes at every call.
-fn conclude_captures(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+fn extract_captures(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     let mut seen = BTreeSet::new();
     for event in run.log.consumptions.clone() {
         if !matches!(event.role, Role::Sample | Role::Split) || event.place.file != file {
@@ -379,7 +379,7 @@ fn extract_exits(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, fa
 }
 
 /// Keys that a method returns and also keeps where its next call derives from them: `self.key = split(self.key)[0]; return self.key`.
-fn conclude_kept(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts, file: FileId) {
+fn extract_kept(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts, file: FileId) {
     let exits = &run.log.exits;
     let returned = exits.iter().filter(|exit| exit.kind == CarryKind::Returned && exit.place.file == file);
     for exit in returned.filter(|exit| exit.activation.caller.is_none() && returns_one_value(run, exit)) {

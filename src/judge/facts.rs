@@ -1,4 +1,4 @@
-//! What is concluded of one module, as plain data that rules read.
+//! What is extracted from the runs of one module, as plain data that rules read.
 //!
 //! **Invariant:** facts are sorted by place and free of the interpreter's handles; a rule needs nothing else.
 
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::finding::{Confidence, Consequence, Derivation, Intent, IntentKind, Place};
 use crate::text::{FileId, Span};
 
-/// Everything that is concluded of one module.
+/// All facts about one module.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// Two consumptions (or derivations) of equal keys on one feasible path.

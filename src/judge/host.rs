@@ -38,7 +38,7 @@ struct Found {
 }
 
 /// The draws of Python that functions of the module lead to.
-pub fn conclude_host(run: &Recording<'_>, facts: &mut Facts) {
+pub fn extract_host_draws(run: &Recording<'_>, facts: &mut Facts) {
     if !run.program.relevance.draws() {
         return;
     }

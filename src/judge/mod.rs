@@ -42,7 +42,7 @@ pub fn analyse(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: Modu
         match run.stage {
             Stage::Body => {
                 facts = extract::facts(run, paths);
-                values.conclude(run, &mut facts, file);
+                values.extract(run, &mut facts, file);
                 facts.intent = extract::test_code(run);
                 facts.random = naming::random_module(run);
                 stale.note_stores(run);
@@ -51,15 +51,15 @@ pub fn analyse(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: Modu
                 stale.note_stores(run);
                 stale.note_candidates(run, paths, id);
                 let mut found = extract::facts(run, paths);
-                values.conclude(run, &mut found, file);
+                values.extract(run, &mut found, file);
                 extract::defaults(run, &mut found, id);
                 facts.absorb(found);
                 facts.operations += run.operations;
             }
             Stage::End => {
-                std::mem::take(&mut stale).conclude(run, &mut facts);
+                std::mem::take(&mut stale).extract(run, &mut facts);
                 extract::mark_guarded(run, &mut facts.references);
-                host::conclude_host(run, &mut facts);
+                host::extract_host_draws(run, &mut facts);
                 facts.operations += run.operations;
             }
         }

@@ -62,7 +62,7 @@ impl Stale {
     }
 
     /// The stale attributes of the module, the captures, and what constructors leave to methods.
-    pub fn conclude(self, run: &Recording<'_>, facts: &mut Facts) {
+    pub fn extract(self, run: &Recording<'_>, facts: &mut Facts) {
         let Self { candidates, stores, left, advanced } = self;
         let mut stale = attributes_of(run, candidates, &stores);
         facts.captured.extend(captured_globals(run, &mut stale));

@@ -25,7 +25,7 @@ use crate::text::FileId;
 const STEPS: usize = 12;
 
 /// The functions that are traced, and what happened in functions that may be.
-pub fn conclude_traced(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+pub fn extract_leaks(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     facts.traced.extend(run.log.traces.iter().filter_map(|trace| traced_function(run, trace)));
     for write in &run.log.writes {
         let kind = match write.holder {
@@ -73,7 +73,7 @@ fn kind_of(transform: &Transform) -> Option<TraceKind> {
 }
 
 /// Keys that are made from constant seeds in functions, and drawn from there.
-pub fn conclude_constant(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Facts, file: FileId) {
+pub fn extract_constant_keys(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Facts, file: FileId) {
     let mut seen = BTreeSet::new();
     for (index, event) in run.log.consumptions.iter().enumerate() {
         if !matches!(event.role, Role::Sample | Role::Split | Role::Library | Role::Protocol) {
@@ -305,7 +305,7 @@ pub fn reconcile(modules: &mut [Facts]) {
     }
 }
 
-/// Where keys are made and drawn from of which another fact tells that the same numbers come again.
+/// Where keys are made and drawn from that another fact reports already.
 fn known_otherwise(facts: &Facts) -> BTreeSet<Place> {
     let mut known = BTreeSet::new();
     for reuse in &facts.reuses {

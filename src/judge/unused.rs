@@ -28,7 +28,7 @@ enum Fate {
 }
 
 /// `split` and `fold_in` results that go nowhere, and callers' keys that are ignored.
-pub fn conclude_unused(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+pub fn extract_unused(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     let mut seen = BTreeSet::new();
     for derivation in run.log.derivations.clone() {
         if derivation.place.file != file || !seen.insert(derivation.place) {
@@ -64,7 +64,7 @@ pub fn conclude_unused(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             Some(Fate::Used) | None => {}
         }
     }
-    conclude_ignored(run, facts, file);
+    extract_ignored(run, facts, file);
 }
 
 /// The names of the children of the split at this place that nothing reads; `None` where that cannot be decided.
@@ -153,7 +153,7 @@ fn first_access(code: &Function, block: &Block, slot: u32) -> Option<Access> {
 }
 
 /// A function that takes a key or seed that it never reads, and draws from a constant one.
-fn conclude_ignored(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+fn extract_ignored(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     let words = &run.program.models.words;
     let mut seen = BTreeSet::new();
     for event in run.log.consumptions.clone() {

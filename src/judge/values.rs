@@ -1,6 +1,6 @@
 //! Every expression that is a key, for people who ask about a place of the program.
 //!
-//! **Invariant:** what is gathered here changes nothing that is concluded otherwise.
+//! **Invariant:** what is noted here changes no other fact.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ pub struct Values {
 
 impl Values {
     /// Everything that was noted of the home module and is a key.
-    pub fn conclude(&mut self, run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+    pub fn extract(&mut self, run: &Recording<'_>, facts: &mut Facts, file: FileId) {
         facts.not_single.extend(run.log.not_single.iter().filter(|place| place.file == file));
         let observed: BTreeSet<&Observed> = run.log.observed.iter().filter(|seen| seen.place.file == file).collect();
         let events = if observed.is_empty() { FxHashMap::default() } else { by_term(run) };

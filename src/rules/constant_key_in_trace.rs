@@ -1,6 +1,6 @@
 //! KEY402: a traced function makes its key from a constant seed.
 //!
-//! **Invariant:** reported only where no other rule tells that the same numbers come again; the primary place is the constructor, or
+//! **Invariant:** reported only where no other rule reports that the numbers repeat; the primary place is the constructor, or
 //! the call in the traced function that leads to it.
 
 use crate::finding::Finding;
