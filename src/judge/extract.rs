@@ -356,10 +356,10 @@ fn extract_exits(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, fa
             })
             .cloned();
         // What is reported as used again need not be reported as carried on.
-        let is_told =
+        let is_reported =
             |event: &Consumption| reuses.all.iter().any(|reuse| run.log.consumptions[reuse.first].place == event.place);
         let is_consequence = run.terms.ancestors(exit.term).iter().any(|ancestor| reuses.keys.contains(ancestor));
-        let Some(event) = consumed.filter(|event| !is_told(event) && !is_consequence) else { continue };
+        let Some(event) = consumed.filter(|event| !is_reported(event) && !is_consequence) else { continue };
         let both = paths.and(event.guard, exit.guard);
         // A record that is stored again is reported where it is stored first.
         let is_stored_again = exit.kind == CarryKind::Stored && exit.name.is_none() && !records.insert(exit.term);

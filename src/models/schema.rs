@@ -85,7 +85,7 @@ pub enum Host {
     Draw,
     /// It makes a generator, whose methods draw; without arguments it is seeded by the system.
     Generator,
-    /// It tells the time, which is random where it becomes a seed.
+    /// It reads the clock, which is random where it becomes a seed.
     Clock,
 }
 

@@ -65,7 +65,7 @@ struct Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// The key that the analysis tells by its derivation.
+    /// The key that the analysis identifies by its derivation.
     fn of(derivation: &'a Derivation) -> Option<Self> {
         match derivation.made() {
             Made::Elsewhere | Made::Part(_) => {

@@ -131,8 +131,8 @@ impl Terms {
     /// That an element of an array without repetitions is a number says where that number is: in which array, and at which index.
     fn place_of(&self, element: TermId, number: TermId) -> Option<(TermId, Bound)> {
         let Term::Item(array, index, _) = self.get(element) else { return None };
-        let is_told = self.is_varied(*array) && self.as_exact_int(number).is_some() && self.as_int(*index)? >= 0;
-        is_told.then_some((*array, self.bound(*index)?))
+        let is_known = self.is_varied(*array) && self.as_exact_int(number).is_some() && self.as_int(*index)? >= 0;
+        is_known.then_some((*array, self.bound(*index)?))
     }
 
     /// `a < b + k` as a claim about `a - b`.
@@ -251,9 +251,9 @@ impl Terms {
         if let Some(literal) = equals {
             // A comparison that `None` never came to may have gone either way. What a library calls by a name may be a number.
             let is_none = matches!(self.get(literal), Term::None);
-            let is_told = self.is_constant(literal) || self.is_value_type(literal);
+            let is_known = self.is_constant(literal) || self.is_value_type(literal);
             if unequal.contains(&literal)
-                || is_told && say_number(claims, is_none)
+                || is_known && say_number(claims, is_none)
                 || !self.agrees_with(literal, holds, &classes)
             {
                 return false;
@@ -273,8 +273,8 @@ impl Terms {
         if classes.iter().enumerate().any(|(at, a)| classes[..at].iter().any(|b| self.are_unrelated_types(*a, *b))) {
             return false;
         }
-        if size.is_told && size.high >= 1.0 && size.high < length.high {
-            (length.high, length.is_open[1], length.is_told) = (size.high, size.is_open[1], true);
+        if size.is_known && size.high >= 1.0 && size.high < length.high {
+            (length.high, length.is_open[1], length.is_known) = (size.high, size.is_open[1], true);
         }
         // Rates lie between 0 and 1: to be compared with these says of nothing that it is an integer.
         let is_rate = number.low >= 0.0 && number.low < number.high && number.high <= 1.0 && !self.is_count(subject.0);
@@ -420,8 +420,8 @@ impl Terms {
         if !self.is_constant(a) || !self.is_constant(b) {
             // A member of an enumeration may equal a text or a number; nothing but `None` is `None`.
             let is_none = |id: TermId| matches!(self.get(id), Term::None);
-            let is_told = |id: TermId| self.is_own(id) || self.is_value_type(id);
-            let are_own = self.is_own(a) && self.is_own(b) || is_none(a) && is_told(b) || is_told(a) && is_none(b);
+            let is_known = |id: TermId| self.is_own(id) || self.is_value_type(id);
+            let are_own = self.is_own(a) && self.is_own(b) || is_none(a) && is_known(b) || is_known(a) && is_none(b);
             return a != b && are_own;
         }
         match (self.get(a), self.get(b)) {

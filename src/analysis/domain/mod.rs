@@ -23,7 +23,7 @@ mod visit;
 #[cfg(test)]
 mod tests;
 
-/// Takes dropped keys out of a table of handles; `is_kept` tells the handles that are left. Many keys cost one sweep over the
+/// Takes dropped keys out of a table of handles; `is_kept` says which handles are left. Many keys cost one sweep over the
 /// table, which hashes nothing.
 fn forget<K: Eq + Hash, V: Copy>(
     table: &mut FxHashMap<K, V>,

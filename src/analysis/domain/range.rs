@@ -53,13 +53,13 @@ pub(super) struct Range {
     /// Whether the program compares it with integers only.
     pub(super) is_integer: bool,
     /// Whether anything is known.
-    pub(super) is_told: bool,
+    pub(super) is_known: bool,
 }
 
 impl Range {
     pub(super) fn all() -> Self {
         let (low, high) = (f64::NEG_INFINITY, f64::INFINITY);
-        Self { low, high, is_open: [false; 2], without: Vec::new(), is_integer: true, is_told: false }
+        Self { low, high, is_open: [false; 2], without: Vec::new(), is_integer: true, is_known: false }
     }
 
     pub(super) fn counting() -> Self {
@@ -88,7 +88,7 @@ impl Range {
             (Says::Above(bound), false) => (bound, [None, Some((bound.at, false))]),
             _ => return,
         };
-        self.is_told = true;
+        self.is_known = true;
         self.is_integer &= bound.is_integer;
         let [low, high] = edges;
         if let Some((at, is_open)) = low
@@ -155,7 +155,7 @@ impl Range {
 
     /// Whether it can only be zero, or cannot be.
     pub(super) fn is_zero(&self) -> Option<bool> {
-        if !self.is_told {
+        if !self.is_known {
             return None;
         }
         let is_left_out = |side: usize, edge: f64| self.is_open[side] && edge.total_cmp(&0.0).is_eq();

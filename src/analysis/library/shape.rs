@@ -360,7 +360,7 @@ fn keeps_words(machine: &mut Machine<'_>, val: &Val, dims: Option<&[TermId]>) ->
     !lengths.is_empty() && total.zip(count).is_none_or(|(total, count)| total == count)
 }
 
-/// Whether the lengths do not even tell how many axes there are: `keys.reshape(shape)`.
+/// Whether not even the number of axes follows from the lengths: `keys.reshape(shape)`.
 fn is_open(machine: &Machine<'_>, dims: Option<&[TermId]>) -> bool {
     match dims {
         None => true,

@@ -448,7 +448,7 @@ fn has_two(terms: &mut Terms, length: Option<TermId>) -> Option<TermId> {
     Some(terms.operate(Operator::Lt, &[one, length]))
 }
 
-/// The number of elements of the first of some trees that tells it.
+/// The number of elements of the first of some trees that has a known one.
 fn symbolic_length(state: &mut State, trees: &[Value]) -> Option<TermId> {
     trees.iter().find_map(|tree| match tree.single()? {
         Val::Array(array) => array.dims.as_ref()?.first().copied().flatten(),

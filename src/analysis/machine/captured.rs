@@ -2,7 +2,7 @@
 //!
 //! A closure that nothing has run is run on its own only if its names speak of keys or if it captures something that does. One
 //! of another module is looked at with that module, and one that a call made with the function that was called; here only what it
-//! captured can tell something new, of this module or, for one that a call made, a key from the caller.
+//! captured can show something new, about this module or, for one that a call made, a key from the caller.
 //!
 //! **Invariant:** a value that is or holds a key, or leads to a function (one of this module, for a closure of another) whose
 //! names speak of keys, is never denied. What a call made is denied what names speak of, and what lies deeper than is looked.

@@ -350,7 +350,7 @@ pub fn log_shape_use<'p>(
     log_buffer(machine, frame, key, place, BufferUse::new(op, text, false), known.is_none());
 }
 
-/// The kind of a derived key, where its derivation tells that it is a key.
+/// The kind of a derived key, where its derivation shows that it is a key.
 fn known_kind(machine: &Machine<'_>, term: TermId) -> Option<KeyKind> {
     match machine.state.terms.get(term) {
         Term::Seed(_) | Term::Child(..) | Term::Fold(..) | Term::Children(_) => Some(KeyKind::Unknown),

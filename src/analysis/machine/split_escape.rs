@@ -137,7 +137,7 @@ pub fn note_taken_by(machine: &mut Machine<'_>, callee: &Val, args: &Args) {
     }
 }
 
-/// Whether a callee of a library passes what it is given to a function, or does with it what the log tells.
+/// Whether a callee of a library passes what it is given to a function, or does with it what the log records.
 fn hands_over<'p>(program: &'p Program<'p>, callee: &Val) -> bool {
     let effect = |path: &str| program.models.callable(path).map(|callable| &callable.effect);
     let is_plain = |runs: Runs| matches!(runs, Runs::Once | Runs::Scan | Runs::Map | Runs::Fori | Runs::Cond);

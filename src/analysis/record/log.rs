@@ -114,7 +114,7 @@ pub struct Children {
     pub given: FxHashSet<DerivationId>,
     /// Splits of which something else may have drawn from a child.
     pub taken: FxHashSet<DerivationId>,
-    /// Keys of which the same holds for children that do not tell their split.
+    /// Keys of which the same holds for children whose split is unknown.
     pub parents: FxHashSet<TermId>,
 }
 

@@ -30,7 +30,7 @@ pub use log::{
 /// The definitions and uses of the functions asked for so far.
 pub type UsesOfFunctions = FxHashMap<(ModuleIndex, FunctionId), Rc<Uses>>;
 
-/// What an array tells without its numbers.
+/// What can be read of an array without its numbers.
 pub const MEASURES: [&str; 4] = ["dtype", "ndim", "shape", "size"];
 
 /// Who is shown each recording, with the diagrams that its guards live in.

@@ -117,7 +117,7 @@ pub fn choice(run: &Recording<'_>, first: &Consumption, one: &Reach, other: &Rea
     Some((activation.id, call, place))
 }
 
-/// Which argument of a call of a function that chooses tells what is chosen; the others are sides.
+/// Which argument of a call of a function that chooses is the choice; the others are sides.
 fn test_of(run: &Recording<'_>, choice: &str, given: &[Argument]) -> Option<usize> {
     let callable = run.program.models.callable(choice)?;
     let Effect::Shape { chosen: Some(chosen), .. } = &callable.effect else { return None };

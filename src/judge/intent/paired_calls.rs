@@ -12,7 +12,7 @@ use crate::ir::{Argument, OpKind, Temp, Variable};
 use crate::judge::intent::{Calls, Pair, because, calls_apart, is_written_alike};
 use crate::models::{Effect, TransformResult};
 
-/// Two draws happen within calls of a function and of its inverse, as their names tell: what the one does with the numbers the other
+/// Two draws happen within calls of a function and of its inverse, as their names say: what the one does with the numbers the other
 /// can only undo with the same.
 pub fn undone(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     // Numbers of another distribution undo nothing.

@@ -260,7 +260,7 @@ pub fn report(run: &Recording<'_>, flows: &Flows<'_>, paths: &mut Paths<'_>, reu
     Some((reuse, placed.direct))
 }
 
-/// Why both draws are intended, as far as what becomes of them tells.
+/// Why both draws are intended, as far as it shows in what becomes of them.
 fn flow_intent(flows: &Flows<'_>, kind: ReuseKind, reuse: Reuse) -> Option<Intent> {
     match kind {
         ReuseKind::SplitTwice => {
