@@ -62,6 +62,14 @@ pub enum JaxPin {
 }
 
 impl JaxPin {
+    /// Parses `0.4.35`, or `<0.4`.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        match text.trim().strip_prefix('<') {
+            Some(bound) => JaxVersion::parse(bound).map(Self::Below),
+            None => JaxVersion::parse(text).map(Self::Exact),
+        }
+    }
+
     /// The newest version that it can be; the last number may be beyond any that was released.
     pub fn newest(self) -> JaxVersion {
         match self {

@@ -101,7 +101,7 @@ pub struct Options {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, LevelName>>")]
     pub levels: Option<BTreeMap<String, Level>>,
-    /// The JAX version the code runs with, such as `0.4.35`; by default read from a lock file or from what the project requires.
+    /// The JAX version the code runs with, such as `0.4.35`, or an upper bound such as `<0.4`; by default read from a lock file or from what the project requires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jax_version: Option<String>,
     /// The lowest level to show.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::error::ConfigError;
-use super::jax_version::{self, JaxPin, JaxVersion};
+use super::jax_version::{self, JaxPin};
 use super::layer::{Layer, Read};
 use super::options::Options;
 use super::patterns::{Patterns, absolute};
@@ -285,9 +285,9 @@ impl Resolver {
         sources: &mut BTreeMap<&'static str, Source>,
     ) -> Result<Option<JaxPin>, ConfigError> {
         if let Some((layer, written)) = last(layers, "jax-version", sources, |options| options.jax_version.as_ref()) {
-            return JaxVersion::parse(written).map(|version| Some(JaxPin::Exact(version))).ok_or_else(|| {
+            return JaxPin::parse(written).map(Some).ok_or_else(|| {
                 let message = format!("`{written}` is not a version");
-                layer.error_at("jax-version=", message, Some("write it as `0.4.35`".to_owned()))
+                layer.error_at("jax-version=", message, Some("write it as `0.4.35` or `<0.4`".to_owned()))
             });
         }
         if self.isolated {

@@ -307,6 +307,8 @@ fn per_file_ignores_silence_rules_where_their_pattern_matches() {
 fn the_jax_version_is_read_from_the_nearest_pin() {
     let lock = "[[package]]\nname = 'jax'\nversion = '0.4.31'\n";
     let project = Project::new(&[("uv.lock", lock), ("p/keylint.toml", ""), ("q/keylint.toml", "jax-version = '0.6'")]);
+    let bound = Project::new(&[("keylint.toml", "jax-version = '<0.5'")]).settings("a.py").jax_version;
+    assert_eq!(bound.unwrap().to_string(), "<0.5.0");
     let version = |file| project.settings(file).jax_version.map(|version| version.to_string());
     assert_eq!(version("a.py").as_deref(), Some("0.4.31"));
     assert_eq!(version("p/a.py").as_deref(), Some("0.4.31"));
