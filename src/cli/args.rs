@@ -158,7 +158,7 @@ pub struct Check {
     /// List the files that would be checked, and exit.
     #[arg(long)]
     pub show_files: bool,
-    /// Show the number of findings per rule instead of the findings; with `full`, `concise` or `json`.
+    /// Show the number of findings per rule instead of the findings; with `full`, `concise`, `grouped` or `json`.
     #[arg(long)]
     pub statistics: bool,
     /// Show no progress.
