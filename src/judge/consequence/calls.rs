@@ -130,7 +130,7 @@ impl Body<'_, '_> {
                 Argument::Keyword(name, _) => fields.iter().position(|field| field == name).unwrap_or(usize::MAX),
                 Argument::Positional(_) | Argument::Spread(_) | Argument::SpreadMapping(_) => usize::MAX,
             };
-            position = if field == usize::MAX { usize::MAX } else { position + 1 };
+            position = if field == usize::MAX { usize::MAX } else { position.saturating_add(1) };
             if is_of(argument, temp) {
                 let part = fields.get(field).zip(u32::try_from(field).ok());
                 let part =
