@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use crate::finding::{Derivation, Place};
-use crate::judge::facts::{CarryKind, Facts, KeyKind, LeakKind, Origin, Role, Use};
+use crate::judge::facts::{CarryKind, Facts, KeyKind, LeakKind, Origin, Role, Use, WrapperWay};
 use crate::text::{FileId, LineIndex};
 
 use super::FileTable;
@@ -43,6 +43,7 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
     shared(facts, &mut all);
     state(facts, &mut all);
     traced(facts, &mut all);
+    wrapped(facts, &mut all);
     for (place, brief) in facts.keys.iter().filter_map(|key| Some((key.place, key.brief.clone()?))) {
         all.push(remark(place, Vec::new(), None, brief));
     }
@@ -180,6 +181,20 @@ fn traced(facts: &Facts, all: &mut Vec<Remark>) {
             None,
             text,
         ));
+    }
+}
+
+/// Objects that stand for keys.
+fn wrapped(facts: &Facts, all: &mut Vec<Remark>) {
+    for wrapped in &facts.wrapped {
+        let how = match wrapped.way {
+            WrapperWay::Handed => "does not ask for the key of",
+            WrapperWay::Argument => "is given",
+            WrapperWay::Result => "gives back",
+        };
+        let text = format!("`{}` {how} a `{}`, which has `{}`", wrapped.callee, wrapped.class, wrapped.method);
+        let further = vec![(wrapped.class_at, "the class".to_owned()), (wrapped.leaf, "the call".to_owned())];
+        all.push(remark(wrapped.place, further, None, text));
     }
 }
 

@@ -135,12 +135,15 @@ impl Finding {
         if let Some(Evidence { sharing: _, first, second, draws_numbers: _ }) = evidence {
             first.iter_mut().chain(second).for_each(&mut *visit);
         }
-        if let Some(Repair { written: _, derived_at, repeated_by, is_seeded_alike: _, unused: _, used_at }) = repair {
+        if let Some(Repair { derived_at, repeated_by, used_at, wrapper, written: _, is_seeded_alike: _, unused: _ }) =
+            repair
+        {
             if let Some((first, second)) = derived_at {
                 visit(first);
                 visit(second);
             }
             repeated_by.iter_mut().chain(used_at).for_each(&mut *visit);
+            wrapper.iter_mut().for_each(|(_, place)| visit(place));
         }
         witness.iter_mut().flat_map(|witness| &mut witness.draws).for_each(|draw| visit(&mut draw.place));
         intent.iter_mut().filter_map(|intent| intent.place.as_mut()).for_each(&mut *visit);

@@ -72,6 +72,8 @@ pub struct Repair {
     pub unused: Option<String>,
     /// The only consumption that the finding is about, in its own frame.
     pub used_at: Option<Place>,
+    /// The class whose object takes the place of a key: its name, and where it is defined.
+    pub wrapper: Option<(String, Place)>,
 }
 
 /// What a replay says of a claim.

@@ -48,6 +48,8 @@ macro_rules! every_rule {
                 key_leaked_from_trace KeyLeakedFromTrace "KEY401" "key-leaked-from-trace",
                 constant_key_in_trace ConstantKeyInTrace "KEY402" "constant-key-in-trace",
                 host_rng_in_trace HostRngInTrace "KEY403" "host-rng-in-trace",
+                array_wrapper_as_key ArrayWrapperAsKey "KEY501" "array-wrapper-as-key",
+                array_wrapper_crosses_transform ArrayWrapperCrossesTransform "KEY502" "array-wrapper-crosses-transform",
             ]
         }
     };

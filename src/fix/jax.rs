@@ -28,3 +28,10 @@ pub(super) const ISSUBDTYPE: &str = "jax.dtypes.issubdtype";
 
 /// The dtype of all typed keys.
 pub(super) const PRNG_KEY: &str = "jax.dtypes.prng_key";
+
+/// The array that an object stands for.
+pub(super) const ASARRAY: &str = "jax.numpy.asarray";
+
+/// What registers a class with methods for it as a pytree, and a dataclass.
+pub(super) const REGISTER_CLASS: &str = "jax.tree_util.register_pytree_node_class";
+pub(super) const REGISTER_DATACLASS: &str = "jax.tree_util.register_dataclass";

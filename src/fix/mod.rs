@@ -43,6 +43,7 @@ mod split_apart;
 mod tree;
 mod typed;
 mod typed_uses;
+mod wrappers;
 mod writer;
 
 pub use apply::{Batch, select};
@@ -78,6 +79,8 @@ pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec
         RuleId::KeyAxesSwapped => buffer::swapped(cx, findings, index),
         RuleId::LegacyPrngkey => typed::propose(cx, findings, index),
         RuleId::RemovedKeyType => legacy::removed(cx, findings, index),
+        RuleId::ArrayWrapperAsKey => wrappers::converted(cx, findings, index),
+        RuleId::ArrayWrapperCrossesTransform => wrappers::registered(cx, findings, index),
         _ => Vec::new(),
     };
     if matches!(

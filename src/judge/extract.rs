@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
+use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::marks::EXPECTED;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Key, Val, Value};
@@ -27,6 +28,7 @@ use crate::judge::paths::Paths;
 use crate::judge::reuse::{Reuse, Reuses, detect, others, report, use_at};
 use crate::judge::traced::{extract_constant_keys, extract_leaks};
 use crate::judge::unused::extract_unused;
+use crate::judge::wrappers::extract_wrapped_keys;
 use crate::text::{FileId, Span};
 
 /// Everything that the log says of the home module.
@@ -55,6 +57,7 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
     extract_unused(run, &mut facts, file);
     extract_leaks(run, &mut facts, file);
     extract_constant_keys(run, &flows, &mut facts, file);
+    extract_wrapped_keys(run, paths, &mut facts, file);
     facts.exhausted.extend(limit(run));
     facts
 }
@@ -172,7 +175,7 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts
         if used.place.file != file || !seen.insert((used.place, used.op)) {
             continue;
         }
-        if is_kind_known(run, paths, &used) || is_expected_to_raise(run, paths, &used) {
+        if is_kind_known(run, paths, &used) || is_expected_to_raise(run, paths, used.guard) {
             continue;
         }
         let mut confidence = Confidence::High;
@@ -224,8 +227,8 @@ fn is_kind_known(run: &Recording<'_>, paths: &Paths<'_>, used: &LoggedBuffer) ->
 }
 
 /// Whether a test expects an exception there: `with pytest.raises(TypeError): random.normal(key[0])`.
-fn is_expected_to_raise(run: &Recording<'_>, paths: &Paths<'_>, used: &LoggedBuffer) -> bool {
-    paths.support(used.guard).into_iter().any(|literal| {
+pub fn is_expected_to_raise(run: &Recording<'_>, paths: &Paths<'_>, guard: Guard) -> bool {
+    paths.support(guard).into_iter().any(|literal| {
         run.terms.symbol(literal).is_some_and(|info| info.symbol == Symbol::Path && &*info.text == EXPECTED)
     })
 }

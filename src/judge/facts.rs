@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** facts are sorted by place and free of the interpreter's handles; a rule needs nothing else.
 
-pub use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind, ReferenceKind, Role};
+pub use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind, ReferenceKind, Role, WrapperWay};
 
 use rustc_hash::FxHashMap;
 
@@ -36,6 +36,8 @@ pub struct Facts {
     pub constant: Vec<ConstantKey>,
     /// Random numbers that Python draws.
     pub host: Vec<HostDraw>,
+    /// Objects that stand for keys, handed to library functions that refuse them.
+    pub wrapped: Vec<WrappedKey>,
     /// References to library names, in source order, resolved through imports and re-assignment.
     pub references: Vec<Reference>,
     /// What is believed of the keys that are derived or consumed, for `keylint why`.
@@ -74,6 +76,7 @@ impl Facts {
         self.leaked.extend(other.leaked);
         self.constant.extend(other.constant);
         self.host.extend(other.host);
+        self.wrapped.extend(other.wrapped);
         self.references.extend(other.references);
         self.keys.extend(other.keys);
         self.values.extend(other.values);
@@ -117,6 +120,8 @@ impl Facts {
         self.constant.dedup_by(|a, b| (a.made_at, &a.steps) == (b.made_at, &b.steps));
         self.host.sort_by(|a, b| (a.leaf, &a.steps).cmp(&(b.leaf, &b.steps)));
         self.host.dedup();
+        self.wrapped.sort_by(|a, b| (a.place, a.way, &a.class).cmp(&(b.place, b.way, &b.class)));
+        self.wrapped.dedup_by_key(|wrapped| (wrapped.place, wrapped.way != WrapperWay::Handed));
         self.keys.sort();
         self.keys.dedup();
         self.values.sort_by(|a, b| (a.place, a.is_called, &a.derivation).cmp(&(b.place, b.is_called, &b.derivation)));
@@ -632,6 +637,35 @@ pub struct HostDraw {
     pub trace: Option<Trace>,
     /// How certain.
     pub confidence: Confidence,
+}
+
+/// An object that stands for a key, handed to a library function that refuses it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrappedKey {
+    /// How it comes there.
+    pub way: WrapperWay,
+    /// Where the module hands it over.
+    pub place: Place,
+    /// The call of the library function; equals `place` if it is in the module.
+    pub leaf: Place,
+    /// Qualified name of the library function.
+    pub callee: String,
+    /// The name of its class.
+    pub class: String,
+    /// Where that is defined.
+    pub class_at: Place,
+    /// The method that says which key it stands for.
+    pub method: String,
+    /// The object as written, if that is a name or an attribute chain.
+    pub written: Option<String>,
+    /// The first version that refuses it; `None` for all.
+    pub since: Option<[u32; 3]>,
+    /// The first version that warns.
+    pub warns: Option<[u32; 3]>,
+    /// How certain.
+    pub confidence: Confidence,
+    /// Qualified name of the function.
+    pub function: String,
 }
 
 /// One reference to a library name.

@@ -22,6 +22,7 @@ mod stale;
 mod traced;
 mod unused;
 mod values;
+mod wrappers;
 
 use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::record::Stage;

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
+use super::array_objects::{RawArrayObject, RawProtocolNames};
 use super::lookup::Models;
 use super::objects::{Annotation, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, Yield};
 use super::raw::{
@@ -102,11 +103,17 @@ impl<'t> Reader<'t> {
                 "annotation" => self.rows(value, span, Self::annotation),
                 "protocol" => self.rows(value, span, Self::protocol),
                 "typed" => self.rows(value, span, Self::typed),
+                "array-object" => self.rows(value, span, Self::array_object),
+                "array-protocol" => {
+                    if let Some((_, names)) = self.row::<RawProtocolNames>(value) {
+                        self.models.array_protocol.extend(names.into_patterns());
+                    }
+                }
                 other => self.problem(
                     span,
                     format!(
                         "unknown table `{other}`, expected one of `library`, `alias`, `callable`, `namespace`, \
-                         `class`, `annotation`, `protocol`, `typed`, `words`"
+                         `class`, `annotation`, `protocol`, `typed`, `array-object`, `array-protocol`, `words`"
                     ),
                 ),
             }
@@ -345,6 +352,22 @@ impl<'t> Reader<'t> {
     fn typed(&mut self, row: &Row, raw: RawTyped) {
         for path in self.paths(row, raw.path.clone(), raw.paths.clone()) {
             if self.models.typed.insert(path.clone(), raw.of(path.clone())).is_some() {
+                self.problem(row.span.clone(), format!("`{path}` has two rows"));
+            }
+        }
+    }
+
+    fn array_object(&mut self, row: &Row, raw: RawArrayObject) {
+        if raw.is_empty() {
+            self.problem(row.span.clone(), "a row needs `takes` or `registers`".to_owned());
+        }
+        for (field, version) in raw.versions() {
+            if !is_version(version) {
+                self.problem(row.field(field), "expected a version such as `0.4.16`".to_owned());
+            }
+        }
+        for path in self.paths(row, raw.path.clone(), raw.paths.clone()) {
+            if self.models.array_objects.insert(path.clone(), raw.of(path.clone())).is_some() {
                 self.problem(row.span.clone(), format!("`{path}` has two rows"));
             }
         }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::array_objects::ArrayObject;
 use super::objects::{Annotation, Class, DrawsBy, Protocol};
 use super::roots::{ROOT, rooted};
 use super::schema::{Callable, Effect, Library};
@@ -35,6 +36,9 @@ pub struct Models {
     pub(super) protocols: FxHashMap<String, Vec<Protocol>>,
     pub(super) draws_by: FxHashMap<String, DrawsBy>,
     pub(super) typed: BTreeMap<String, Typed>,
+    pub(super) array_objects: BTreeMap<String, ArrayObject>,
+    /// What stands before and after the root package in the names of methods that say which array their object stands for.
+    pub(super) array_protocol: Vec<(String, String)>,
     /// What programs call things.
     pub words: Words,
     /// First segments of all modelled names: most names of a program are none of them.
@@ -170,6 +174,8 @@ impl Models {
         self.aliases.extend(other.aliases);
         self.roots.extend(other.roots);
         self.typed.extend(other.typed);
+        self.array_objects.extend(other.array_objects);
+        self.array_protocol.extend(other.array_protocol);
         self.words.merge(other.words);
         self.draws_by.extend(other.draws_by);
         let mut protocols: Vec<_> = other.protocols.into_iter().collect();

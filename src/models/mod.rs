@@ -4,7 +4,8 @@
 //! path for another; `[[callable]]`, what a function does; `[[namespace]]`, what functions below a path do that have no
 //! row; `[[class]]`, what constructing one does; `[[annotation]]`, names that mark keys; `[[protocol]]`, what methods of
 //! a name do on objects of unknown class, in files that use a library or where they are given a key; `[[typed]]`, which functions
-//! take typed keys as they take raw ones; `[words]`, what programs call things. Methods and attributes
+//! take typed keys as they take raw ones; `[[array-object]]`, what functions do with objects that stand for arrays, by the methods of
+//! `[array-protocol]`; `[words]`, what programs call things. Methods and attributes
 //! of arrays are callables below `jax.Array`, with the array as `self`; functions of Python itself are callables below
 //! `builtins`.
 //!
@@ -14,6 +15,7 @@
 //! **Invariant:** a row that loads is complete: every parameter an effect names is a parameter of its callable.
 //! Lookups are total and do not depend on the order of rows or hashes.
 
+mod array_objects;
 mod effects;
 mod load;
 mod lookup;
@@ -28,6 +30,7 @@ mod words;
 
 use std::sync::OnceLock;
 
+pub use array_objects::{ArrayObject, Registers, Takes};
 pub use load::Problem;
 pub use lookup::{ARRAY, Models, is_of_arrays};
 pub use objects::{
@@ -42,6 +45,7 @@ pub use words::Words;
 
 /// The model files that keylint brings along, by name.
 const FILES: &[(&str, &str)] = &[
+    ("rules/models/array_objects.toml", include_str!("../../rules/models/array_objects.toml")),
     ("rules/models/environments.toml", include_str!("../../rules/models/environments.toml")),
     ("rules/models/equinox.toml", include_str!("../../rules/models/equinox.toml")),
     ("rules/models/flax.toml", include_str!("../../rules/models/flax.toml")),

@@ -67,6 +67,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
         is_seeded_alike: hit.kind == ReuseKind::SeededTwice,
         unused: hit.intended_child.clone(),
         used_at: None,
+        wrapper: None,
     });
     finding.flow = origin
         .into_iter()

@@ -46,3 +46,4 @@ mod server;
 mod structures;
 mod words;
 mod worlds;
+mod wrappers;

@@ -459,7 +459,7 @@ fn every_key_is_documented() {
     let mut look = |table: &str, text: &str| {
         let told = section(table);
         let words = listed(text);
-        assert!(words.len() > 1, "{table}: {words:?}");
+        assert!(!words.is_empty(), "{table}: {words:?}");
         // A key may be shown with its value: `many = true`.
         let is_told =
             |word: &String| [format!("`{word}`"), format!("`{word} = ")].iter().any(|form| told.contains(form));
@@ -484,6 +484,8 @@ fn every_key_is_documented() {
         ("annotation", "kind"),
         ("protocol", "effect"),
         ("typed", "keys"),
+        ("array-object", "takes"),
+        ("array-object", "registers"),
     ] {
         look(table, &format!("[[{table}]]\n{key} = \"none\"\n"));
     }

@@ -8,7 +8,7 @@ use keylint::finding::{Confidence, Derivation, Finding, Intent, IntentKind, Made
 use keylint::judge::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, ConstantKey,
     Discarded, Facts, HostDraw, IgnoredCaller, KeyKind, KeyName, KeyReuse, LeakKind, LeakedKey, LoopKind, Origin,
-    Reference, ReferenceKind, ReuseKind, Role, StaleState, Trace, TraceKind, Use,
+    Reference, ReferenceKind, ReuseKind, Role, StaleState, Trace, TraceKind, Use, WrappedKey, WrapperWay,
 };
 use keylint::rules;
 use keylint::text::{FileId, Span};
@@ -336,6 +336,41 @@ fn what_a_trace_leaves_behind() {
         ..Facts::default()
     };
     insta::assert_snapshot!(story(&rules::check(&facts)));
+}
+
+#[test]
+fn objects_in_the_place_of_keys() {
+    let wrapped = |way, line, callee: &str| WrappedKey {
+        way,
+        place: at(line),
+        leaf: at(line),
+        callee: callee.to_owned(),
+        class: "Box".to_owned(),
+        class_at: at(1),
+        method: "__jax_array__".to_owned(),
+        written: Some("box".to_owned()),
+        since: Some([0, 8, 0]),
+        warns: Some([0, 6, 1]),
+        confidence: Confidence::High,
+        function: "draw".to_owned(),
+    };
+    let mut facts = Facts {
+        wrapped: vec![
+            WrappedKey { since: None, warns: None, ..wrapped(WrapperWay::Handed, 3, "jax.random.normal") },
+            WrappedKey { written: None, leaf: at(90), ..wrapped(WrapperWay::Handed, 4, "jax.lax.eq") },
+            wrapped(WrapperWay::Argument, 5, "jax.jit"),
+            wrapped(WrapperWay::Result, 6, "jax.jit"),
+        ],
+        ..Facts::default()
+    };
+    insta::assert_snapshot!(story(&rules::check(&facts)));
+    let levels = |facts: &Facts| -> Vec<String> {
+        rules::check(facts).iter().map(|found| format!("{} {}", found.rule, found.level)).collect()
+    };
+    facts.jax = Some([0, 7, 2]);
+    assert_eq!(levels(&facts), ["KEY501 error", "KEY501 warning", "KEY502 warning", "KEY502 warning"]);
+    facts.jax = Some([0, 5, 0]);
+    assert_eq!(levels(&facts), ["KEY501 error"]);
 }
 
 #[test]

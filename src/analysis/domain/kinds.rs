@@ -90,3 +90,14 @@ pub enum ReferenceKind {
     /// Within an annotation.
     Annotation,
 }
+
+/// How an object that stands for a key came to a library function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WrapperWay {
+    /// As an argument of a function that needs an array.
+    Handed,
+    /// As an argument of what a transform runs.
+    Argument,
+    /// As a result of what a transform runs.
+    Result,
+}

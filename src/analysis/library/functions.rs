@@ -5,7 +5,7 @@
 use crate::analysis::domain::kinds::{BufferOp, Role};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{ClassHandle, Val, Value};
-use crate::analysis::library::{builtins, consume, derive, parameters, shape, transform, tree};
+use crate::analysis::library::{builtins, consume, derive, parameters, shape, transform, tree, wrappers};
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache, operate, prelude};
 use crate::analysis::program::Program;
@@ -21,6 +21,7 @@ pub fn call_library<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, path: 
     let Call { args, place, written } = call;
     let models = machine.program.models;
     mark_called(machine, frame, place);
+    let args = wrappers::taken(machine, frame, models.callable(path), path, args, place);
     if let Some(class) = models.class(path) {
         return construct_library(machine, frame, path, &class.construct.clone(), &args, place);
     }

@@ -23,6 +23,7 @@ pub mod shape;
 pub mod traces;
 pub mod transform;
 pub mod tree;
+pub mod wrappers;
 
 use crate::analysis::machine::Library;
 

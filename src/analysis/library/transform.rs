@@ -6,9 +6,11 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::WrapperWay;
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{Partial, Val, Value, Wrapped};
+use crate::analysis::library::wrappers::{self, Crossing};
 use crate::analysis::library::{functions, lanes, traces, tree};
 use crate::analysis::machine::{Frame, Machine, arrays};
 use crate::analysis::store::args::{Arg, Args};
@@ -48,7 +50,15 @@ pub fn transform<'p>(
         }
         Returns::Result => {
             note_bodies(machine, (transform, path), callable, &args, place);
-            run_transform(machine, frame, transform, callable, &args, place)
+            let crossing = Crossing { path, place };
+            let names = transform.operands.iter().chain(&transform.over).chain(&transform.carry);
+            for arg in names.flat_map(|name| args.all_of(callable, name)) {
+                wrappers::note_crossing(machine, frame, crossing, WrapperWay::Argument, arg);
+            }
+            let value = run_transform(machine, frame, transform, callable, &args, place);
+            let arg = Arg { value, written: None };
+            wrappers::note_crossing(machine, frame, crossing, WrapperWay::Result, &arg);
+            arg.value
         }
     }
 }
@@ -124,28 +134,37 @@ pub fn call_wrapped<'p>(
             function: Some(function),
         })));
     };
-    match transform.runs {
+    let crossing = Crossing { path: &wrapped.transform, place };
+    wrappers::note_arguments(machine, frame, (transform, crossing), &args, &|name| option(Some(name)));
+    let (result, value) = match transform.runs {
         Runs::Lanes => {
             let axes = option(transform.axes.as_deref());
-            lanes::run_lanes(machine, frame, &function, args, axes.as_ref(), place)
+            let value = lanes::run_lanes(machine, frame, &function, args, axes.as_ref(), place);
+            (value.clone(), value)
         }
-        Runs::Blocks => lanes::run_blocks(machine, frame, &function, args, place),
+        Runs::Blocks => {
+            let value = lanes::run_blocks(machine, frame, &function, args, place);
+            (value.clone(), value)
+        }
         Runs::Map if args.is_positional() => {
             let over: Vec<Value> = args.positional.into_iter().map(|arg| arg.value).collect();
-            run_map(machine, frame, &function, &over, place)
+            let value = run_map(machine, frame, &function, &over, place);
+            (value.clone(), value)
         }
         Runs::Abstract => {
             machine.transforms.abstract_depth += 1;
-            machine.call_value(frame, &function, args, Some(place));
+            let value = machine.call_value(frame, &function, args, Some(place));
             machine.transforms.abstract_depth -= 1;
-            machine.state.terms.opaque("<abstract>", Some(place))
+            (machine.state.terms.opaque("<abstract>", Some(place)), value)
         }
         _ => {
             let value = machine.call_value(frame, &function, args, Some(place));
             let aux = option(transform.aux.as_deref()).is_some_and(|flag| is_true(&mut machine.state, &flag));
-            transform_result(&mut machine.state, transform.result, value, aux, place)
+            (transform_result(&mut machine.state, transform.result, value.clone(), aux, place), value)
         }
-    }
+    };
+    wrappers::note_crossing(machine, frame, crossing, WrapperWay::Result, &Arg { value, written: None });
+    result
 }
 
 pub fn is_true(state: &mut State, value: &Value) -> bool {

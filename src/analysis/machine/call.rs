@@ -18,7 +18,7 @@ use crate::analysis::program::Program;
 use crate::analysis::record::{Activation, Callee};
 use crate::analysis::store::args::{Arg, Args, Call};
 use crate::analysis::store::budget::FUEL_PORTION;
-use crate::analysis::store::heap::{Environment, Kind, Source, Suspended};
+use crate::analysis::store::heap::{Environment, Kind, Registration, Source, Suspended};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::{Argument, EffectWord, FunctionId, Name, Op, OpKind, Temp};
@@ -57,7 +57,11 @@ impl<'p> Machine<'p> {
             && is_definition(self.program, frame, *decorated)
             && matches!(result.single(), Some(Val::Term(_)))
         {
-            return frame.value(*decorated);
+            let decorated = frame.value(*decorated);
+            if let Some(Val::Class(class)) = decorated.single() {
+                self.state.register(*class, Registration::Own);
+            }
+            return decorated;
         }
         result
     }

@@ -10,10 +10,10 @@ use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, ObjectId, Val, Value};
 use crate::analysis::machine::{Frame, Machine, annotate, call};
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::{ClassInfo, Kind};
+use crate::analysis::store::heap::{ClassInfo, Kind, Registration};
 use crate::finding::Place;
 use crate::ir::{Annotation, Argument, ClassId, Name, Op, ParameterKind, Temp};
-use crate::models::Construct;
+use crate::models::{Construct, Registers};
 
 impl<'p> Machine<'p> {
     /// Runs a class statement.
@@ -33,6 +33,7 @@ impl<'p> Machine<'p> {
         }
         let info = self.module(frame.module).class(class);
         let (mut record, mut frozen, mut sequence) = (false, false, false);
+        let pytree = self.inherited_registration(&bases, arguments, frame);
         for base in &bases {
             match base.single() {
                 Some(Val::Class(base)) => {
@@ -61,6 +62,7 @@ impl<'p> Machine<'p> {
             record,
             frozen,
             sequence,
+            pytree,
             identity: temp,
         });
         let code = self.module(frame.module).function(info.body);
@@ -79,6 +81,33 @@ impl<'p> Machine<'p> {
             .collect();
         self.state.store.classes[handle.0 as usize].attributes = attributes;
         Value::of(Val::Class(handle))
+    }
+
+    /// What the bases and the metaclass of a class register it as. What nothing is known of may register anything.
+    fn inherited_registration(&self, bases: &[Value], arguments: &[Argument], frame: &Frame<'p>) -> Registration {
+        let models = self.program.models;
+        let of_path = |path: &Name| match models.array_object(path).and_then(|row| row.registers) {
+            Some(Registers::Nothing) => Registration::None,
+            None if models.class(path).is_some_and(|class| matches!(class.construct, Construct::Plain { .. })) => {
+                Registration::None
+            }
+            _ => Registration::Family,
+        };
+        let of = |value: &Value| match value.single() {
+            Some(Val::Class(base)) => {
+                let info = &self.state.store.classes[base.0 as usize];
+                let hooks = self.state.class_attribute(*base, &"__init_subclass__".into()).is_some();
+                if hooks || info.pytree == Registration::Family { Registration::Family } else { Registration::None }
+            }
+            Some(Val::Library(path)) => of_path(path),
+            // `Generic[T]`
+            _ => Registration::Family,
+        };
+        let metaclass = arguments.iter().filter_map(|argument| match argument {
+            Argument::Keyword(_, temp) => Some(frame.value(*temp)),
+            _ => None,
+        });
+        bases.iter().cloned().chain(metaclass).map(|value| of(&value)).max().unwrap_or_default()
     }
 
     /// Whether all bases are part of the program (or `object`).

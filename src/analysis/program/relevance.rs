@@ -46,12 +46,19 @@ pub struct Relevance {
     imported: Vec<Vec<ModuleIndex>>,
     /// Whether any of them imports a library that has generators of Python's own.
     draws: bool,
+    /// Whether any class of the program has instances that stand for arrays.
+    wraps: bool,
 }
 
 impl Relevance {
     /// Whether any module imports a library that has generators of Python's own.
     pub fn draws(&self) -> bool {
         self.draws
+    }
+
+    /// Whether any class of the program has instances that stand for arrays.
+    pub fn wraps(&self) -> bool {
+        self.wraps
     }
 
     /// Whether a call of a function is worth following.
@@ -124,6 +131,9 @@ impl Relevance {
         let hosts: FxHashSet<&str> =
             hosts.map(|callable| callable.path.split('.').next().unwrap_or_default()).collect();
         let draws = tables.iter().flat_map(|table| &table.roots).any(|root| hosts.contains(&**root));
+        let says_array =
+            |function: &Function| function.class.is_some() && models.is_array_protocol(&function.name, roots);
+        let wraps = modules.iter().any(|module| module.functions.iter().any(says_array));
         let roots = tables
             .iter()
             .map(|table| {
@@ -135,7 +145,7 @@ impl Relevance {
             })
             .collect();
         let imported = tables.into_iter().map(|table| table.imported).collect();
-        Self { speech, roots, imported, draws }
+        Self { speech, roots, imported, draws, wraps }
     }
 }
 

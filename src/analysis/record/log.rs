@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind, ReferenceKind, Role};
+use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind, ReferenceKind, Role, WrapperWay};
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{ClassHandle, DerivationId, EnvironmentId, Key, ModuleIndex, ObjectId, Value};
 use crate::finding::Place;
@@ -37,6 +37,8 @@ pub struct Log {
     pub writes: Vec<LoggedWrite>,
     /// Functions that were handed to a transform that traces them.
     pub traces: Vec<LoggedTrace>,
+    /// Objects that stand for keys and were handed to library functions that do not ask for the key.
+    pub wrappers: Vec<LoggedWrapper>,
     /// Globals read that hold keys, with the key and the place.
     pub global_reads: Vec<(Name, TermId, Place)>,
     /// Globals that functions write.
@@ -378,6 +380,25 @@ pub struct LoggedTrace {
     pub place: Place,
     /// Number of leading parameters that are the caller's own objects: the receiver of a bound method, bound and static arguments.
     pub bound: u32,
+}
+
+/// An object that stands for a key, in the hands of a library function.
+#[derive(Clone, Debug)]
+pub struct LoggedWrapper {
+    /// How it came there.
+    pub way: WrapperWay,
+    /// Its class.
+    pub class: ClassHandle,
+    /// Qualified name of the library function.
+    pub callee: Name,
+    /// Where that is called.
+    pub place: Place,
+    /// The argument, where it is a name or an attribute chain.
+    pub written: Option<Name>,
+    /// On which paths.
+    pub guard: Guard,
+    /// In which activation.
+    pub activation: Rc<Activation>,
 }
 
 /// An expression that was a key when it was run.

@@ -13,7 +13,7 @@ use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{DerivationId, ModuleIndex, ObjectId, Value};
 use crate::analysis::record::{
     Arranged, Callee, Consumption, Derivation, Escape, Holder, Log, LoggedBroadcast, LoggedBuffer, LoggedExit,
-    LoggedReference, LoggedStore, LoggedTrace, LoggedWrite, Observed,
+    LoggedReference, LoggedStore, LoggedTrace, LoggedWrapper, LoggedWrite, Observed,
 };
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
@@ -199,6 +199,11 @@ impl Recorder {
         if !self.log.traces.contains(&trace) {
             self.log.traces.push(trace);
         }
+    }
+
+    /// A library function was handed an object that stands for a key.
+    pub fn wrap(&mut self, wrapper: LoggedWrapper) {
+        self.log.wrappers.push(wrapper);
     }
 
     /// A name of a library was used.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use crate::analysis::domain::term::{Symbol, Term, Terms};
 use crate::analysis::domain::value::{ClassHandle, ObjectId, Partial, Val, Value};
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::{ClassInfo, Kind, Shared};
+use crate::analysis::store::heap::{ClassInfo, Kind, Registration, Shared};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::Name;
@@ -44,6 +44,12 @@ impl State {
         self.lineage(class)
             .into_iter()
             .find_map(|class| self.store.classes[class.0 as usize].attributes.get(name).cloned())
+    }
+
+    /// A class is registered as a pytree, or may be.
+    pub fn register(&mut self, class: ClassHandle, how: Registration) {
+        let pytree = &mut self.store.classes[class.0 as usize].pytree;
+        *pytree = how.max(*pytree);
     }
 
     /// A method of an instance, bound.

@@ -289,6 +289,18 @@ pub struct ModuleState {
     pub running: bool,
 }
 
+/// Whether JAX takes instances of a class apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Registration {
+    /// Nothing that was run registers it.
+    #[default]
+    None,
+    /// It is registered, or may be.
+    Own,
+    /// The same holds for all that inherit from it.
+    Family,
+}
+
 /// A class of the program, as its statement made it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassInfo {
@@ -306,8 +318,17 @@ pub struct ClassInfo {
     pub frozen: bool,
     /// Whether an instance is the tuple of its fields as well.
     pub sequence: bool,
+    /// Whether its instances are pytrees, as far as that is known.
+    pub pytree: Registration,
     /// Slot names of the body, to find what it bound.
     pub identity: Temp,
+}
+
+impl ClassInfo {
+    /// Whether instances are pytrees, or may be, as far as what was run tells.
+    pub fn is_pytree(&self) -> bool {
+        self.pytree > Registration::None
+    }
 }
 
 #[cfg(test)]

@@ -270,7 +270,12 @@ pub(super) fn compare_draws(
         // How many lanes there are may be what the repair corrects; what each draws is one program.
         let is_first = |draw: &&Draw| draws(draw) && draw.lanes.iter().all(|lane| *lane == 0);
         let olds: Vec<&Draw> = before.draws.iter().filter(is_first).collect();
-        let news: Vec<&Draw> = after.draws.iter().filter(is_first).collect();
+        let mut news: Vec<&Draw> = after.draws.iter().filter(is_first).collect();
+        // A call that was given no key drew nothing.
+        let is_at = |draw: &Draw, place| draw.way.last().is_some_and(|(found, _)| *found == place);
+        if let Some(there) = pair.moved.place(place).filter(|_| !olds.iter().any(|old| is_at(old, place))) {
+            news.retain(|new| !is_at(new, there));
+        }
         if before.is_bounded || after.is_bounded {
             return Err(Comparison::Inconclusive("a path was not run to its end".to_owned()));
         }

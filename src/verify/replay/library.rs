@@ -16,7 +16,7 @@ use super::transform;
 use super::value::{Args, KeyKind, Value, Wrapped};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{Argument, Callable, Construct, Effect, ParamKind, Returns, SeedKind, TreeOp};
+use crate::models::{Argument, Callable, Construct, Effect, ParamKind, Returns, SeedKind, Takes, TreeOp};
 use crate::prng::keys::Keys;
 
 /// The models of libraries, as the machine sees them.
@@ -68,6 +68,7 @@ pub(super) fn call_library<'p>(
     place: Place,
 ) -> Ran<'p, Value<'p>> {
     let models = machine.project.models;
+    let args = converted(machine, path, args, place)?;
     if let Some(class) = models.class(path) {
         let construct = class.construct.clone();
         return construct_library(machine, path, &construct, &args, place);
@@ -79,6 +80,41 @@ pub(super) fn call_library<'p>(
         return Ok(Value::Library(path.clone()));
     }
     machine.unresolved(&Value::Library(path.clone()), &args, place)
+}
+
+/// The arguments of a function that asks objects for the arrays that they stand for.
+fn converted<'p>(machine: &mut Machine<'p>, path: &Name, mut args: Args<'p>, place: Place) -> Ran<'p, Args<'p>> {
+    let project = machine.project;
+    let may_convert = |value: &Value<'p>| matches!(value, Value::Instance(_) | Value::List(_) | Value::Tuple(_));
+    if !args.values().any(may_convert)
+        || project.models.array_object(path).is_none_or(|row| row.takes != Takes::Converted)
+    {
+        return Ok(args);
+    }
+    let names = project.models.array_methods(project.roots);
+    for value in args.positional.iter_mut().chain(args.keywords.iter_mut().map(|(_, value)| value)) {
+        *value = match &*value {
+            Value::Tuple(parts) => {
+                let parts: Ran<'p, Vec<_>> = parts.iter().map(|part| array_of(machine, &names, part, place)).collect();
+                Value::tuple(parts?)
+            }
+            Value::List(parts) => {
+                let parts = parts.borrow().clone();
+                let parts: Ran<'p, Vec<_>> = parts.iter().map(|part| array_of(machine, &names, part, place)).collect();
+                Value::list(parts?)
+            }
+            other => array_of(machine, &names, &other.clone(), place)?,
+        };
+    }
+    Ok(args)
+}
+
+/// The array that an object says it stands for.
+fn array_of<'p>(machine: &mut Machine<'p>, names: &[String], value: &Value<'p>, place: Place) -> Ran<'p, Value<'p>> {
+    let Value::Instance(instance) = value else { return Ok(value.clone()) };
+    let Some(name) = names.iter().find(|name| instance.class.find(name).is_some()) else { return Ok(value.clone()) };
+    let method = machine.attribute(value, &Name::from(name.as_str()))?;
+    machine.call_value(&method, Args::default(), place)
 }
 
 fn construct_library<'p>(

@@ -1,0 +1,188 @@
+//! Objects with `__jax_array__` around keys: converted where a key is needed (KEY501), registered where they cross a transform (KEY502).
+//!
+//! **Invariant:** a class is registered only if its constructor does nothing but store what it is given, so that it can be put together
+//! again from its parts.
+
+use super::context::{FixContext, Proof, Proposal};
+use super::jax;
+use super::layout;
+use super::tree;
+use crate::finding::{Finding, RuleId};
+use crate::models::Construct;
+use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
+use crate::python::span_of;
+use crate::text::{Edit, Span};
+
+/// `normal(box)` becomes `normal(jnp.asarray(box))`.
+pub(super) fn converted(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    conversion(cx, findings, index).into_iter().collect()
+}
+
+fn conversion(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+    let finding = &findings[index];
+    let repair = finding.repair.as_ref()?;
+    let (class, _) = repair.wrapper.as_ref()?;
+    let Expr::Call(call) = tree::expression_at(cx.module, cx.here(finding.primary)?)? else { return None };
+    let is_it = |expr: &Expr| match (&repair.written[0], expr) {
+        (Some(written), _) => cx.code(expr) == written,
+        (None, Expr::Call(made)) => cx.code(&made.func).rsplit('.').next() == Some(class),
+        _ => false,
+    };
+    let mut given: Vec<&Expr> = Vec::new();
+    for argument in call.arguments.args.iter().chain(call.arguments.keywords.iter().map(|keyword| &keyword.value)) {
+        match argument {
+            Expr::List(list) => given.extend(&list.elts),
+            Expr::Tuple(tuple) => given.extend(&tuple.elts),
+            other => given.push(other),
+        }
+    }
+    let objects: Vec<&Expr> = given.into_iter().filter(|argument| is_it(argument)).collect();
+    let at = span_of(objects.first().copied()?).start;
+    let mut edits = Vec::new();
+    let asarray = match cx.spelled(at, jax::ASARRAY, None) {
+        Some(asarray) => asarray,
+        None => {
+            edits.push(import(cx)?);
+            "jnp.asarray".to_owned()
+        }
+    };
+    for object in &objects {
+        // The object stays where it is.
+        let span = span_of(*object);
+        edits.extend([Edit::insert(span.start, format!("{asarray}(")), Edit::insert(span.end, ")")]);
+    }
+    let message = format!("convert `{}` to its key", cx.code(objects[0]));
+    Some(Proposal::new(message, edits, vec![index]).proved_by(Proof::Own { instead: None }))
+}
+
+/// `import jax.numpy as jnp` before the first import of the library, where the file uses the name for nothing else.
+fn import(cx: &FixContext<'_>) -> Option<Edit> {
+    let root = &cx.imports.root;
+    let is_below = |name: &str| name.split('.').next() == Some(root);
+    let first = cx.module.body.iter().find(|statement| match statement {
+        Stmt::Import(import) => import.names.iter().any(|alias| is_below(alias.name.as_str())),
+        Stmt::ImportFrom(import) => import.module.as_ref().is_some_and(|module| is_below(module.as_str())),
+        _ => false,
+    })?;
+    let import = layout::before(cx.text, span_of(first).start, &format!("import {root}.numpy as jnp"));
+    cx.names.occurrences("jnp").is_empty().then_some(import)
+}
+
+/// The class becomes a registered pytree.
+pub(super) fn registered(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    registration(cx, findings, index).into_iter().collect()
+}
+
+fn registration(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+    let (_, class_at) = findings[index].repair.as_ref()?.wrapper.as_ref()?;
+    let class = tree::ancestors(cx.module, cx.here(*class_at)?).into_iter().rev().find_map(|node| match node {
+        AnyNodeRef::StmtClassDef(class) => Some(class),
+        _ => None,
+    })?;
+    let name = class.name.as_str();
+    let of_class = |other: &Finding| {
+        let wrapper = other.repair.as_ref().and_then(|repair| repair.wrapper.as_ref());
+        other.rule == RuleId::ArrayWrapperCrossesTransform && wrapper.is_some_and(|(_, at)| at == class_at)
+    };
+    let edits = if is_dataclass(cx, class) { as_dataclass(cx, class) } else { as_node(cx, class) }?;
+    let resolves = cx.matching(findings, of_class);
+    let message = format!("register `{name}` as a pytree");
+    Some(Proposal::new(message, edits, resolves).proved_by(Proof::Own { instead: None }))
+}
+
+fn is_dataclass(cx: &FixContext<'_>, class: &ast::StmtClassDef) -> bool {
+    class.decorator_list.iter().any(|decorator| {
+        let function = match &decorator.expression {
+            Expr::Call(call) => &*call.func,
+            other => other,
+        };
+        let construct = cx.path_of(function).and_then(|path| Some(&cx.models.class(&path)?.construct));
+        matches!(construct, Some(Construct::Record { .. }))
+    })
+}
+
+/// The line of a decorator before a class.
+fn decorator(cx: &FixContext<'_>, class: &ast::StmtClassDef, function: &str) -> Option<Edit> {
+    let start = class.decorator_list.first().map_or(span_of(class).start, |first| span_of(first).start);
+    let written = cx.spelled(start, function, None)?;
+    layout::indentation(cx.text, start)?;
+    Some(layout::before(cx.text, start, &format!("@{written}")))
+}
+
+/// Fields of text, and of what is no number, are not for arrays.
+fn as_dataclass(cx: &FixContext<'_>, class: &ast::StmtClassDef) -> Option<Vec<Edit>> {
+    let is_array = |annotation: &Expr| {
+        let name = cx.code(annotation).rsplit('.').next().unwrap_or_default();
+        matches!(name, "Array" | "ArrayLike" | "ndarray" | "int" | "float" | "PRNGKey" | "KeyArray" | "PRNGKeyArray")
+    };
+    let fields = class.body.iter().filter_map(|statement| match statement {
+        Stmt::AnnAssign(field) => Some(&*field.annotation),
+        _ => None,
+    });
+    let plain = class.arguments.as_deref().is_none_or(ast::Arguments::is_empty);
+    (plain && fields.into_iter().all(is_array)).then_some(())?;
+    Some(vec![decorator(cx, class, jax::REGISTER_DATACLASS)?])
+}
+
+/// The decorator, and the two methods that it asks for.
+fn as_node(cx: &FixContext<'_>, class: &ast::StmtClassDef) -> Option<Vec<Edit>> {
+    let parts = stored_parts(class)?;
+    let last = class.body.last()?;
+    let indent = layout::indentation(cx.text, span_of(class.body.first()?).start)?;
+    let decorated = decorator(cx, class, jax::REGISTER_CLASS)?;
+    let end = layout::line_end(cx.text);
+    let step = if indent.contains('\t') { "\t" } else { "    " };
+    let parts: Vec<String> = parts.iter().map(|part| format!("self.{part}")).collect();
+    let comma = if parts.len() == 1 { "," } else { "" };
+    let lines = [
+        String::new(),
+        format!("{indent}def tree_flatten(self):"),
+        format!("{indent}{step}return ({}{comma}), None", parts.join(", ")),
+        String::new(),
+        format!("{indent}@classmethod"),
+        format!("{indent}def tree_unflatten(cls, aux_data, children):"),
+        format!("{indent}{step}return cls(*children)"),
+    ];
+    let content: String = lines.iter().map(|line| format!("{end}{line}")).collect();
+    let at = line_end_after(cx.text, span_of(last));
+    Some(vec![decorated, Edit::insert(at, content)])
+}
+
+/// The end of the line that a statement ends on, so that a comment there stays with it.
+fn line_end_after(text: &str, statement: Span) -> u32 {
+    let rest = text.get(statement.end as usize..).unwrap_or_default();
+    let more = rest.find(['\n', '\r']).unwrap_or(rest.len());
+    statement.end + u32::try_from(more).unwrap_or(0)
+}
+
+/// The attributes that a constructor of the class's own stores its parameters in, in their order; `None` if it does anything else.
+fn stored_parts(class: &ast::StmtClassDef) -> Option<Vec<&str>> {
+    if class.arguments.as_deref().is_some_and(|arguments| !arguments.is_empty()) {
+        return None;
+    }
+    let constructor = class.body.iter().find_map(|statement| match statement {
+        Stmt::FunctionDef(def) if def.name.as_str() == "__init__" => Some(def),
+        _ => None,
+    })?;
+    let parameters = &constructor.parameters;
+    if parameters.vararg.is_some() || parameters.kwarg.is_some() || !parameters.kwonlyargs.is_empty() {
+        return None;
+    }
+    let mut names = parameters.iter_non_variadic_params().map(|parameter| parameter.parameter.name.as_str());
+    let receiver = names.next()?;
+    let mut stored: Vec<(&str, &str)> = Vec::new();
+    for statement in &constructor.body {
+        let (target, value) = match statement {
+            Stmt::Assign(assign) if assign.targets.len() == 1 => (&assign.targets[0], &*assign.value),
+            Stmt::AnnAssign(assign) => (&*assign.target, assign.value.as_deref()?),
+            Stmt::Expr(expr) if matches!(&*expr.value, Expr::StringLiteral(_)) => continue,
+            _ => return None,
+        };
+        let (Expr::Attribute(attribute), Expr::Name(value)) = (target, value) else { return None };
+        let is_own = matches!(&*attribute.value, Expr::Name(of) if of.id.as_str() == receiver);
+        is_own.then(|| stored.push((value.id.as_str(), attribute.attr.as_str())))?;
+    }
+    let parts: Option<Vec<&str>> =
+        names.map(|name| stored.iter().find(|(value, _)| *value == name).map(|(_, attribute)| *attribute)).collect();
+    parts.filter(|parts| !parts.is_empty() && parts.len() == stored.len())
+}
