@@ -184,7 +184,7 @@ fn traced(facts: &Facts, all: &mut Vec<Remark>) {
     }
 }
 
-/// Objects that stand for keys.
+/// Objects that stand for keys, and parameters that take keys of both kinds.
 fn wrapped(facts: &Facts, all: &mut Vec<Remark>) {
     for wrapped in &facts.wrapped {
         let how = match wrapped.way {
@@ -195,6 +195,10 @@ fn wrapped(facts: &Facts, all: &mut Vec<Remark>) {
         let text = format!("`{}` {how} a `{}`, which has `{}`", wrapped.callee, wrapped.class, wrapped.method);
         let further = vec![(wrapped.class_at, "the class".to_owned()), (wrapped.leaf, "the call".to_owned())];
         all.push(remark(wrapped.place, further, None, text));
+    }
+    for untyped in &facts.untyped {
+        let text = format!("`{}` takes `{}` for a key, whether it is typed or raw", untyped.function, untyped.name);
+        all.push(remark(untyped.place, vec![(untyped.used.leaf, by(&untyped.used))], None, text));
     }
 }
 

@@ -403,7 +403,8 @@ fn resolves(before: &Analysis, after: &Analysis, findings: &[Finding], proposal:
         of.map(|(_, (_, certain))| certain).sum()
     };
     let has_no_more = |(rule, function): &(RuleId, String), certain: usize| {
-        let is_as_before = certain <= of(before, *rule, function).1;
+        // What is reported only if it is selected is no mistake of an edit.
+        let is_as_before = certain <= of(before, *rule, function).1 || rules::get(*rule).opt_in;
         if is_as_before || !is_lenient || !REUSE.contains(rule) {
             return is_as_before;
         }

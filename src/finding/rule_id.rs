@@ -45,6 +45,7 @@ macro_rules! every_rule {
                 legacy_prngkey LegacyPrngkey "KEY301" "legacy-prngkey",
                 removed_key_type RemovedKeyType "KEY302" "removed-key-type",
                 private_prng_api PrivatePrngApi "KEY303" "private-prng-api",
+                untyped_key_accepted UntypedKeyAccepted "KEY306" "untyped-key-accepted",
                 key_leaked_from_trace KeyLeakedFromTrace "KEY401" "key-leaked-from-trace",
                 constant_key_in_trace ConstantKeyInTrace "KEY402" "constant-key-in-trace",
                 host_rng_in_trace HostRngInTrace "KEY403" "host-rng-in-trace",

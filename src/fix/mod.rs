@@ -43,6 +43,7 @@ mod split_apart;
 mod tree;
 mod typed;
 mod typed_uses;
+mod untyped;
 mod wrappers;
 mod writer;
 
@@ -79,6 +80,7 @@ pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec
         RuleId::KeyAxesSwapped => buffer::swapped(cx, findings, index),
         RuleId::LegacyPrngkey => typed::propose(cx, findings, index),
         RuleId::RemovedKeyType => legacy::removed(cx, findings, index),
+        RuleId::UntypedKeyAccepted => untyped::propose(cx, findings, index),
         RuleId::ArrayWrapperAsKey => wrappers::converted(cx, findings, index),
         RuleId::ArrayWrapperCrossesTransform => wrappers::registered(cx, findings, index),
         _ => Vec::new(),

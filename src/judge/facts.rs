@@ -38,6 +38,8 @@ pub struct Facts {
     pub host: Vec<HostDraw>,
     /// Objects that stand for keys, handed to library functions that refuse them.
     pub wrapped: Vec<WrappedKey>,
+    /// Parameters of public functions that take raw keys as well as typed ones.
+    pub untyped: Vec<UntypedKey>,
     /// References to library names, in source order, resolved through imports and re-assignment.
     pub references: Vec<Reference>,
     /// What is believed of the keys that are derived or consumed, for `keylint why`.
@@ -77,6 +79,7 @@ impl Facts {
         self.constant.extend(other.constant);
         self.host.extend(other.host);
         self.wrapped.extend(other.wrapped);
+        self.untyped.extend(other.untyped);
         self.references.extend(other.references);
         self.keys.extend(other.keys);
         self.values.extend(other.values);
@@ -121,6 +124,8 @@ impl Facts {
         self.host.sort_by(|a, b| (a.leaf, &a.steps).cmp(&(b.leaf, &b.steps)));
         self.host.dedup();
         self.wrapped.sort_by(|a, b| (a.place, a.way, &a.class).cmp(&(b.place, b.way, &b.class)));
+        self.untyped.sort_by_key(|untyped| untyped.place);
+        self.untyped.dedup_by_key(|untyped| untyped.place);
         self.wrapped.dedup_by_key(|wrapped| (wrapped.place, wrapped.way != WrapperWay::Handed));
         self.keys.sort();
         self.keys.dedup();
@@ -666,6 +671,21 @@ pub struct WrappedKey {
     pub confidence: Confidence,
     /// Qualified name of the function.
     pub function: String,
+}
+
+/// A parameter of a public function that is a key, typed or raw.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UntypedKey {
+    /// The parameter.
+    pub place: Place,
+    /// Its name.
+    pub name: String,
+    /// What takes it for a key.
+    pub used: Use,
+    /// Qualified name of the function.
+    pub function: String,
+    /// How certain.
+    pub confidence: Confidence,
 }
 
 /// One reference to a library name.

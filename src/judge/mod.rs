@@ -20,6 +20,7 @@ mod paths;
 mod reuse;
 mod stale;
 mod traced;
+mod untyped;
 mod unused;
 mod values;
 mod wrappers;
@@ -54,6 +55,7 @@ pub fn analyse(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: Modu
                 let mut found = extract::facts(run, paths);
                 values.extract(run, &mut found, file);
                 extract::defaults(run, &mut found, id);
+                untyped::extract_untyped_keys(run, paths, &mut found, id);
                 facts.absorb(found);
                 facts.operations += run.operations;
             }

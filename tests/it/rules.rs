@@ -8,7 +8,7 @@ use keylint::finding::{Confidence, Derivation, Finding, Intent, IntentKind, Made
 use keylint::judge::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, ConstantKey,
     Discarded, Facts, HostDraw, IgnoredCaller, KeyKind, KeyName, KeyReuse, LeakKind, LeakedKey, LoopKind, Origin,
-    Reference, ReferenceKind, ReuseKind, Role, StaleState, Trace, TraceKind, Use, WrappedKey, WrapperWay,
+    Reference, ReferenceKind, ReuseKind, Role, StaleState, Trace, TraceKind, UntypedKey, Use, WrappedKey, WrapperWay,
 };
 use keylint::rules;
 use keylint::text::{FileId, Span};
@@ -361,12 +361,20 @@ fn objects_in_the_place_of_keys() {
             wrapped(WrapperWay::Argument, 5, "jax.jit"),
             wrapped(WrapperWay::Result, 6, "jax.jit"),
         ],
+        untyped: vec![UntypedKey {
+            place: at(7),
+            name: "key".to_owned(),
+            used: sample(8, "jax.random.normal"),
+            function: "noise".to_owned(),
+            confidence: Confidence::High,
+        }],
         ..Facts::default()
     };
     insta::assert_snapshot!(story(&rules::check(&facts)));
     let levels = |facts: &Facts| -> Vec<String> {
         rules::check(facts).iter().map(|found| format!("{} {}", found.rule, found.level)).collect()
     };
+    facts.untyped.clear();
     facts.jax = Some([0, 7, 2]);
     assert_eq!(levels(&facts), ["KEY501 error", "KEY501 warning", "KEY502 warning", "KEY502 warning"]);
     facts.jax = Some([0, 5, 0]);

@@ -1,0 +1,29 @@
+//! KEY306: a public function takes a key and does not require a typed one. For authors of libraries.
+//!
+//! **Invariant:** opt-in; the primary place is the parameter.
+
+use crate::finding::{Finding, Repair};
+use crate::judge::facts::{Facts, UntypedKey};
+
+use super::Rule;
+use super::wording::{self, Text};
+
+pub(super) fn find(facts: &Facts) -> Vec<&UntypedKey> {
+    facts.untyped.iter().collect()
+}
+
+pub(super) fn describe(rule: &Rule, hit: &&UntypedKey) -> Finding {
+    let UntypedKey { name, function, used, .. } = hit;
+    let text = Text {
+        message: format!("`{function}` takes a key as `{name}`, and does not require a typed one"),
+        label: "raw words pass, too".to_owned(),
+        help: format!(
+            "raise a `TypeError` unless `jnp.issubdtype({name}.dtype, jax.dtypes.prng_key)`, before `{name}` is used"
+        ),
+    };
+    let mut finding = wording::finding(rule, hit.place, hit.confidence, function, text);
+    let label = format!("{} by {} here", wording::participle(used.role), wording::code(&used.callee));
+    wording::relate(&mut finding, [wording::label(used.leaf, label)]);
+    finding.repair = Some(Repair { written: [Some(name.clone()), None], ..Repair::default() });
+    finding
+}
