@@ -53,6 +53,8 @@ pub enum Command {
     Why(Why),
     /// Draw how the keys of a file or a function are made, split, folded and consumed.
     Graph(Graph),
+    /// Move a project from raw to typed keys, as one diff.
+    Migrate(Migrate),
     /// Print the version.
     Version(Version),
     /// Run the language server on standard input and output.
@@ -243,6 +245,22 @@ pub struct Baseline {
     /// The file, instead of the configured one or `keylint-baseline.json`.
     #[arg(long = "baseline", value_name = "FILE")]
     pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) selection: Selection,
+}
+
+/// Arguments of `keylint migrate`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Migrate {
+    /// Files and directories; give the whole project, since values that flow into each other are migrated together.
+    #[arg(default_value = ".", value_name = "PATHS")]
+    pub paths: Vec<PathBuf>,
+    /// Write the changes to the files instead of printing them as a diff.
+    #[arg(long)]
+    pub write: bool,
+    /// Ask about each place that is not decided: on the terminal, or with answers (`y`, `n`, `a` for all, `q`) from standard input.
+    #[arg(short, long)]
+    pub interactive: bool,
     #[command(flatten)]
     pub(super) selection: Selection,
 }

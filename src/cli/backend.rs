@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::config::{ConfigError, Resolver};
-use crate::engine::{FixOutcome, Lineage, Outcome};
+use crate::engine::{Decisions, FixOutcome, Lineage, Migrated, Outcome};
 use crate::finding::Finding;
 use crate::source::Problem;
 
@@ -19,6 +19,7 @@ pub struct Stdin {
 }
 
 /// What to check.
+#[derive(Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is asked for or not, by an option of its own")]
 pub struct CheckRequest<'a> {
     /// The absolute current directory.
@@ -59,6 +60,9 @@ pub trait Backend {
     /// fixed.
     /// Writes nothing.
     fn fix(&self, request: &CheckRequest<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> Result<FixOutcome, ConfigError>;
+
+    /// Moves files from raw to typed keys, as was decided. Writes nothing.
+    fn migrate(&self, request: &CheckRequest<'_>, decided: &Decisions) -> Result<Migrated, ConfigError>;
 
     /// The files that would be checked.
     fn files(&self, request: &CheckRequest<'_>) -> Result<Listing, ConfigError>;

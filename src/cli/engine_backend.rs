@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use super::backend::{Backend, CheckRequest, Listing};
 
 use crate::config::{CommandLine, ConfigError, Resolver};
-use crate::engine::{self, FixOutcome, Fixes, Input, Job, Lineage, Outcome, RunContext, RunInputs, RunOptions};
+use crate::engine::{
+    self, Decisions, FixOutcome, Fixes, Input, Job, Lineage, Migrated, Outcome, RunContext, RunInputs, RunOptions,
+};
 use crate::finding::Finding;
 use crate::source::{MemoryFiles, OsFiles};
 
@@ -26,6 +28,12 @@ impl Backend for EngineBackend {
         let mut given = given(request)?;
         let context = RunContext::new(request.cwd, request.resolver, &given, None)?;
         Ok(context.fix(&mut given, how(request), is_wanted))
+    }
+
+    fn migrate(&self, request: &CheckRequest<'_>, decided: &Decisions) -> Result<Migrated, ConfigError> {
+        let mut given = given(request)?;
+        let context = RunContext::new(request.cwd, request.resolver, &given, None)?;
+        Ok(context.migrate(&mut given, how(request), decided))
     }
 
     fn files(&self, request: &CheckRequest<'_>) -> Result<Listing, ConfigError> {

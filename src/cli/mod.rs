@@ -18,8 +18,10 @@ mod eval;
 mod fix;
 mod graph;
 mod ignores;
+mod migrate;
 mod output;
 mod progress;
+mod questions;
 mod refuse;
 mod rule;
 mod server;
@@ -112,6 +114,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, backend: &dyn Backend,
         Command::Clean(command) => clean::run(command, &args, world),
         Command::Config(command) => config::run(command, world),
         Command::Why(command) => why::run(command, backend, world),
+        Command::Migrate(command) => migrate::run(command, &args, backend, world),
         Command::Graph(command) => graph::run(command, backend, world),
         Command::Dev(command) => dev::run(command, backend, world),
         Command::Server => Ok(server::run(world)),

@@ -349,7 +349,10 @@ impl FixValidator<'_, '_, '_> {
         modules[self.original] = patched;
         let after = replay(modules);
         let comparison = match &proposal.proof {
-            Proof::Keys(places) => replay::compare_keys(&before, &after, &proposal.edits, places),
+            Proof::Keys(places) => {
+                let edits = [(finding.primary.file, proposal.edits.as_slice())];
+                replay::compare_keys(&before, &after, &edits, places)
+            }
             Proof::Own { instead } => {
                 let instead = instead.map(|(gone, successor)| Instead { gone, successor });
                 replay::compare_draws(&before, &after, &proposal.edits, finding.primary, instead)

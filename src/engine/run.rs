@@ -252,7 +252,7 @@ fn mark_broken(loaded: &mut [Option<Loaded>], position: usize, message: String) 
 }
 
 /// Loads the files given and what they need; also the positions, sorted, of the modules worth interpreting.
-fn load_all(job: &Job<'_>, project: &Project<'_>) -> (Vec<Option<Loaded>>, Vec<usize>) {
+pub(super) fn load_all(job: &Job<'_>, project: &Project<'_>) -> (Vec<Option<Loaded>>, Vec<usize>) {
     let words = library_words(project);
     let count = project.members.len();
     let mut loaded: Vec<Option<Loaded>> = std::iter::repeat_with(|| None).take(count).collect();

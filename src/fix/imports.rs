@@ -57,6 +57,11 @@ impl<'a> Imports<'a> {
         meaning.map(String::as_str)
     }
 
+    /// What the import at a span binds its name to.
+    pub fn bound_at(&self, alias: Span) -> Option<&str> {
+        self.bound.get(&alias).map(String::as_str)
+    }
+
     /// The canonical path that a name or attribute chain stands for.
     pub fn path_of(&self, names: &Names<'_>, scope: ScopeId, expr: &Expr) -> Option<String> {
         match expr {

@@ -10,6 +10,21 @@ pub(super) const SPLIT: &str = "jax.random.split";
 /// A key for a number: `fold_in(key, data)`.
 pub(super) const FOLD_IN: &str = "jax.random.fold_in";
 
+/// Makes typed keys.
+pub(super) const KEY: &str = "jax.random.key";
+
+/// A typed key of words.
+pub(super) const WRAP_KEY_DATA: &str = "jax.random.wrap_key_data";
+
+/// Makes raw keys.
+pub const RAW_KEY: &str = "jax.random.PRNGKey";
+
+/// Another name of the array type.
+pub(super) const NDARRAY: &str = "jax.numpy.ndarray";
+
+/// The test of a dtype, in the namespace of arrays.
+pub(super) const NUMPY_ISSUBDTYPE: &str = "jax.numpy.issubdtype";
+
 /// The words of a key.
 pub(super) const KEY_DATA: &str = "jax.random.key_data";
 

@@ -133,7 +133,7 @@ fn annotation(cx: &FixContext<'_>, span: Span, array: &str) -> Option<Edit> {
 }
 
 /// `isinstance(x, KeyArray)` becomes a test for an array whose dtype is that of typed keys.
-fn tested(cx: &FixContext<'_>, span: Span, array: &str) -> Option<Edit> {
+pub(super) fn tested(cx: &FixContext<'_>, span: Span, array: &str) -> Option<Edit> {
     let around = tree::ancestors(cx.module, span);
     let (position, call) = around.iter().enumerate().rev().find_map(|(position, node)| match node {
         ast::AnyNodeRef::ExprCall(call) => Some((position, *call)),
@@ -151,7 +151,7 @@ fn tested(cx: &FixContext<'_>, span: Span, array: &str) -> Option<Edit> {
 }
 
 /// Whether a place lies in an annotation of a parameter, a result or a variable.
-fn is_annotation(cx: &FixContext<'_>, span: Span) -> bool {
+pub(super) fn is_annotation(cx: &FixContext<'_>, span: Span) -> bool {
     tree::ancestors(cx.module, span).into_iter().any(|node| match node {
         ast::AnyNodeRef::Parameter(parameter) => {
             parameter.annotation.as_deref().is_some_and(|annotation| span_of(annotation).covers(span))
@@ -189,22 +189,27 @@ fn instead_of(
             let edit = Edit::replace(whole, format!("from {root} import Array"));
             is_free.then(|| ("Array".to_owned(), edit))
         }
-        (Some(array), [_]) => {
-            let lines = super::layout::own_lines(cx.text, whole)?;
-            // A suite must not become empty.
-            let step = cx.steps(whole).pop()?;
-            (step.suite.len() > 1).then(|| (array, Edit::delete(lines)))
-        }
-        (Some(array), names) => {
-            let position = names.iter().position(|other| span_of(other) == span_of(alias))?;
-            let span = match (position.checked_sub(1).and_then(|before| names.get(before)), names.get(position + 1)) {
-                (_, Some(after)) => Span::new(span_of(alias).start, span_of(after).start),
-                (Some(before), None) => Span::new(span_of(before).end, span_of(alias).end),
-                (None, None) => return None,
-            };
-            // A comment that stands between two names belongs to one of them.
-            (!cx.slice(span).contains('#')).then(|| (array, Edit::delete(span)))
-        }
+        (Some(array), _) => Some((array, without(cx, statement, alias)?)),
         (None, _) => None,
     }
+}
+
+/// The edit that takes a name out of an import, or all of the import.
+pub(super) fn without(cx: &FixContext<'_>, statement: &ast::StmtImportFrom, alias: &ast::Alias) -> Option<Edit> {
+    let names = &statement.names[..];
+    if names.len() == 1 {
+        let whole = span_of(statement);
+        let lines = super::layout::own_lines(cx.text, whole)?;
+        // A suite must not become empty.
+        let step = cx.steps(whole).pop()?;
+        return (step.suite.len() > 1).then(|| Edit::delete(lines));
+    }
+    let position = names.iter().position(|other| span_of(other) == span_of(alias))?;
+    let span = match (position.checked_sub(1).and_then(|before| names.get(before)), names.get(position + 1)) {
+        (_, Some(after)) => Span::new(span_of(alias).start, span_of(after).start),
+        (Some(before), None) => Span::new(span_of(before).end, span_of(alias).end),
+        (None, None) => return None,
+    };
+    // A comment that stands between two names belongs to one of them.
+    (!cx.slice(span).contains('#')).then(|| Edit::delete(span))
 }

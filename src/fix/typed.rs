@@ -118,13 +118,13 @@ pub fn converted(cx: &FixContext<'_>, proposal: &Proposal, after: &[Finding]) ->
 }
 
 /// Whether a call makes keys of words, or like other keys: what it makes of words is no typed key.
-fn makes_keys(cx: &FixContext<'_>, span: Span) -> bool {
+pub(super) fn makes_keys(cx: &FixContext<'_>, span: Span) -> bool {
     let callable = tree::call_at(cx.module, span).and_then(|call| cx.model_of(&call.func));
     callable.is_some_and(|callable| matches!(callable.effect, Effect::Fabricate { .. } | Effect::Wrap { .. }))
 }
 
 /// The keys whose words are touched by the operation at a span.
-fn keys_at<'a>(cx: &FixContext<'a>, span: Span) -> Vec<&'a Expr> {
+pub(super) fn keys_at<'a>(cx: &FixContext<'a>, span: Span) -> Vec<&'a Expr> {
     if let Some(expr) = tree::expression_at(cx.module, span) {
         let mut keys: Vec<&Expr> = key_of(cx, expr).into_iter().collect();
         if keys.is_empty() {
@@ -168,7 +168,7 @@ fn only<'a>(mut keys: impl Iterator<Item = &'a Expr>) -> Option<&'a Expr> {
 }
 
 /// Where an offset was before edits; `None` within what they wrote.
-fn before(offset: u32, edits: &[Edit]) -> Option<u32> {
+pub(super) fn before(offset: u32, edits: &[Edit]) -> Option<u32> {
     let mut moved = 0_i64;
     for edit in edits {
         let length = i64::try_from(edit.content.len()).ok()?;

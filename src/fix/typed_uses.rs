@@ -105,27 +105,7 @@ impl<'a> Uses<'_, 'a> {
                     .filter(|argument| lists(argument) && elements(argument).iter().any(|one| self.is_key(one)))
                     .all(|list| elements(list).iter().all(|one| self.is_array(one)))
         };
-        typed.is_alike && self.meets(typed, &path, call) && (!typed.of_arrays || are_arrays())
-    }
-
-    /// Whether a call is written under the conditions of a row.
-    fn meets(&self, typed: &Typed, path: &str, call: &'a ast::ExprCall) -> bool {
-        let Some(callable) = self.cx.models.callable(path) else { return false };
-        let spreads = call.arguments.args.iter().any(Expr::is_starred_expr)
-            || call.arguments.keywords.iter().any(|keyword| keyword.arg.is_none());
-        let names: Vec<&str> =
-            call.arguments.keywords.iter().filter_map(|one| Some(one.arg.as_ref()?.as_str())).collect();
-        let given = |name: &str| {
-            let value = match callable.argument(name, call.arguments.args.len(), &names) {
-                Some(Argument::Positional(at)) => call.arguments.args.get(at),
-                _ => call.arguments.find_keyword(name).map(|keyword| &keyword.value),
-            };
-            value.filter(|value| !value.is_none_literal_expr())
-        };
-        let mut axes = typed.axes.iter().map(|name| given(name));
-        !spreads
-            && axes.all(|axis| axis.map_or(!typed.is_given, is_from_the_front))
-            && !typed.without.iter().any(|name| given(name).is_some())
+        typed.is_alike && meets(self.cx, typed, &path, call) && (!typed.of_arrays || are_arrays())
     }
 
     /// `words.at[i].set(key)` and `keys.at[i].set(words)` mix keys with words.
@@ -224,8 +204,27 @@ impl<'a> Uses<'_, 'a> {
     }
 }
 
+/// Whether a call is written under the conditions of a row.
+pub(super) fn meets(cx: &FixContext<'_>, typed: &Typed, path: &str, call: &ast::ExprCall) -> bool {
+    let Some(callable) = cx.models.callable(path) else { return false };
+    let spreads = call.arguments.args.iter().any(Expr::is_starred_expr)
+        || call.arguments.keywords.iter().any(|keyword| keyword.arg.is_none());
+    let names: Vec<&str> = call.arguments.keywords.iter().filter_map(|one| Some(one.arg.as_ref()?.as_str())).collect();
+    let given = |name: &str| {
+        let value = match callable.argument(name, call.arguments.args.len(), &names) {
+            Some(Argument::Positional(at)) => call.arguments.args.get(at),
+            _ => call.arguments.find_keyword(name).map(|keyword| &keyword.value),
+        };
+        value.filter(|value| !value.is_none_literal_expr())
+    };
+    let mut axes = typed.axes.iter().map(|name| given(name));
+    !spreads
+        && axes.all(|axis| axis.map_or(!typed.is_given, is_from_the_front))
+        && !typed.without.iter().any(|name| given(name).is_some())
+}
+
 /// What an argument passes: itself, or the elements of a list that is written out.
-fn elements(argument: &Expr) -> Vec<&Expr> {
+pub(super) fn elements(argument: &Expr) -> Vec<&Expr> {
     match argument {
         Expr::List(list) => list.elts.iter().collect(),
         Expr::Tuple(tuple) => tuple.elts.iter().collect(),

@@ -172,7 +172,8 @@ fn extract_keys(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
 fn extract_buffers(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts, file: FileId) {
     let mut seen = BTreeSet::new();
     for used in run.log.buffers.clone() {
-        if used.place.file != file || !seen.insert((used.place, used.op)) {
+        let is_asked = used.place.file == file || run.program.follows;
+        if !is_asked || !seen.insert((used.place, used.op)) {
             continue;
         }
         if is_kind_known(run, paths, &used) || is_expected_to_raise(run, paths, used.guard) {
@@ -202,7 +203,7 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts
             confidence =
                 if unconditional || used.op == BufferOp::Number { Confidence::Medium } else { Confidence::Low };
         }
-        if !is_own(run, &used.activation) {
+        if !is_own(run, &used.activation) && !run.program.follows {
             continue;
         }
         facts.buffers.push(BufferUse {

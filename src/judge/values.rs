@@ -27,8 +27,9 @@ pub struct Values {
 impl Values {
     /// Everything that was noted of the home module and is a key.
     pub fn extract(&mut self, run: &Recording<'_>, facts: &mut Facts, file: FileId) {
-        facts.not_single.extend(run.log.not_single.iter().filter(|place| place.file == file));
-        let observed: BTreeSet<&Observed> = run.log.observed.iter().filter(|seen| seen.place.file == file).collect();
+        let is_asked = |place: Place| place.file == file || run.program.follows;
+        facts.not_single.extend(run.log.not_single.iter().filter(|place| is_asked(**place)));
+        let observed: BTreeSet<&Observed> = run.log.observed.iter().filter(|seen| is_asked(seen.place)).collect();
         let events = if observed.is_empty() { FxHashMap::default() } else { by_term(run) };
         let mut last: Option<(Place, usize)> = None;
         for seen in observed {
@@ -45,7 +46,7 @@ impl Values {
             if seen.is_called {
                 *self.handed.entry(seen.place).or_default() += 1;
             }
-            let code = run.module(run.home).function(seen.function);
+            let code = run.module(seen.module).function(seen.function);
             facts.values.push(KeyValue {
                 place: seen.place,
                 is_called: seen.is_called,

@@ -341,7 +341,7 @@ impl<'t> Reader<'t> {
             }
         };
         for path in self.paths(row, raw.path, raw.paths) {
-            let annotation = Annotation { path: path.clone(), kind: raw.kind, rank };
+            let annotation = Annotation { path: path.clone(), kind: raw.kind, rank, goes: raw.goes };
             if self.models.annotations.insert(path.clone(), annotation).is_some() {
                 self.problem(row.span.clone(), format!("`{path}` has two rows"));
             }

@@ -108,6 +108,8 @@ pub struct Annotation {
     pub kind: AnnotationKind,
     /// Rank.
     pub rank: AnnotationRank,
+    /// Whether it goes when a project moves to typed keys, in favour of the library's array type.
+    pub goes: bool,
 }
 
 /// Where a method's key stands among its arguments, `self` not counted.

@@ -177,6 +177,8 @@ pub(super) struct RawAnnotation {
     pub paths: Vec<String>,
     pub kind: AnnotationKind,
     pub rank: Option<RawRank>,
+    #[serde(default)]
+    pub goes: bool,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

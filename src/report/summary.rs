@@ -38,7 +38,9 @@ pub fn summary(report: &Report<'_>) -> String {
 pub(super) fn folded(report: &Report<'_>) -> Option<String> {
     let files = report.folded();
     let code = RuleId::LegacyPrngkey.code();
-    (files > 0).then(|| format!("{files} files make raw keys with `PRNGKey`: `--select {code}` lists them ({code})"))
+    (files > 0).then(|| {
+        format!("{files} files make raw keys with `PRNGKey`: `--select {code}` lists them, `keylint migrate` moves them to typed keys ({code})")
+    })
 }
 
 /// Most findings that need no table.

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use keylint::cli::{self, Backend, CheckRequest, Listing, Status, World};
 use keylint::config::{ConfigError, Resolver};
-use keylint::engine::{FixOutcome, Lineage, Outcome, Reported};
+use keylint::engine::{Decisions, FixOutcome, Lineage, Migrated, Outcome, Reported};
 use keylint::finding::{Confidence, Finding, Level, Place, RuleId};
 use keylint::text::Span;
 use tempfile::TempDir;
@@ -52,6 +52,10 @@ impl Backend for Canned {
 
     fn fix(&self, request: &CheckRequest<'_>, _: &dyn Fn(&Finding) -> bool) -> Result<FixOutcome, ConfigError> {
         Ok(FixOutcome { outcome: self.check(request)?, ..FixOutcome::default() })
+    }
+
+    fn migrate(&self, _: &CheckRequest<'_>, _: &Decisions) -> Result<Migrated, ConfigError> {
+        Ok(Migrated::default())
     }
 
     fn files(&self, request: &CheckRequest<'_>) -> Result<Listing, ConfigError> {

@@ -27,6 +27,7 @@ mod ir;
 mod jax_truth;
 mod jep;
 mod laws;
+mod migrate;
 mod mistakes;
 mod models;
 mod notebooks;

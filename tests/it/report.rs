@@ -250,7 +250,12 @@ fn people_see_errors_first_and_raw_keys_in_one_line() {
         rows[0].starts_with("a.py:3:1: KEY101 [error]") && rows[1].starts_with("a.py:1:1: KEY101 [warning]"),
         "{lines}"
     );
-    assert_eq!(rows[2..], ["2 files make raw keys with `PRNGKey`: `--select KEY301` lists them (KEY301)"]);
+    assert_eq!(
+        rows[2..],
+        [
+            "2 files make raw keys with `PRNGKey`: `--select KEY301` lists them, `keylint migrate` moves them to typed keys (KEY301)"
+        ]
+    );
     assert_eq!(written(&all, Format::Concise, true).lines().count(), 4);
     assert_eq!(written(&[raw], Format::Concise, false).lines().count(), 1, "a single file is told as any other");
     let json = written(&all, Format::JsonLines, false);

@@ -45,7 +45,7 @@ pub fn observe_parameters<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>) {
 }
 
 fn observe_value<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, place: Place, value: &Value) {
-    if frame.module != machine.context.home {
+    if frame.module != machine.context.home && !machine.program.follows {
         return;
     }
     let is_called = !frame.activation.root && frame.activation.caller.is_some();
@@ -66,7 +66,8 @@ fn observe_value<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, place: Place,
             }
             _ => continue,
         };
-        let function = frame.activation.function;
-        machine.recorder.observe(Observed { place, is_called, term, derivation, kind, is_array, is_guess, function });
+        let (module, function) = (frame.module, frame.activation.function);
+        let seen = Observed { place, is_called, term, derivation, kind, is_array, is_guess, function, module };
+        machine.recorder.observe(seen);
     }
 }

@@ -54,7 +54,8 @@ fn log_buffer<'p>(
     if_scalar: bool,
 ) {
     let BufferUse { op, text, raises } = used;
-    if machine.state.paths.pc.is_false() || frame.module != machine.context.home {
+    let is_noted = frame.module == machine.context.home || machine.program.follows;
+    if machine.state.paths.pc.is_false() || !is_noted {
         return;
     }
     let raises = raises && (key.kind == KeyKind::Typed || op == BufferOp::Number);
@@ -320,9 +321,12 @@ pub fn note_shape_logic<'p>(
             _ => continue,
         };
         let literal = match machine.state.terms.get(other) {
-            Term::Int(_) => op == BufferOp::ShapeLogic,
+            // No axis, or an empty shape, is what a typed key has, and no raw one: who asks for them knows both kinds.
+            Term::Int(number) => op == BufferOp::ShapeLogic && *number != 0,
             Term::Apply(apply, parts) if &**apply == "<tuple>" => {
-                op == BufferOp::ShapeLogic && parts.iter().all(|part| machine.state.terms.is_constant(*part))
+                op == BufferOp::ShapeLogic
+                    && !parts.is_empty()
+                    && parts.iter().all(|part| machine.state.terms.is_constant(*part))
             }
             Term::Apply(apply, _) => op == BufferOp::DtypeLogic && apply.ends_with("uint32"),
             _ => false,

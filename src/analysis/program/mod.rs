@@ -30,6 +30,8 @@ pub struct Program<'a> {
     pub roots: &'a [String],
     /// Whether everything that is a key is noted, for people who ask about a place.
     pub observes: bool,
+    /// Whether what callees in other modules do with keys is noted as well.
+    pub follows: bool,
 }
 
 impl<'a> Program<'a> {
@@ -37,7 +39,16 @@ impl<'a> Program<'a> {
     pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {
         let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
         let relevance = Relevance::compute(&modules, &by_file, resolver, models, roots);
-        Self { modules, by_file, relevance: Arc::new(relevance), resolver, models, roots, observes: false }
+        Self {
+            modules,
+            by_file,
+            relevance: Arc::new(relevance),
+            resolver,
+            models,
+            roots,
+            observes: false,
+            follows: false,
+        }
     }
 
     /// The program with another version of one of its modules. Where the two define the same functions, as after an edit within
@@ -56,16 +67,23 @@ impl<'a> Program<'a> {
             return Program::new(modules, self.resolver, self.models, self.roots);
         }
         let (by_file, relevance) = (self.by_file.clone(), Arc::clone(&self.relevance));
-        let Self { resolver, models, roots, observes, .. } = *self;
-        Program { modules, by_file, relevance, resolver, models, roots, observes }
+        let Self { resolver, models, roots, observes, follows, .. } = *self;
+        Program { modules, by_file, relevance, resolver, models, roots, observes, follows }
     }
 
     /// The same program, of which everything is noted that is a key.
     #[must_use]
     pub fn observing(&self) -> Self {
-        let Self { modules, by_file, relevance, resolver, models, roots, .. } = self;
+        let Self { modules, by_file, relevance, resolver, models, roots, follows, .. } = self;
         let (modules, by_file, relevance) = (modules.clone(), by_file.clone(), Arc::clone(relevance));
-        Self { modules, by_file, relevance, resolver: *resolver, models, roots, observes: true }
+        Self { modules, by_file, relevance, resolver: *resolver, models, roots, observes: true, follows: *follows }
+    }
+
+    /// The same program, of which everything is noted that is a key, in callees of other modules too: a helper may be passed keys by
+    /// nobody in its own module.
+    #[must_use]
+    pub fn following(&self) -> Self {
+        Self { follows: true, ..self.observing() }
     }
 
     /// Whether a module defines the same functions as the one at `index`, as after an edit within one. A [snapshot](crate::analysis::ImportSnapshot)

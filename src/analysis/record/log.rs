@@ -420,4 +420,6 @@ pub struct Observed {
     pub is_guess: bool,
     /// The function.
     pub function: FunctionId,
+    /// Its module.
+    pub module: ModuleIndex,
 }

@@ -6,7 +6,7 @@
 
 use super::claim::{frame_of, keys_of};
 use super::constants::are_alike;
-use super::edits::{Answers, MovedPlaces};
+use super::edits::{Answers, FileEdits, MovedPlaces};
 use super::hints::Hints;
 use super::machine::Draw;
 use super::search::{Path, Start, explore, explore_with, start_of};
@@ -27,7 +27,8 @@ pub(super) fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Ed
         entry.claim.iter().flat_map(|claim| claim.first.iter().chain(&claim.second)).copied().collect();
     let mut drawn = 0;
     let mut claimed = false;
-    let pair = Pair { original, patched, moved: MovedPlaces { file: entry.place.file, edits } };
+    let files = [(entry.place.file, edits)];
+    let pair = Pair { original, patched, moved: MovedPlaces { files: &files } };
     let verdict = pair.explore(entry.place, &targets, &mut Budget::ONE.clone(), &mut |before, after| {
         claimed |= held_together(before, after, pair.moved, entry)?;
         drawn += after.draws.iter().filter(|draw| draws(draw)).count();
@@ -47,7 +48,7 @@ pub(super) fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Ed
 pub(super) fn compare_keys(
     original: &Project<'_>,
     patched: &Project<'_>,
-    edits: &[Edit],
+    files: &[FileEdits<'_>],
     places: &[Place],
 ) -> Comparison {
     let mut budget = Budget::FILE;
@@ -62,7 +63,7 @@ pub(super) fn compare_keys(
             return Comparison::Inconclusive("there are too many functions to replay".to_owned());
         }
         let mut is_shown = false;
-        let pair = Pair { original, patched, moved: MovedPlaces { file: place.file, edits } };
+        let pair = Pair { original, patched, moved: MovedPlaces { files } };
         let mut share = Budget { left: budget.left.min(A_SHARE) };
         budget.left -= share.left;
         let verdict = pair.explore(*place, &[*place], &mut share, &mut |before, after| {
@@ -265,7 +266,8 @@ pub(super) fn compare_draws(
     instead: Option<Instead>,
 ) -> Comparison {
     let mut drawn = 0;
-    let pair = Pair { original, patched, moved: MovedPlaces { file: place.file, edits } };
+    let files = [(place.file, edits)];
+    let pair = Pair { original, patched, moved: MovedPlaces { files: &files } };
     let verdict = pair.explore(place, &[place], &mut Budget::ONE.clone(), &mut |before, after| {
         // How many lanes there are may be what the repair corrects; what each draws is one program.
         let is_first = |draw: &&Draw| draws(draw) && draw.lanes.iter().all(|lane| *lane == 0);

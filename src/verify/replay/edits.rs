@@ -9,57 +9,61 @@ use super::machine::Choice;
 use crate::finding::Place;
 use crate::text::{Edit, FileId, Span};
 
+/// The edits of one file.
+pub type FileEdits<'a> = (FileId, &'a [Edit]);
+
 /// Carries places over from before the edits to after them.
 #[derive(Clone, Copy)]
 pub(super) struct MovedPlaces<'a> {
-    pub(super) file: FileId,
-    pub(super) edits: &'a [Edit],
+    /// No file stands there twice.
+    pub(super) files: &'a [FileEdits<'a>],
 }
 
-impl MovedPlaces<'_> {
+impl<'a> MovedPlaces<'a> {
+    /// The edits of a file.
+    fn of(self, file: FileId) -> Option<&'a [Edit]> {
+        self.files.iter().find(|(edited, _)| *edited == file).map(|(_, edits)| *edits)
+    }
+
     /// The place after the edits; `None` where an edit replaces its start or end.
     pub(super) fn place(self, place: Place) -> Option<Place> {
-        if place.file != self.file {
-            return Some(place);
-        }
-        let inside = |at: u32| self.edits.iter().any(|edit| edit.span.start < at && at < edit.span.end);
+        let Some(edits) = self.of(place.file) else { return Some(place) };
+        let inside = |at: u32| edits.iter().any(|edit| edit.span.start < at && at < edit.span.end);
         // What an edit replaces from the very start of the place on is not what it was.
-        let replaced =
-            self.edits.iter().any(|edit| edit.span.start == place.span.start && edit.span.end > place.span.start);
+        let replaced = edits.iter().any(|edit| edit.span.start == place.span.start && edit.span.end > place.span.start);
         if inside(place.span.start) || inside(place.span.end) || replaced {
             return None;
         }
-        let start = self.start(place.span.start)?;
+        let start = start(edits, place.span.start)?;
         // An insertion at the very end of the place stands behind it.
-        let end = self.shifted(place.span.end, |edit| {
+        let end = shifted(edits, place.span.end, |edit| {
             edit.span.end < place.span.end || edit.span.end == place.span.end && edit.span.start < edit.span.end
         })?;
         Some(Place { file: place.file, span: Span::new(start, end) })
     }
 
-    /// Where an offset comes to lie that no edit replaces.
-    fn start(self, at: u32) -> Option<u32> {
-        self.shifted(at, |edit| edit.span.end <= at)
-    }
-
-    fn shifted(self, at: u32, counts: impl Fn(&Edit) -> bool) -> Option<u32> {
-        let mut shifted = i64::from(at);
-        for edit in self.edits.iter().filter(|edit| counts(edit)) {
-            shifted += i64::try_from(edit.content.len()).ok()? - i64::from(edit.span.len());
-        }
-        u32::try_from(shifted).ok()
-    }
-
     /// Where something starts, in terms of the repaired program; what an edit replaces is given by the edit.
     fn asked(self, place: Place) -> Asked {
         let at = place.span.start;
-        let replaced = self.edits.iter().position(|edit| edit.span.contains(at));
-        match replaced.filter(|_| place.file == self.file) {
-            Some(edit) => Asked::Edit(edit),
-            None if place.file == self.file => Asked::At(place.file, self.start(at).unwrap_or(at)),
-            None => Asked::At(place.file, at),
+        let edits = self.of(place.file).unwrap_or_default();
+        match edits.iter().position(|edit| edit.span.contains(at)) {
+            Some(edit) => Asked::Edit(place.file, edit),
+            None => Asked::At(place.file, start(edits, at).unwrap_or(at)),
         }
     }
+}
+
+/// Where an offset comes to lie that no edit replaces.
+fn start(edits: &[Edit], at: u32) -> Option<u32> {
+    shifted(edits, at, |edit| edit.span.end <= at)
+}
+
+fn shifted(edits: &[Edit], at: u32, counts: impl Fn(&Edit) -> bool) -> Option<u32> {
+    let mut shifted = i64::from(at);
+    for edit in edits.iter().filter(|edit| counts(edit)) {
+        shifted += i64::try_from(edit.content.len()).ok()? - i64::from(edit.span.len());
+    }
+    u32::try_from(shifted).ok()
 }
 
 /// Where a question is asked.
@@ -68,14 +72,13 @@ pub(super) enum Asked {
     /// By an operation that starts at this offset of the repaired program.
     At(FileId, u32),
     /// By what an edit replaces, or puts in its place.
-    Edit(usize),
+    Edit(FileId, usize),
 }
 
 /// The answers of a run of the original program.
 pub(super) struct Answers {
-    file: FileId,
-    /// What each edit puts into the repaired program.
-    written: Vec<Span>,
+    /// What each edit of a file puts into the repaired program.
+    written: FxHashMap<FileId, Vec<Span>>,
     given: FxHashMap<Asked, Vec<u8>>,
 }
 
@@ -85,23 +88,15 @@ impl Answers {
         for choice in choices {
             given.entry(places.asked(choice.place)).or_default().push(choice.value);
         }
-        let mut written = Vec::with_capacity(places.edits.len());
-        let mut moved = 0_i64;
-        for edit in places.edits {
-            let length = i64::try_from(edit.content.len()).unwrap_or_default();
-            let start = i64::from(edit.span.start) + moved;
-            moved += length - i64::from(edit.span.len());
-            let at = |offset: i64| u32::try_from(offset).unwrap_or(u32::MAX);
-            written.push(Span::new(at(start), at(start + length)));
-        }
-        Self { file: places.file, written, given }
+        let written = places.files.iter().map(|(file, edits)| (*file, written(edits))).collect();
+        Self { written, given }
     }
 
     /// Where a place of the repaired program asks.
     pub(super) fn asked(&self, place: Place) -> Asked {
-        let written = self.written.iter().position(|span| span.contains(place.span.start));
-        match written.filter(|_| place.file == self.file) {
-            Some(edit) => Asked::Edit(edit),
+        let written = self.written.get(&place.file).map_or(&[][..], Vec::as_slice);
+        match written.iter().position(|span| span.contains(place.span.start)) {
+            Some(edit) => Asked::Edit(place.file, edit),
             None => Asked::At(place.file, place.span.start),
         }
     }
@@ -115,4 +110,18 @@ impl Answers {
     pub(super) fn len(&self) -> usize {
         self.given.values().map(Vec::len).sum()
     }
+}
+
+/// Where what edits write stands in the edited text.
+fn written(edits: &[Edit]) -> Vec<Span> {
+    let mut written = Vec::with_capacity(edits.len());
+    let mut moved = 0_i64;
+    for edit in edits {
+        let length = i64::try_from(edit.content.len()).unwrap_or_default();
+        let start = i64::from(edit.span.start) + moved;
+        moved += length - i64::from(edit.span.len());
+        let at = |offset: i64| u32::try_from(offset).unwrap_or(u32::MAX);
+        written.push(Span::new(at(start), at(start + length)));
+    }
+    written
 }

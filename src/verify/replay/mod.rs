@@ -45,6 +45,7 @@ mod transform;
 mod value;
 
 pub use budget::Budget;
+pub use edits::FileEdits;
 pub use numbers::{Answer, Problem, Settings};
 pub(in crate::verify) use numbers::{Operand, calculated, evaluate as compute};
 pub use project::Project;
@@ -163,8 +164,13 @@ pub fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], en
 
 /// Replays the functions that hold `places` before and after a repair that leaves all keys as they are: on every explored path
 /// the same keys are passed to the same functions, in the same order.
-pub fn compare_keys(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], places: &[Place]) -> Comparison {
-    compare::compare_keys(original, patched, edits, places)
+pub fn compare_keys(
+    original: &Project<'_>,
+    patched: &Project<'_>,
+    files: &[FileEdits<'_>],
+    places: &[Place],
+) -> Comparison {
+    compare::compare_keys(original, patched, files, places)
 }
 
 /// Replays the function that holds `place` before and after a repair of what it draws from, which may have been no key: on every

@@ -1,0 +1,60 @@
+//! Questions to a person: on a terminal, or answered line by line on standard input.
+//!
+//! **Invariant:** where the answers end, every question is answered with no, and nothing waits.
+
+use std::io::Read;
+
+use super::{Failure, World};
+
+/// The answers, as they are read.
+#[derive(Default)]
+pub(super) struct Answers {
+    /// What all further questions are answered with, once that was said.
+    all: Option<bool>,
+}
+
+impl Answers {
+    /// Asks a question that an empty line answers with `default`. `a` is yes to this and all further ones, `q` no to all.
+    pub(super) fn ask(&mut self, question: &str, default: bool, world: &mut World<'_>) -> Result<bool, Failure> {
+        if let Some(all) = self.all {
+            return Ok(all);
+        }
+        let choices = if default { "Y/n/a/q" } else { "y/N/a/q" };
+        loop {
+            // Answers that nobody types end no line.
+            let end = if world.stderr_is_terminal { " " } else { "\n" };
+            write!(world.stderr, "{question} [{choices}]{end}")?;
+            world.stderr.flush()?;
+            let Some(line) = line(world.stdin) else {
+                self.all = Some(false);
+                return Ok(false);
+            };
+            match line.trim().to_ascii_lowercase().as_str() {
+                "" => return Ok(default),
+                "y" | "yes" => return Ok(true),
+                "n" | "no" => return Ok(false),
+                "a" | "all" => self.all = Some(true),
+                "q" | "quit" => self.all = Some(false),
+                _ => {
+                    writeln!(world.stderr, "Answer y (yes), n (no), a (yes to all that follow) or q (no to all).")?;
+                    continue;
+                }
+            }
+            return Ok(self.all.unwrap_or(false));
+        }
+    }
+}
+
+/// The next line; `None` where there is none.
+fn line(input: &mut (dyn Read + Send)) -> Option<String> {
+    let mut line = Vec::new();
+    let mut byte = [0];
+    // One byte at a time: what stands behind the line is not ours.
+    while input.read(&mut byte).is_ok_and(|count| count == 1) {
+        if byte[0] == b'\n' {
+            return Some(String::from_utf8_lossy(&line).into_owned());
+        }
+        line.push(byte[0]);
+    }
+    (!line.is_empty()).then(|| String::from_utf8_lossy(&line).into_owned())
+}

@@ -1,0 +1,269 @@
+//! From raw keys to typed ones: the edits of one file, for `keylint migrate`.
+//!
+//! Constructors and annotations are rewritten by name. Where a key is asked for its shape or dtype, the question is rewritten for typed
+//! keys. Everywhere else that its words are wanted, `key_data` takes them: the value is then the very array that it was, so what follows
+//! goes on as before.
+//!
+//! **Invariant:** what is no key by evidence of the analysis is left alone; edits are those of the file as it is, and do not overlap.
+
+mod annotations;
+mod constructors;
+mod shapes;
+mod uses;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::context::FixContext;
+use super::jax;
+use super::names::Names;
+use super::tree;
+use super::typed;
+use super::typed_uses::{KnownKey, maker};
+use crate::python::ast::{self, Expr, Stmt};
+use crate::python::span_of;
+use crate::text::{Edit, Span};
+
+/// What an edit is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// A constructor of keys, or its import.
+    Constructor,
+    /// An annotation, or its import.
+    Annotation,
+    /// A question for the shape or dtype of a key.
+    Shape,
+    /// `key_data`, where the words are wanted.
+    Words,
+}
+
+/// A place that a person should look at.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Remark {
+    /// Where.
+    pub span: Span,
+    /// Why: a sentence without its full stop.
+    pub reason: String,
+}
+
+/// What becomes of one file.
+#[derive(Clone, Debug, Default)]
+pub struct FileMigration {
+    /// The edits, sorted.
+    pub edits: Vec<Edit>,
+    /// How many places were changed, by what for.
+    pub changes: BTreeMap<Change, usize>,
+    /// What was left, or kept as it was by taking words.
+    pub remarks: BTreeSet<Remark>,
+    /// Where the places lie that are changed other than in annotations: what draws there is to be replayed.
+    pub places: Vec<Span>,
+    /// Expressions whose questions for a shape were rewritten for typed keys.
+    pub asked: BTreeSet<Span>,
+    /// Whether a constructor of raw keys is left.
+    pub keeps_constructors: bool,
+}
+
+/// What is done with a key's words at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WordUse {
+    /// Where.
+    pub span: Span,
+    /// Why a person should look at the place, if they should.
+    pub doubt: Option<&'static str>,
+}
+
+/// What is known of a file before it is migrated.
+#[derive(Clone, Copy)]
+pub struct RawFile<'k> {
+    /// The keys that the analysis knows.
+    pub held: &'k [KnownKey],
+    /// Where words are used.
+    pub words: &'k [WordUse],
+    /// The constructors of raw keys.
+    pub made: &'k [Span],
+    /// The names that other modules import from it; `*` stands for all.
+    pub exported: &'k BTreeSet<String>,
+    /// Which keys may come to it.
+    pub mix: Mix,
+}
+
+/// Which keys may come to a file once the project is migrated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mix {
+    /// Typed ones: questions for shapes are asked of these.
+    Typed,
+    /// Some stay raw: questions for shapes are asked of the words.
+    Either,
+    /// No raw ones were made before either: only names change.
+    Known,
+}
+
+/// The edits of a file.
+pub fn migrate(cx: &FixContext<'_>, raw: RawFile<'_>) -> FileMigration {
+    let RawFile { held, words, made, exported, mix } = raw;
+    let is_raw_project = mix != Mix::Known;
+    let stays_raw = mix == Mix::Either;
+    let mut known: BTreeMap<Span, Vec<KnownKey>> = BTreeMap::new();
+    for one in held.iter().filter(|_| is_raw_project) {
+        known.entry(one.span).or_default().push(*one);
+    }
+    let mut writer = Writer { cx, known, stays_raw, exported, done: FileMigration::default(), import: None };
+    constructors::rewrite(&mut writer, made);
+    annotations::rewrite(&mut writer);
+    for expr in tree::expressions(cx.module) {
+        uses::rewrite(&mut writer, expr);
+    }
+    for word in words.iter().filter(|_| is_raw_project) {
+        writer.take_words(word);
+    }
+    writer.done
+}
+
+/// Takes the words where the analysis of the migrated file finds that they are needed; whether all of these places show a key.
+/// Places are those of the file before.
+pub fn take_more(cx: &FixContext<'_>, done: &mut FileMigration, words: &[WordUse]) -> bool {
+    let (known, exported) = (BTreeMap::new(), &BTreeSet::new());
+    let mut writer = Writer { cx, known, stays_raw: false, exported, done: std::mem::take(done), import: None };
+    let all = words.iter().fold(true, |all, word| writer.take_words(word) && all);
+    *done = writer.done;
+    all
+}
+
+/// Where a place of the migrated file was before; `None` within what the edits wrote.
+pub fn place_before(span: Span, edits: &[Edit]) -> Option<Span> {
+    Some(Span::new(typed::before(span.start, edits)?, typed::before(span.end, edits)?))
+}
+
+/// The edits of a file as they come together.
+struct Writer<'b, 'a> {
+    cx: &'b FixContext<'a>,
+    known: BTreeMap<Span, Vec<KnownKey>>,
+    stays_raw: bool,
+    exported: &'b BTreeSet<String>,
+    done: FileMigration,
+    /// The import of the package that was added, and the name that it has.
+    import: Option<String>,
+}
+
+impl<'a> Writer<'_, 'a> {
+    /// What the analysis knows of an expression: `None` if it is no key, or a typed one already.
+    fn key(&self, expr: &Expr) -> Option<Known> {
+        self.known_at(span_of(expr))
+    }
+
+    fn known_at(&self, span: Span) -> Option<Known> {
+        let known = self.known.get(&span)?;
+        let is_typed = known.iter().any(|one| one.is_typed);
+        (!is_typed).then(|| Known { is_array: known.iter().all(|one| one.is_array) })
+    }
+
+    /// Adds edits that belong together; whether there was room for them.
+    fn add(&mut self, change: Change, edits: Vec<Edit>) -> bool {
+        let count = edits.len();
+        let fresh: Vec<Edit> = edits.into_iter().filter(|edit| !self.done.edits.contains(edit)).collect();
+        // What opens with another conversion must close with it.
+        let is_half = !fresh.is_empty() && fresh.len() < count;
+        if is_half || fresh.iter().any(|edit| self.done.edits.iter().any(|other| overlap(edit, other))) {
+            return false;
+        }
+        if let Some(first) = fresh.first() {
+            *self.done.changes.entry(change).or_default() += 1;
+            if change != Change::Annotation {
+                self.done.places.push(first.span);
+            }
+        }
+        self.done.edits.extend(fresh);
+        // Of two insertions at one place, what closes comes before what opens.
+        self.done.edits.sort_by_key(|edit| (edit.span.start, edit.span.end, edit.content != ")"));
+        true
+    }
+
+    /// Whether other modules may import a name from this file.
+    fn is_exported(&self, name: &str) -> bool {
+        self.exported.contains(name) || self.exported.contains("*") || self.cx.names.is_listed(name)
+    }
+
+    fn remark(&mut self, span: Span, reason: impl Into<String>) {
+        self.done.remarks.insert(Remark { span, reason: reason.into() });
+    }
+
+    /// Takes the words of a key where it stands.
+    fn convert(&mut self, key: &Expr) -> bool {
+        let at = span_of(key);
+        let Some(function) = self.spelled(at.start, jax::KEY_DATA, Some(key)) else {
+            self.remark(at, "the words of this key are needed, but the file has no name for `jax.random.key_data`");
+            return false;
+        };
+        self.add(Change::Words, vec![Edit::insert(at.start, format!("{function}(")), Edit::insert(at.end, ")")])
+    }
+
+    fn take_words(&mut self, word: &WordUse) -> bool {
+        let keys = typed::keys_at(self.cx, word.span);
+        if keys.is_empty() || typed::makes_keys(self.cx, word.span) {
+            return false;
+        }
+        if let Some(doubt) = word.doubt {
+            self.remark(word.span, doubt);
+        }
+        keys.into_iter().fold(true, |all, key| self.convert(key) && all)
+    }
+
+    /// A function of the library as the file spells it; an import is added where it has no name for the library.
+    fn spelled(&mut self, offset: u32, path: &str, like: Option<&Expr>) -> Option<String> {
+        if let Some(spelling) = self.cx.spelled(offset, path, like.and_then(|key| maker(self.cx, key))) {
+            return Some(spelling);
+        }
+        let below = path.split_once('.').map_or("", |(_, below)| below);
+        if let Some(root) = &self.import {
+            return Some(format!("{root}.{below}"));
+        }
+        let root = self.cx.imports.root.clone();
+        if is_taken(&self.cx.names, &root) {
+            return None;
+        }
+        let import = import_place(self.cx, &root)?;
+        self.add(Change::Words, vec![super::layout::before(self.cx.text, import, &format!("import {root}"))]);
+        let spelling = format!("{root}.{below}");
+        self.import = Some(root);
+        Some(spelling)
+    }
+}
+
+/// What is known of a key.
+#[derive(Clone, Copy)]
+struct Known {
+    /// Whether it is an array of keys, whoever calls.
+    is_array: bool,
+}
+
+fn is_taken(names: &Names<'_>, name: &str) -> bool {
+    !names.occurrences(name).is_empty()
+}
+
+/// Where an import of the package goes: before the first import of another library that sorts behind it, else before the first of
+/// the module.
+fn import_place(cx: &FixContext<'_>, root: &str) -> Option<u32> {
+    let is_future =
+        |import: &ast::StmtImportFrom| import.module.as_ref().is_some_and(|module| *module == *"__future__");
+    let imported = |statement: &Stmt| match statement {
+        Stmt::Import(import) => import.names.first().map(|alias| alias.name.to_string()),
+        Stmt::ImportFrom(import) if !is_future(import) => import.module.as_ref().map(ToString::to_string),
+        _ => None,
+    };
+    let imports: Vec<(u32, String)> =
+        cx.module.body.iter().filter_map(|one| Some((span_of(one).start, imported(one)?))).collect();
+    let is_library = |name: &str| {
+        let first = name.split('.').next().unwrap_or_default();
+        cx.models.libraries().iter().any(|library| library.name == first && library.name != "python")
+    };
+    let behind = imports.iter().find(|(_, name)| is_library(name) && name.as_str() > root);
+    behind.or(imports.first()).map(|(start, _)| *start)
+}
+
+/// Whether two edits cannot both be applied: what one replaces, the other touches within.
+fn overlap(one: &Edit, other: &Edit) -> bool {
+    if one.span.is_empty() || other.span.is_empty() {
+        let (at, around) = if one.span.is_empty() { (one.span.start, other) } else { (other.span.start, one) };
+        return around.span.start < at && at < around.span.end;
+    }
+    one.span.start < other.span.end && other.span.start < one.span.end
+}

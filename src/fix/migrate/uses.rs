@@ -1,0 +1,177 @@
+//! What a file does with the words of its keys, expression by expression.
+//!
+//! **Invariant:** the models say what takes typed keys as it takes raw ones; everything else that is given a key gets its words.
+
+use super::shapes::{self, is_width};
+use super::{Change, Writer};
+use crate::fix::jax;
+use crate::fix::names::Does;
+use crate::fix::tree;
+use crate::fix::typed_uses::{elements, meets};
+use crate::models::{ARRAY, Effect, ShapeOp};
+use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
+use crate::python::span_of;
+use crate::text::{Edit, Span};
+
+pub(super) fn rewrite<'a>(writer: &mut Writer<'_, 'a>, expr: &'a Expr) {
+    match expr {
+        Expr::Call(call) => called(writer, call),
+        Expr::Attribute(attribute) if attribute.ctx.is_load() => read(writer, attribute),
+        Expr::Subscript(row) if row.ctx.is_store() => stored(writer, row),
+        _ => {}
+    }
+}
+
+/// A function that is given keys.
+fn called<'a>(writer: &mut Writer<'_, 'a>, call: &'a ast::ExprCall) {
+    let cx = writer.cx;
+    let Some(path) = cx.path_of(&call.func) else {
+        if let Expr::Attribute(method) = &*call.func {
+            put(writer, call, method);
+        }
+        return;
+    };
+    let parts: Vec<&Expr> = tree::arguments(call).flat_map(elements).collect();
+    let keys: Vec<&Expr> = parts.into_iter().filter(|part| writer.key(part).is_some()).collect();
+    let Some(typed) = cx.models.typed(&path) else { return };
+    let model = cx.models.callable(&path).map(|callable| &callable.effect);
+    if keys.is_empty() && !typed.is_alike {
+        wrapped(writer, call);
+    }
+    if keys.is_empty() || matches!(model, Some(Effect::KeyData { .. })) {
+        return;
+    }
+    if let Some(Effect::Shape { op: ShapeOp::Reshape | ShapeOp::BroadcastTo, .. }) = model
+        && let [_, shape @ ..] = &call.arguments.args[..]
+        && reshaped(writer, shape)
+    {
+        return;
+    }
+    let are_arrays = keys.iter().all(|key| writer.key(key).is_some_and(|known| known.is_array));
+    if typed.is_alike && (!typed.of_arrays || are_arrays) && meets(cx, typed, &path, call) {
+        return;
+    }
+    for key in keys {
+        writer.convert(key);
+    }
+}
+
+/// Words that were read or written out, and are drawn from: `jnp.array(np.load(path))`.
+fn wrapped(writer: &mut Writer<'_, '_>, call: &ast::ExprCall) {
+    let cx = writer.cx;
+    let span = span_of(call);
+    let around = tree::ancestors(cx.module, span);
+    let is_within_another = around.into_iter().rev().any(|node| match node {
+        AnyNodeRef::ExprCall(outer) => {
+            let refuses = |path: String| cx.models.typed(&path).is_some_and(|typed| !typed.is_alike);
+            span_of(outer) != span
+                && writer.known_at(span_of(outer)).is_some()
+                && cx.path_of(&outer.func).is_some_and(refuses)
+        }
+        _ => false,
+    });
+    if writer.known_at(span).is_none() || is_within_another || writer.stays_raw {
+        return;
+    }
+    if let Some(function) = writer.spelled(span.start, jax::WRAP_KEY_DATA, None) {
+        let edits = vec![Edit::insert(span.start, format!("{function}(")), Edit::insert(span.end, ")")];
+        writer.add(Change::Words, edits);
+    }
+}
+
+/// `rows.at[i].set(key)`, where `rows` is an array of words.
+fn put<'a>(writer: &mut Writer<'_, 'a>, call: &'a ast::ExprCall, method: &'a ast::ExprAttribute) {
+    let Expr::Subscript(at) = &*method.value else { return };
+    let Expr::Attribute(within) = &*at.value else { return };
+    let path = format!("{ARRAY}.{}.{}", within.attr, method.attr);
+    let is_put = writer.cx.models.typed(&path).is_some_and(|typed| typed.path == path);
+    if !is_put || writer.key(&within.value).is_some() {
+        return;
+    }
+    if let Some(key) = tree::arguments(call).next().filter(|key| writer.key(key).is_some()) {
+        writer.convert(key);
+    }
+}
+
+/// A method or an attribute of a key.
+fn read<'a>(writer: &mut Writer<'_, 'a>, attribute: &'a ast::ExprAttribute) {
+    let Some(key) = writer.key(&attribute.value) else { return };
+    let cx = writer.cx;
+    let model = cx.models.of_array(&attribute.attr).map(|callable| &callable.effect);
+    if let Some(Effect::ShapeOf { query, .. }) = model {
+        return shapes::rewrite(writer, attribute, key, *query);
+    }
+    let path = format!("{ARRAY}.{}", attribute.attr);
+    let span = span_of(attribute);
+    let around = tree::ancestors(cx.module, span);
+    let mut around = around.into_iter().rev().filter(|node| span_of(node) != span);
+    let (parent, beyond) = (around.next(), around.next());
+    if let (Some(AnyNodeRef::ExprSubscript(_)), Some(AnyNodeRef::ExprAttribute(method))) = (parent, beyond) {
+        let path = format!("{path}.{}", method.attr);
+        if cx.models.typed(&path).is_some_and(|typed| typed.path == path && typed.is_alike) {
+            return;
+        }
+    }
+    if let (Some(Effect::Shape { op: ShapeOp::Reshape, .. }), Some(AnyNodeRef::ExprCall(call))) = (model, parent)
+        && reshaped(writer, &call.arguments.args)
+    {
+        return;
+    }
+    let is_known = model.is_some() || cx.models.typed(&path).is_some_and(|typed| typed.path == path);
+    if is_known && cx.models.typed(&path).is_some_and(|typed| !typed.is_alike) {
+        writer.convert(&attribute.value);
+    }
+}
+
+/// Takes the axis of words out of the shape that keys are given; whether the shape is then one for typed keys.
+fn reshaped(writer: &mut Writer<'_, '_>, shape: &[Expr]) -> bool {
+    if writer.stays_raw {
+        return false;
+    }
+    let edits = match shape {
+        [Expr::Tuple(tuple)] => shapes::without_words(writer, tuple),
+        // `(n, m) + keys.shape[1:]`
+        [Expr::BinOp(sum)] => ends_like_keys(writer, &sum.right).then(Vec::new),
+        [.., before, last] if is_width(writer, last) => {
+            Some(vec![Edit::delete(Span::new(span_of(before).end, span_of(last).end))])
+        }
+        [.., Expr::Starred(starred)] => ends_like_keys(writer, &starred.value).then(Vec::new),
+        _ => None,
+    };
+    edits.is_some_and(|edits| edits.is_empty() || writer.add(Change::Shape, edits))
+}
+
+/// Whether a part of a shape is the end of that of keys: `keys.shape[1:]`, or all of it.
+fn ends_like_keys(writer: &Writer<'_, '_>, part: &Expr) -> bool {
+    let is_shape = |expr: &Expr| matches!(expr, Expr::Attribute(shape) if shape.attr.as_str() == "shape" && writer.key(&shape.value).is_some());
+    match part {
+        Expr::Subscript(item) => match &*item.slice {
+            Expr::Slice(slice) => {
+                let is_open = slice.upper.is_none() && slice.step.is_none();
+                let from = slice.lower.as_deref().map_or(Some(0), shapes::constant);
+                is_shape(&item.value) && is_open && from.is_some_and(|from| from >= 0)
+            }
+            _ => false,
+        },
+        other => is_shape(other),
+    }
+}
+
+/// `rows[i] = key`, where `rows` was made as an array of words.
+fn stored(writer: &mut Writer<'_, '_>, row: &ast::ExprSubscript) {
+    let cx = writer.cx;
+    let Some(Stmt::Assign(assign)) = cx.steps(span_of(row)).pop().map(tree::Step::statement) else { return };
+    let Expr::Name(rows) = &*row.value else { return };
+    if writer.key(&assign.value).is_none() || writer.key(&row.value).is_some() {
+        return;
+    }
+    let is_array = |occurrence: &crate::fix::names::Occurrence| {
+        let made = cx.steps(occurrence.span).pop().map(tree::Step::statement);
+        let Some(Stmt::Assign(made)) = made.filter(|_| occurrence.does == Does::Bind) else { return false };
+        let Expr::Call(call) = &*made.value else { return false };
+        cx.path_of(&call.func).is_some_and(|path| cx.models.typed(&path).is_some_and(|typed| !typed.is_alike))
+    };
+    if cx.names.occurrences(rows.id.as_str()).iter().any(is_array) {
+        writer.convert(&assign.value);
+    }
+}
