@@ -20,7 +20,7 @@ use super::run::{Counter, Learned, learn, load_all, on_workers};
 use super::run_context::{Changed, RunContext, RunInputs, RunOptions};
 use super::{Fixes, Job, Outcome};
 use crate::analysis::{ImportSnapshot, Program};
-use crate::finding::{Family, Finding, Place, RuleId};
+use crate::finding::{Family, Finding, Made, Place, RuleId};
 use crate::fix::{self, Change, CrossModuleUsage, FileMigration, FixContext, KnownKey, Mix, RawFile, Remark, WordUse};
 use crate::ir::{self, OpKind, Resolver as _};
 use crate::judge::analyse;
@@ -326,8 +326,9 @@ fn known_of(facts: &[Facts]) -> BTreeMap<FileId, Known> {
 /// Whether a value is a key by more than being passed to something unknown.
 fn is_key(value: &KeyValue) -> bool {
     let is_evident = |used: &KeyUse| used.role != Role::Unresolved;
+    let is_made = !matches!(value.derivation.made(), Made::Elsewhere | Made::Part(_));
     let is_declared = value.uses.is_empty() && !value.is_array;
-    value.kind != KeyKind::Unknown || is_declared || value.uses.iter().any(is_evident)
+    value.kind != KeyKind::Unknown || is_made || is_declared || value.uses.iter().any(is_evident)
 }
 
 fn word_use(used: &BufferUse) -> WordUse {
