@@ -143,7 +143,9 @@ impl Finding {
                 visit(second);
             }
             repeated_by.iter_mut().chain(used_at).for_each(&mut *visit);
-            wrapper.iter_mut().for_each(|(_, place)| visit(place));
+            if let Some((_, place)) = wrapper {
+                visit(place);
+            }
         }
         witness.iter_mut().flat_map(|witness| &mut witness.draws).for_each(|draw| visit(&mut draw.place));
         intent.iter_mut().filter_map(|intent| intent.place.as_mut()).for_each(&mut *visit);

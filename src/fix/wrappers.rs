@@ -39,12 +39,11 @@ fn conversion(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option
     let objects: Vec<&Expr> = given.into_iter().filter(|argument| is_it(argument)).collect();
     let at = span_of(objects.first().copied()?).start;
     let mut edits = Vec::new();
-    let asarray = match cx.spelled(at, jax::ASARRAY, None) {
-        Some(asarray) => asarray,
-        None => {
-            edits.push(import(cx)?);
-            "jnp.asarray".to_owned()
-        }
+    let asarray = if let Some(asarray) = cx.spelled(at, jax::ASARRAY, None) {
+        asarray
+    } else {
+        edits.push(import(cx)?);
+        "jnp.asarray".to_owned()
     };
     for object in &objects {
         // The object stays where it is.
@@ -115,12 +114,12 @@ fn as_dataclass(cx: &FixContext<'_>, class: &ast::StmtClassDef) -> Option<Vec<Ed
         let name = cx.code(annotation).rsplit('.').next().unwrap_or_default();
         matches!(name, "Array" | "ArrayLike" | "ndarray" | "int" | "float" | "PRNGKey" | "KeyArray" | "PRNGKeyArray")
     };
-    let fields = class.body.iter().filter_map(|statement| match statement {
+    let mut fields = class.body.iter().filter_map(|statement| match statement {
         Stmt::AnnAssign(field) => Some(&*field.annotation),
         _ => None,
     });
     let plain = class.arguments.as_deref().is_none_or(ast::Arguments::is_empty);
-    (plain && fields.into_iter().all(is_array)).then_some(())?;
+    (plain && fields.all(is_array)).then_some(())?;
     Some(vec![decorator(cx, class, jax::REGISTER_DATACLASS)?])
 }
 
@@ -143,7 +142,7 @@ fn as_node(cx: &FixContext<'_>, class: &ast::StmtClassDef) -> Option<Vec<Edit>> 
         format!("{indent}def tree_unflatten(cls, aux_data, children):"),
         format!("{indent}{step}return cls(*children)"),
     ];
-    let content: String = lines.iter().map(|line| format!("{end}{line}")).collect();
+    let content = format!("{end}{}", lines.join(end));
     let at = line_end_after(cx.text, span_of(last));
     Some(vec![decorated, Edit::insert(at, content)])
 }

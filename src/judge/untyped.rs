@@ -26,9 +26,9 @@ pub fn extract_untyped_keys(run: &Recording<'_>, paths: &Paths<'_>, facts: &mut 
         if !matches!(event.role, Role::Sample | Role::Split | Role::Fold) {
             continue;
         }
-        let parameters = code.parameters.iter().zip(given);
+        let mut parameters = code.parameters.iter().zip(given);
         let is_given = |(_, value): &(&Parameter, &Value)| term_of(value) == Some(event.target.term);
-        let Some((parameter, _)) = parameters.into_iter().find(is_given) else { continue };
+        let Some((parameter, _)) = parameters.find(is_given) else { continue };
         let asks = |term: TermId| matches!(run.terms.get(term), Term::Attribute(of, name, _) if *of == event.target.term && &**name == "dtype");
         let is_checked = paths.support(event.guard).into_iter().any(|literal| run.terms.mentions(literal, &asks));
         let chain = event.chain();

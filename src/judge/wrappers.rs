@@ -94,8 +94,8 @@ fn is_registered(run: &Recording<'_>, class: ClassHandle) -> bool {
     let name = &run.module(info.module).class(info.class).name;
     functions().any(|code| calls(code, &registering, Some(name)))
         || infos().any(|info| {
-            let methods = run.module(info.module).functions.iter().filter(|code| code.class == Some(info.class));
-            methods.into_iter().any(|code| calls(code, &registering, None))
+            let mut methods = run.module(info.module).functions.iter().filter(|code| code.class == Some(info.class));
+            methods.any(|code| calls(code, &registering, None))
         })
 }
 

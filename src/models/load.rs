@@ -103,7 +103,7 @@ impl<'t> Reader<'t> {
                 "annotation" => self.rows(value, span, Self::annotation),
                 "protocol" => self.rows(value, span, Self::protocol),
                 "typed" => self.rows(value, span, Self::typed),
-                "array-object" => self.rows(value, span, Self::array_object),
+                "array-object" => self.rows(value, span, |reader, row, raw| reader.array_object(row, &raw)),
                 "array-protocol" => {
                     if let Some((_, names)) = self.row::<RawProtocolNames>(value) {
                         self.models.array_protocol.extend(names.into_patterns());
@@ -357,7 +357,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn array_object(&mut self, row: &Row, raw: RawArrayObject) {
+    fn array_object(&mut self, row: &Row, raw: &RawArrayObject) {
         if raw.is_empty() {
             self.problem(row.span.clone(), "a row needs `takes` or `registers`".to_owned());
         }

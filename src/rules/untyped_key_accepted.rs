@@ -8,11 +8,11 @@ use crate::judge::facts::{Facts, UntypedKey};
 use super::Rule;
 use super::wording::{self, Text};
 
-pub(super) fn find(facts: &Facts) -> Vec<&UntypedKey> {
-    facts.untyped.iter().collect()
+pub(super) fn find(facts: &Facts) -> &[UntypedKey] {
+    &facts.untyped
 }
 
-pub(super) fn describe(rule: &Rule, hit: &&UntypedKey) -> Finding {
+pub(super) fn describe(rule: &Rule, hit: &UntypedKey) -> Finding {
     let UntypedKey { name, function, used, .. } = hit;
     let text = Text {
         message: format!("`{function}` takes a key as `{name}`, and does not require a typed one"),
