@@ -26,8 +26,7 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
     let made = |event: &Consumption| run.derivation(event.target.derivation).map(|made| made.place);
     let draws = |event: &Consumption| event.role == Role::Sample;
     let are_draws = draws(pair.first) && draws(pair.second);
-    // Something else than a sampler that stands here gets the key: a function that draws as it likes, a network.
-    let are_computations = !are_draws || is_within_calls(run, pair);
+    let are_computations = || is_within_calls(run, pair, consequence) && !are_kept_together(flows, pair);
     match kind {
         // Whoever writes one seed twice for two computations wants to start both from it, even if a result of one serves the other.
         ReuseKind::SeededTwice => {
@@ -45,10 +44,7 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
             let is_own = starts && !is_collected(flows, pair, iteration);
             is_own.then(|| Intent::new(IntentKind::SeparateRuns, Some(iteration.place)))
         }
-        ReuseKind::Sampled if are_computations && !are_kept_together(flows, pair) => {
-            Some(Intent::new(IntentKind::SeparateRuns, None))
-        }
-        ReuseKind::SplitTwice if is_within_calls(run, pair) && !are_kept_together(flows, pair) => {
+        ReuseKind::Sampled | ReuseKind::SplitTwice if are_computations() => {
             Some(Intent::new(IntentKind::SeparateRuns, None))
         }
         ReuseKind::Sampled
@@ -60,15 +56,18 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
     }
 }
 
-/// Whether each of two draws happens within a call of its own, as seen from the innermost frame that both have in common.
-fn is_within_calls(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
+/// Whether each of two draws happens within a call of its own, as seen from the innermost frame that both have in common. What a module keeps
+/// under two names, it may use together later; what becomes of the results of coroutines and generators is not followed.
+fn is_within_calls(run: &Recording<'_>, pair: &Pair<'_>, consequence: &Consequence) -> bool {
     let (a, b) = (pair.first.chain(), pair.second.chain());
     let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
-    let is_function = |chain: &Chain| {
-        let Some((activation, _)) = chain.get(common) else { return false };
-        matches!(run.code(activation).kind, FunctionKind::Def)
+    let is_followed = |chain: &Chain| {
+        let mut below = chain.iter().skip(common).map(|(activation, _)| run.code(activation));
+        chain.len() > common && below.all(|code| code.kind == FunctionKind::Def && !code.is_async && !code.is_generator)
     };
-    common > 0 && is_function(&a) && is_function(&b)
+    let Some((frame, _)) = common.checked_sub(1).and_then(|frame| a.get(frame)) else { return false };
+    let keeps = run.code(frame).kind == FunctionKind::Module && consequence.kind == ConsequenceKind::Stored;
+    !keeps && is_followed(&a) && is_followed(&b)
 }
 
 /// Whether both draws are put into one object, as the layers of a network are: `self.a = make(key); self.b = make(key)`.
