@@ -9,7 +9,7 @@ use super::fingerprint::{Subject, name_all};
 use super::load::{Kept, Loaded};
 use super::project::Project;
 use crate::finding::{Finding, Level, Place, RuleId};
-use crate::judge::{documented, notebook, said_so};
+use crate::judge::{demonstration, documented, notebook, said_so};
 use crate::python::{Comment, StatementSpan, marks};
 use crate::rules;
 use crate::source;
@@ -68,7 +68,7 @@ pub(super) fn file_report(
     notebook::note_separate_cells(&cells, &marks, &mut findings);
     let lines = LineIndex::new(&text);
     keep_first_syntax_errors(&cells, &mut findings);
-    note_what_is_said(project, (&text, &lines), &comments, &statements, &mut findings);
+    note_what_is_said(project, (&text, &lines), &comments, &statements, loaded.is_imported, &mut findings);
     let subject = Subject { path: &path, text: &text, statements: &statements };
     // Suppressed findings count as well, lest a suppression rename its neighbours.
     name_all(subject, &mut findings);
@@ -101,12 +101,13 @@ fn keep_first_syntax_errors(cells: &Cells, findings: &mut Vec<Finding>) {
     });
 }
 
-/// Makes notes of what comments and docstrings call intended.
+/// Makes notes of what comments, docstrings and blocks for direct runs call intended.
 fn note_what_is_said(
     project: &Project<'_>,
     (text, lines): (&str, &LineIndex),
     comments: &[Comment],
     statements: &[StatementSpan],
+    is_imported: bool,
     findings: &mut Vec<Finding>,
 ) {
     let may_be_intended = |finding: &Finding| finding.rule.may_be_intended() && finding.level > Level::Note;
@@ -122,6 +123,9 @@ fn note_what_is_said(
             finding.level = Level::Note;
             finding.intent.get_or_insert(intent);
         }
+    }
+    if is_imported {
+        demonstration::note_demonstrations(written, findings);
     }
 }
 

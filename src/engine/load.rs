@@ -37,6 +37,8 @@ pub(super) struct Loaded {
     pub(super) misdeclared: Vec<(Span, String)>,
     /// Positions of the project's files that it imports.
     pub(super) targets: Vec<usize>,
+    /// Whether another file of the project that was read imports it.
+    pub(super) is_imported: bool,
     /// Whether it names a library that handles keys.
     pub(super) names_library: bool,
     /// Whether it has a word that a handler of keys would have.
@@ -77,6 +79,7 @@ pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, wo
         problems: Vec::new(),
         misdeclared: Vec::new(),
         targets: Vec::new(),
+        is_imported: false,
         names_library: false,
         names_keys: false,
         module: None,

@@ -291,6 +291,12 @@ pub(super) fn load_all(job: &Job<'_>, project: &Project<'_>) -> (Vec<Option<Load
         }
     }
     let relevant = relevant(&loaded);
+    let imported: BTreeSet<usize> = loaded.iter().flatten().flat_map(|file| file.targets.iter().copied()).collect();
+    for position in imported {
+        if let Some(file) = &mut loaded[position] {
+            file.is_imported = true;
+        }
+    }
     (loaded, relevant)
 }
 

@@ -101,6 +101,8 @@ kinds! {
         SeparateCells "separate-cells" "cells of the notebook start again from the same seed or key",
         /// Each of several computations starts from the same key.
         SeparateRuns "separate-runs" "each computation starts from the same key, and their results never meet",
+        /// The block for direct runs of a module that other modules import.
+        Demonstration "demonstration" "other modules import this one, and the block only tries what it defines",
         /// No number of one draw is used beside the same number of the other.
         DisjointParts "disjoint-parts" "the code uses different parts of the two draws",
         /// What all lanes share they do alike, and what is to differ has a key for each lane.

@@ -13,7 +13,7 @@ pub mod facts;
 mod guarded;
 mod host;
 mod intent;
-pub use intent::{documented, notebook, said_so};
+pub use intent::{demonstration, documented, notebook, said_so};
 mod naming;
 mod origin;
 mod paths;

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use keylint::analysis::{ImportSnapshot, Program};
 use keylint::config::{CommandLine, Resolver};
 use keylint::engine::{self, Analyse, Input, Job, Outcome, check_text, check_texts, known_rules};
-use keylint::finding::Place;
+use keylint::finding::{Level, Place};
 use keylint::ir::OpKind;
 use keylint::judge::facts::{Facts, Reference, ReferenceKind};
 use keylint::source::{MemoryFiles, Problem};
@@ -298,6 +298,27 @@ fn nested_projects_keep_to_themselves_and_see_below() {
     assert_eq!(listed(&outcome), [""; 0]);
     let seen: Vec<Vec<String>> = seen.into_inner().unwrap().into_values().collect();
     assert_eq!(seen, [["jax.random.PRNGKeyArray"], ["module of 1 functions"]]);
+}
+
+/// A block for direct runs is a demonstration where other modules import its module, and the program where none does.
+#[test]
+fn blocks_for_direct_runs_of_imported_modules_are_demonstrations() {
+    let model = "import jax\n\n\ndef init(key):\n    return jax.random.normal(key, (3,))\n\n\n\
+                 def twice(key):\n    return jax.random.normal(key) + jax.random.uniform(key)\n\n\n";
+    let block = "    key = jax.random.key(0)\n    x = jax.random.normal(key, (3,))\n    print(init(key) @ x)\n";
+    let imports = "from model import init\n";
+    for (guard, other, levels) in [
+        ("if __name__ == \"__main__\":\n", imports, [(9, Level::Error), (15, Level::Note)]),
+        ("if __name__=='__main__' :\n", imports, [(9, Level::Error), (15, Level::Note)]),
+        ("if (__name__ == '__main__'):\n", imports, [(9, Level::Error), (15, Level::Note)]),
+        ("if __name__ == \"__main__\":\n", "import jax\n", [(9, Level::Error), (15, Level::Error)]),
+        ("if __name__ != \"__main__\":\n", imports, [(9, Level::Error), (15, Level::Error)]),
+        ("if True:\n", imports, [(9, Level::Error), (15, Level::Error)]),
+    ] {
+        let found = check_texts(&[("model.py", &format!("{model}{guard}{block}")), ("train.py", other)]);
+        let found: Vec<(usize, Level)> = found.iter().map(|checked| (checked.row, checked.finding.level)).collect();
+        assert_eq!(found, levels, "{guard}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@
 
 mod aligned_rows;
 pub mod default_key;
+pub mod demonstration;
 pub mod documented;
 mod lanes;
 mod masks;

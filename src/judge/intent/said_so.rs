@@ -47,7 +47,7 @@ pub fn said_so(written: Written<'_>, words: &Words, finding: &Finding) -> Option
 
 impl<'a> Written<'a> {
     /// The statements and clauses around a place, innermost first.
-    fn around(&self, place: Span) -> Vec<(Span, Span)> {
+    pub(super) fn around(&self, place: Span) -> Vec<(Span, Span)> {
         let before = self.statements.partition_point(|(_, full)| full.start <= place.start);
         self.statements[..before].iter().rev().filter(|(_, full)| full.end >= place.end).copied().collect()
     }

@@ -1,0 +1,35 @@
+//! What a module that others import does when it is run itself: `if __name__ == "__main__":` shows or tries its functions.
+//!
+//! Such a block often draws inputs and parameters from one key, since it is only to be seen that the module works.
+//!
+//! **Invariant:** only what stands in the block counts. A function that it calls is judged as if anybody called it, and the block of a
+//! module that nobody imports is the program.
+
+use crate::finding::{Finding, Intent, IntentKind, Level, Place};
+use crate::text::Span;
+
+use super::said_so::Written;
+
+/// Makes notes of findings in the block for direct runs of a module that other modules import.
+pub fn note_demonstrations(written: Written<'_>, findings: &mut [Finding]) {
+    for finding in findings.iter_mut() {
+        if !finding.rule.may_be_intended() || finding.level <= Level::Note {
+            continue;
+        }
+        if let Some(header) = direct_run(written, finding.primary.span) {
+            let place = Place { file: finding.primary.file, span: header };
+            finding.level = Level::Note;
+            finding.intent.get_or_insert(Intent::new(IntentKind::Demonstration, Some(place)));
+        }
+    }
+}
+
+/// The header of the block for direct runs that a place stands in.
+fn direct_run(written: Written<'_>, place: Span) -> Option<Span> {
+    let (header, _) = *written.around(place).last()?;
+    let text = written.slice(header);
+    let (name, value) = text.strip_prefix("if")?.split_once("==")?;
+    let name = name.trim_matches([' ', '(']);
+    let value = value.trim_end_matches(':').trim_matches([' ', ')']).trim_matches(['"', '\'']);
+    (name == "__name__" && value == "__main__").then_some(header)
+}
