@@ -13,6 +13,9 @@ use crate::models::Effect;
 /// Most operations between the one in which two draws meet and the name that it is stored under.
 const STEPS: usize = 16;
 
+/// Most targets that a message names.
+const NAMES: usize = 3;
+
 /// The innermost frame that two draws reach, with what each of them reaches in it.
 fn common<'a>(one: &'a Reach, other: &'a Reach) -> Option<(&'a Frame, &'a Frame)> {
     one.frames.iter().find_map(|frame| {
@@ -69,14 +72,14 @@ fn described(code: &Function, uses: &Uses, meeting: Temp, is_shared: &dyn Fn(Tem
                 OpKind::Store(..) => {
                     return stored_name(code, *reader).map(|name| (format!("both enter `{name}`"), *reader));
                 }
-                // The targets that both draws reach.
                 OpKind::Unpack { .. } => {
-                    let parts = uses.readers(*reader).iter().copied().filter(|part| is_shared(*part));
-                    let stores = parts.filter_map(|part| uses.readers(part).first().copied());
-                    let (names, stores): (Vec<&str>, Vec<Temp>) =
-                        stores.filter_map(|store| Some((stored_name(code, store)?, store))).unzip();
+                    let mut stores = Vec::new();
+                    targets(code, uses, *reader, is_shared, &mut stores);
                     if let Some(first) = stores.first() {
-                        return Some((format!("both enter `{}`", names.join(", ")), *first));
+                        let names: Vec<&str> = stores.iter().filter_map(|store| stored_name(code, *store)).collect();
+                        let more = if names.len() > NAMES { ", …" } else { "" };
+                        let names = names[..names.len().min(NAMES)].join(", ");
+                        return Some((format!("both enter `{names}{more}`"), *first));
                     }
                 }
                 OpKind::Return(_) => return Some(("both are returned".to_owned(), *reader)),
@@ -86,6 +89,19 @@ fn described(code: &Function, uses: &Uses, meeting: Temp, is_shared: &dyn Fn(Tem
         temp = *readers.first()?;
     }
     None
+}
+
+/// The stores of the targets of an unpacking that both draws reach.
+fn targets(code: &Function, uses: &Uses, unpack: Temp, is_shared: &dyn Fn(Temp) -> bool, stores: &mut Vec<Temp>) {
+    for part in uses.readers(unpack).iter().copied().filter(|part| is_shared(*part)) {
+        for reader in uses.readers(part) {
+            match &code.ops[*reader as usize].kind {
+                // `(a, b), c = …`
+                OpKind::Unpack { .. } if stores.len() <= NAMES => targets(code, uses, *reader, is_shared, stores),
+                _ => stores.extend(stored_name(code, *reader).map(|_| *reader)),
+            }
+        }
+    }
 }
 
 /// The name of the variable that an operation stores; `_` is no name of anything.
