@@ -42,6 +42,7 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
     reuses(facts, &mut all);
     shared(facts, &mut all);
     state(facts, &mut all);
+    chosen(facts, &mut all);
     traced(facts, &mut all);
     wrapped(facts, &mut all);
     for (place, brief) in facts.keys.iter().filter_map(|key| Some((key.place, key.brief.clone()?))) {
@@ -155,6 +156,28 @@ fn state(facts: &Facts, all: &mut Vec<Remark>) {
         let mut further = vec![(carried.used.place, "consumed".to_owned())];
         further.extend(inner(&carried.used));
         all.push(remark(carried.place, further, None, text));
+    }
+}
+
+/// Implementations of keys, and words and seeds that tell none.
+fn chosen(facts: &Facts, all: &mut Vec<Remark>) {
+    for found in &facts.mismatches {
+        let text =
+            format!("`{}` is given a key of `{}` where `{}` is expected", found.callee, found.names[0], found.names[1]);
+        all.push(remark(found.place, Vec::new(), found.origins[0].as_ref(), text));
+    }
+    for choice in &facts.choices {
+        let name = choice.name.as_deref().unwrap_or("…");
+        all.push(remark(choice.place, Vec::new(), None, format!("`{}` chooses `{name}` for all keys", choice.by)));
+    }
+    for bridge in &facts.bridges {
+        let whereto = bridge.passed_to.as_ref().map_or("returned".to_owned(), |name| format!("passed to `{name}`"));
+        let further = vec![(bridge.leaves_at, format!("the words are {whereto}"))];
+        all.push(remark(bridge.place, further, None, format!("`{}` takes the words of a key", bridge.callee)));
+    }
+    for seed in &facts.unstable {
+        let text = format!("`{}` is given a number of `{}` ({} confidence)", seed.callee, seed.source, seed.confidence);
+        all.push(remark(seed.place, vec![(seed.source_at, "the number".to_owned())], None, text));
     }
 }
 

@@ -343,7 +343,8 @@ impl FixValidator<'_, '_, '_> {
     /// What the replay says of a fix, and why it is not verified; `None` where it refutes it.
     fn replayed(&self, patched: &ir::Module, finding: &Finding, proposal: &Proposal) -> Option<(Verdict, String)> {
         let Project { models, settings, .. } = self.project;
-        let replay = |modules| replay::Project::new(modules, self.project, models, &settings.roots);
+        let chooses = !self.program.choices.is_empty();
+        let replay = |modules| replay::Project::new(modules, self.project, models, &settings.roots).choosing(chooses);
         let mut modules = self.program.modules().to_vec();
         let before = replay(modules.clone());
         modules[self.original] = patched;

@@ -16,6 +16,7 @@ use super::file_report::FileReport;
 use super::load::Loaded;
 use super::outcome::Refuted;
 use super::project::Project;
+use crate::analysis::program::choices::Choices;
 use crate::config::Shown;
 use crate::finding::{Confidence, Evidence, Finding, Gap, Place, Witness, WitnessStatus};
 use crate::ir;
@@ -30,7 +31,9 @@ pub(super) fn replay_all(
     findings: &mut [Finding],
 ) -> Vec<Refuted> {
     let modules: Vec<&ir::Module> = loaded.iter().flatten().filter_map(|file| file.module.as_ref()).collect();
-    let program = replay::Project::new(modules, project, project.models, &project.settings.roots);
+    let roots = &project.settings.roots;
+    let chooses = !Choices::of(&modules, project.models, roots).is_empty();
+    let program = replay::Project::new(modules, project, project.models, roots).choosing(chooses);
     // The findings of one file share a budget, so that one file of many findings cannot hold up a run.
     let mut by_file: BTreeMap<FileId, Vec<&mut Finding>> = BTreeMap::new();
     for finding in findings {

@@ -45,10 +45,14 @@ macro_rules! every_rule {
                 legacy_prngkey LegacyPrngkey "KEY301" "legacy-prngkey",
                 removed_key_type RemovedKeyType "KEY302" "removed-key-type",
                 private_prng_api PrivatePrngApi "KEY303" "private-prng-api",
+                global_prng_impl GlobalPrngImpl "KEY304" "global-prng-impl",
+                raw_key_bridge RawKeyBridge "KEY305" "raw-key-bridge",
                 untyped_key_accepted UntypedKeyAccepted "KEY306" "untyped-key-accepted",
+                key_impl_mismatch KeyImplMismatch "KEY307" "key-impl-mismatch",
                 key_leaked_from_trace KeyLeakedFromTrace "KEY401" "key-leaked-from-trace",
                 constant_key_in_trace ConstantKeyInTrace "KEY402" "constant-key-in-trace",
                 host_rng_in_trace HostRngInTrace "KEY403" "host-rng-in-trace",
+                unstable_seed UnstableSeed "KEY404" "unstable-seed",
                 array_wrapper_as_key ArrayWrapperAsKey "KEY501" "array-wrapper-as-key",
                 array_wrapper_crosses_transform ArrayWrapperCrossesTransform "KEY502" "array-wrapper-crosses-transform",
             ]
@@ -115,9 +119,10 @@ impl RuleId {
         Self::ALL.iter().copied().find(|rule| rule.code().eq_ignore_ascii_case(code))
     }
 
-    /// Whether what it reports may be intended: numbers that repeat, as tests want them, or as a comment says.
+    /// Whether what it reports may be intended: numbers that repeat, as tests want them, or as a comment says; an implementation that
+    /// tests try code under.
     pub fn may_be_intended(self) -> bool {
-        self.family() == Family::Reuse || self == Self::ConstantKeyInTrace
+        self.family() == Family::Reuse || matches!(self, Self::ConstantKeyInTrace | Self::GlobalPrngImpl)
     }
 
     /// What the rule is about.

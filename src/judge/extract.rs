@@ -23,6 +23,7 @@ use crate::judge::facts::{
     Reference, Role,
 };
 use crate::judge::guarded::Guarded;
+use crate::judge::implementations::extract_mismatches;
 use crate::judge::origin::origin;
 use crate::judge::paths::Paths;
 use crate::judge::reuse::{Reuse, Reuses, detect, others, report, use_at};
@@ -58,6 +59,7 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
     extract_leaks(run, &mut facts, file);
     extract_constant_keys(run, &flows, &mut facts, file);
     extract_wrapped_keys(run, paths, &mut facts, file);
+    extract_mismatches(run, &mut facts, file);
     facts.exhausted.extend(limit(run));
     facts
 }

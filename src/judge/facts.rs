@@ -2,7 +2,9 @@
 //!
 //! **Invariant:** facts are sorted by place and free of the interpreter's handles; a rule needs nothing else.
 
-pub use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind, ReferenceKind, Role, WrapperWay};
+pub use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind, Meeting, ReferenceKind, Role, WrapperWay};
+pub use crate::analysis::program::choices::ChoiceKind;
+pub use crate::judge::implementation_facts::{GlobalChoice, Mismatch, RawBridge, UnstableSeed};
 
 use rustc_hash::FxHashMap;
 
@@ -40,6 +42,14 @@ pub struct Facts {
     pub wrapped: Vec<WrappedKey>,
     /// Parameters of public functions that take raw keys as well as typed ones.
     pub untyped: Vec<UntypedKey>,
+    /// Keys of one implementation where those of another are wanted.
+    pub mismatches: Vec<Mismatch>,
+    /// Places that choose the implementation of all keys.
+    pub choices: Vec<GlobalChoice>,
+    /// Words of keys that are handed to something that wants raw keys.
+    pub bridges: Vec<RawBridge>,
+    /// Seeds that no other run repeats.
+    pub unstable: Vec<UnstableSeed>,
     /// References to library names, in source order, resolved through imports and re-assignment.
     pub references: Vec<Reference>,
     /// What is believed of the keys that are derived or consumed, for `keylint why`.
@@ -80,6 +90,10 @@ impl Facts {
         self.host.extend(other.host);
         self.wrapped.extend(other.wrapped);
         self.untyped.extend(other.untyped);
+        self.mismatches.extend(other.mismatches);
+        self.choices.extend(other.choices);
+        self.bridges.extend(other.bridges);
+        self.unstable.extend(other.unstable);
         self.references.extend(other.references);
         self.keys.extend(other.keys);
         self.values.extend(other.values);
@@ -127,6 +141,13 @@ impl Facts {
         self.untyped.sort_by_key(|untyped| untyped.place);
         self.untyped.dedup_by_key(|untyped| untyped.place);
         self.wrapped.dedup_by_key(|wrapped| (wrapped.place, wrapped.way != WrapperWay::Handed));
+        self.mismatches.sort_by_key(|m| (m.place, m.kind, std::cmp::Reverse(m.confidence)));
+        self.mismatches.dedup_by_key(|m| m.place);
+        self.choices.sort_by_key(|c| c.place);
+        self.bridges.sort_by_key(|b| b.place);
+        self.bridges.dedup_by_key(|b| b.place);
+        self.unstable.sort_by_key(|u| (u.place, u.source_at));
+        self.unstable.dedup_by_key(|u| u.place);
         self.keys.sort();
         self.keys.dedup();
         self.values.sort_by(|a, b| (a.place, a.is_called, &a.derivation).cmp(&(b.place, b.is_called, &b.derivation)));

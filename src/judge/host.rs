@@ -150,6 +150,7 @@ impl<'a> Search<'_, 'a> {
                 // A generator with a seed repeats its numbers wherever it is made; one without is seeded by the system.
                 Host::Generator => arguments.is_empty().then_some(path),
                 Host::Clock => self.is_seed(index, code, callee).then_some(path),
+                Host::Seeding | Host::Hash | Host::Unique => None,
             };
         }
         let OpKind::Attribute(object, method) = &code.ops[callee as usize].kind else { return None };

@@ -5,6 +5,7 @@
 //!
 //! **Invariant:** a recording is only read. Every decision is a function of it, of the guards' diagrams and of the program.
 
+mod bridges;
 mod broadcasts;
 mod consequence;
 mod derivation;
@@ -12,12 +13,15 @@ mod extract;
 pub mod facts;
 mod guarded;
 mod host;
+mod implementation_facts;
+mod implementations;
 mod intent;
 pub use intent::{demonstration, documented, notebook, said_so};
 mod naming;
 mod origin;
 mod paths;
 mod reuse;
+mod seeds;
 mod stale;
 mod traced;
 mod untyped;
@@ -39,6 +43,10 @@ pub fn analyse(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: Modu
     let mut facts = Facts::default();
     let (mut stale, mut values) = (Stale::default(), Values::default());
     let file = program.module(index).file;
+    implementations::extract_choices(program, index, &mut facts);
+    seeds::extract_seeds(program, index, &mut facts);
+    bridges::extract_bridges(program, index, &mut facts);
+    let read = std::mem::take(&mut facts);
     run(snapshot, program, index, &mut |run, guards| {
         let paths = &mut Paths::new(guards, run.terms);
         match run.stage {
@@ -67,6 +75,7 @@ pub fn analyse(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: Modu
             }
         }
     });
+    facts.absorb(read);
     facts.sort_and_deduplicate();
     facts
 }

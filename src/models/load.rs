@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::array_objects::{RawArrayObject, RawProtocolNames};
+use super::implementations::Implementation;
 use super::lookup::Models;
 use super::objects::{Annotation, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, Yield};
 use super::raw::{
@@ -96,6 +97,14 @@ impl<'t> Reader<'t> {
                         self.models.words.merge(words);
                     }
                 }
+                "implementation" => {
+                    self.rows(value, span, |reader, _, row: Implementation| reader.models.implementations.push(row));
+                }
+                "global-implementation" => {
+                    if let Some((_, choice)) = self.row(value) {
+                        self.models.choice = choice;
+                    }
+                }
                 "alias" => self.rows(value, span, Self::alias),
                 "callable" => self.rows(value, span, |reader, row, raw| reader.callable(row, raw, true)),
                 "namespace" => self.rows(value, span, |reader, row, raw| reader.callable(row, raw, false)),
@@ -113,7 +122,8 @@ impl<'t> Reader<'t> {
                     span,
                     format!(
                         "unknown table `{other}`, expected one of `library`, `alias`, `callable`, `namespace`, \
-                         `class`, `annotation`, `protocol`, `typed`, `array-object`, `array-protocol`, `words`"
+                         `class`, `annotation`, `protocol`, `typed`, `array-object`, `array-protocol`, `implementation`, \
+                         `global-implementation`, `words`"
                     ),
                 ),
             }

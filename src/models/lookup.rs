@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::array_objects::ArrayObject;
+use super::implementations::{GlobalChoice, Implementation};
 use super::objects::{Annotation, Class, DrawsBy, Protocol};
 use super::roots::{ROOT, rooted};
 use super::schema::{Callable, Effect, Library};
@@ -39,6 +40,10 @@ pub struct Models {
     pub(super) array_objects: BTreeMap<String, ArrayObject>,
     /// What stands before and after the root package in the names of methods that say which array their object stands for.
     pub(super) array_protocol: Vec<(String, String)>,
+    /// PRNG implementations.
+    pub implementations: Vec<Implementation>,
+    /// How a program chooses one for all keys.
+    pub choice: GlobalChoice,
     /// What programs call things.
     pub words: Words,
     /// First segments of all modelled names: most names of a program are none of them.
@@ -164,6 +169,16 @@ impl Models {
         self.mentions(path, roots) && (is_of_arrays(path) && !is_relative || self.is_modelled(path))
     }
 
+    /// The implementation of this name.
+    pub fn implementation(&self, name: &str) -> Option<&Implementation> {
+        self.implementations.iter().find(|one| one.name == name)
+    }
+
+    /// The implementation of keys where nothing is said.
+    pub fn default_implementation(&self) -> Option<&Implementation> {
+        self.implementations.iter().find(|one| one.default)
+    }
+
     /// Adds the rows of `other`; where both have a row, that of `other` holds.
     pub fn merge(&mut self, other: Self) {
         self.libraries.extend(other.libraries);
@@ -177,6 +192,10 @@ impl Models {
         self.array_objects.extend(other.array_objects);
         self.array_protocol.extend(other.array_protocol);
         self.words.merge(other.words);
+        self.implementations.extend(other.implementations);
+        if other.choice != GlobalChoice::default() {
+            self.choice = other.choice;
+        }
         self.draws_by.extend(other.draws_by);
         let mut protocols: Vec<_> = other.protocols.into_iter().collect();
         protocols.sort_by(|left, right| left.0.cmp(&right.0));

@@ -5,7 +5,8 @@
 //! row; `[[class]]`, what constructing one does; `[[annotation]]`, names that mark keys; `[[protocol]]`, what methods of
 //! a name do on objects of unknown class, in files that use a library or where they are given a key; `[[typed]]`, which functions
 //! take typed keys as they take raw ones; `[[array-object]]`, what functions do with objects that stand for arrays, by the methods of
-//! `[array-protocol]`; `[words]`, what programs call things. Methods and attributes
+//! `[array-protocol]`; `[[implementation]]` and `[global-implementation]`, the PRNG implementations and how a program chooses one
+//! for all keys; `[words]`, what programs call things. Methods and attributes
 //! of arrays are callables below `jax.Array`, with the array as `self`; functions of Python itself are callables below
 //! `builtins`.
 //!
@@ -17,6 +18,7 @@
 
 mod array_objects;
 mod effects;
+mod implementations;
 mod load;
 mod lookup;
 mod objects;
@@ -31,6 +33,7 @@ mod words;
 use std::sync::OnceLock;
 
 pub use array_objects::{ArrayObject, Registers, Takes};
+pub use implementations::{GlobalChoice, Implementation};
 pub use load::Problem;
 pub use lookup::{ARRAY, Models, is_of_arrays};
 pub use objects::{

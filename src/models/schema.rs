@@ -87,6 +87,19 @@ pub enum Host {
     Generator,
     /// It reads the clock, which is random where it becomes a seed.
     Clock,
+    /// It seeds the generator that all functions of its module share.
+    Seeding,
+    /// It hashes what it is given: strings, and what holds them, otherwise in every process.
+    Hash,
+    /// It tells something that no other process repeats: an address, a number of its own.
+    Unique,
+}
+
+impl Host {
+    /// Whether Python draws numbers by it.
+    pub fn draws(self) -> bool {
+        matches!(self, Self::Draw | Self::Generator | Self::Clock)
+    }
 }
 
 /// Whether a constructor makes typed or raw keys.

@@ -24,6 +24,18 @@ pub struct Words {
     opposites: Vec<[String; 2]>,
     /// Last names of base classes of tests.
     test_cases: Vec<String>,
+    /// Names of functions that show what they are given to people.
+    logs: Vec<String>,
+    /// First words of names of functions that check something.
+    assertions: Vec<String>,
+    /// Words in names of functions that save or encode what they are given.
+    savings: Vec<String>,
+    /// Names of Python's functions and types whose results are numbers.
+    numbers: Vec<String>,
+    /// Names of Python's functions and types whose results are strings or bytes.
+    texts: Vec<String>,
+    /// Names of Python's functions that put together what they are given.
+    collections: Vec<String>,
     /// What compares ways to do one thing, as one word of a name.
     comparisons: Vec<String>,
     /// Parts of names of versions.
@@ -66,6 +78,12 @@ impl Words {
         self.inverses.extend(other.inverses);
         self.opposites.extend(other.opposites);
         self.test_cases.extend(other.test_cases);
+        self.logs.extend(other.logs);
+        self.assertions.extend(other.assertions);
+        self.savings.extend(other.savings);
+        self.numbers.extend(other.numbers);
+        self.texts.extend(other.texts);
+        self.collections.extend(other.collections);
         self.comparisons.extend(other.comparisons);
         self.versions.extend(other.versions);
         self.randomness.extend(other.randomness);
@@ -75,6 +93,37 @@ impl Words {
         self.joints.extend(other.joints);
         self.denials.extend(other.denials);
         self.complaints.extend(other.complaints);
+    }
+
+    /// Whether a function of this name shows what it is given to people.
+    pub fn is_log(&self, name: &str) -> bool {
+        holds(&self.logs, name)
+    }
+
+    /// Whether this function or type of Python makes numbers.
+    pub fn makes_number(&self, name: &str) -> bool {
+        holds(&self.numbers, name)
+    }
+
+    /// Whether this function or type of Python makes strings or bytes.
+    pub fn makes_text(&self, name: &str) -> bool {
+        holds(&self.texts, name)
+    }
+
+    /// Whether this function of Python puts together what it is given.
+    pub fn collects(&self, name: &str) -> bool {
+        holds(&self.collections, name)
+    }
+
+    /// Whether a function of this name saves or encodes what it is given.
+    pub fn saves(&self, name: &str) -> bool {
+        name.split('_').any(|word| holds(&self.savings, word))
+    }
+
+    /// Whether a function of this name checks something.
+    pub fn is_assertion(&self, name: &str) -> bool {
+        let word = name.trim_start_matches('_').split('_').next().unwrap_or_default();
+        self.assertions.iter().any(|one| word == one || name.starts_with(one.as_str()) && one == "assert")
     }
 
     /// Whether a name says that it is that of a key or a seed. Evidence only for a parameter that nothing reads, and for what stands

@@ -6,9 +6,10 @@ use std::fmt::Write;
 
 use keylint::finding::{Confidence, Derivation, Finding, Intent, IntentKind, Made, Place};
 use keylint::judge::facts::{
-    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, ConstantKey,
-    Discarded, Facts, HostDraw, IgnoredCaller, KeyKind, KeyName, KeyReuse, LeakKind, LeakedKey, LoopKind, Origin,
-    Reference, ReferenceKind, ReuseKind, Role, StaleState, Trace, TraceKind, UntypedKey, Use, WrappedKey, WrapperWay,
+    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, ChoiceKind,
+    ConstantKey, Discarded, Facts, GlobalChoice, HostDraw, IgnoredCaller, KeyKind, KeyName, KeyReuse, LeakKind,
+    LeakedKey, LoopKind, Meeting, Mismatch, Origin, RawBridge, Reference, ReferenceKind, ReuseKind, Role, StaleState,
+    Trace, TraceKind, UnstableSeed, UntypedKey, Use, WrappedKey, WrapperWay,
 };
 use keylint::rules;
 use keylint::text::{FileId, Span};
@@ -379,6 +380,66 @@ fn objects_in_the_place_of_keys() {
     assert_eq!(levels(&facts), ["KEY501 error", "KEY501 warning", "KEY502 warning", "KEY502 warning"]);
     facts.jax = Some([0, 5, 0]);
     assert_eq!(levels(&facts), ["KEY501 error"]);
+}
+
+#[test]
+fn implementations_and_seeds() {
+    let mismatch = |kind, line, names: [&str; 2], widths| Mismatch {
+        kind,
+        place: at(line),
+        callee: "jax.numpy.stack".to_owned(),
+        names: names.map(str::to_owned),
+        widths,
+        origins: [Some(origin()), None],
+        by_default: kind == Meeting::Width,
+        confidence: Confidence::High,
+        function: "f".to_owned(),
+    };
+    let choice = |kind, line, name: Option<&str>| GlobalChoice {
+        kind,
+        place: at(line),
+        by: "jax.config.update".to_owned(),
+        name: name.map(str::to_owned),
+        caveat: None,
+        function: "f".to_owned(),
+    };
+    let bridge = |line, passed_to: Option<&str>| RawBridge {
+        place: at(line),
+        callee: "jax.random.key_data".to_owned(),
+        leaves_at: at(90),
+        passed_to: passed_to.map(str::to_owned),
+        function: "f".to_owned(),
+    };
+    let seed = |line, source: &str, is_hash| UnstableSeed {
+        place: at(line),
+        callee: "jax.random.key".to_owned(),
+        source: source.to_owned(),
+        source_at: at(90),
+        is_hash,
+        confidence: Confidence::High,
+        function: "f".to_owned(),
+    };
+    let two = ["rbg", "threefry2x32"];
+    let facts = Facts {
+        mismatches: vec![
+            mismatch(Meeting::Joined, 2, two, [4, 2]),
+            mismatch(Meeting::Carried, 3, two, [4, 2]),
+            mismatch(Meeting::Branches, 4, two, [4, 2]),
+            mismatch(Meeting::Wrapped, 5, two, [4, 2]),
+            mismatch(Meeting::Wrapped, 6, ["rbg", "unsafe_rbg"], [4, 4]),
+            mismatch(Meeting::Width, 7, ["", "threefry2x32"], [3, 2]),
+            mismatch(Meeting::Taken, 8, ["philox4x32", "threefry2x32"], [2, 2]),
+        ],
+        choices: vec![
+            choice(ChoiceKind::Option, 9, Some("rbg")),
+            choice(ChoiceKind::Block, 10, None),
+            choice(ChoiceKind::Environment, 11, Some("rbg")),
+        ],
+        bridges: vec![bridge(12, Some("init")), bridge(13, None)],
+        unstable: vec![seed(14, "time.time", false), seed(15, "builtins.hash", true)],
+        ..Facts::default()
+    };
+    insta::assert_snapshot!(story(&rules::check(&facts)));
 }
 
 #[test]

@@ -30,6 +30,23 @@ pub enum KeyKind {
     Unknown,
 }
 
+/// Where keys of two implementations meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Meeting {
+    /// In one array.
+    Joined,
+    /// In the carry of a loop: what goes in and what comes out.
+    Carried,
+    /// As the results of the branches of a call.
+    Branches,
+    /// The words of a key are wrapped as one of another implementation.
+    Wrapped,
+    /// Words that are no key's are wrapped.
+    Width,
+    /// A raw key is given to what takes it for one of the default implementation.
+    Taken,
+}
+
 /// What is done to a key's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BufferOp {

@@ -5,6 +5,9 @@
 /// Stands for a seed with the implementation it is given to, where that is not the default.
 pub const SEEDED: &str = "<seeded>";
 
+/// Stands for the implementation of keys that are made without one, where the program chooses it.
+pub const CHOSEN: &str = "<chosen>";
+
 /// The name of a key that a stateful source supplied.
 pub const SUPPLIED: &str = "<supplied key>";
 

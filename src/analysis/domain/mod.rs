@@ -12,6 +12,7 @@ pub mod claim;
 mod describe;
 pub mod extent;
 pub mod guard;
+pub mod implementation;
 pub mod kinds;
 pub mod marks;
 mod range;

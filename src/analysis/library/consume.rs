@@ -6,6 +6,7 @@ use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::kinds::{KeyKind, Role};
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{Array, DerivationId, Elements, Key, Order, Val, Value};
+use crate::analysis::library::meetings;
 use crate::analysis::machine::{Frame, Machine};
 use crate::analysis::record::{Consumption, LoggedBroadcast, Target};
 use crate::analysis::store::args::Arg;
@@ -75,8 +76,16 @@ fn consume_val<'p>(
             }
         }
         Val::Key(key) => {
+            if matches!(sink.role, Role::Sample | Role::Split | Role::Fold) {
+                meetings::note_taken(machine, frame, *key, sink.place);
+            }
             let target = target(machine, key.term, key.derivation);
             log_event(machine, frame, target, sink, written);
+        }
+        // `normal(key_data(key))`: words are a raw key.
+        Val::Words(key, None) => {
+            let key = Key { kind: KeyKind::Raw, ..*key };
+            consume_val(machine, frame, &Val::Key(key), written, sink, depth);
         }
         Val::Term(term) if evidence::may_be_key(&machine.state.terms, *term) => {
             if matches!(sink.role, Role::Sample | Role::Split | Role::Library) {
@@ -209,6 +218,7 @@ pub fn flat_length(terms: &mut Terms, array: &Array) -> Option<TermId> {
 pub fn as_key(terms: &mut Terms, val: &Val) -> Option<Key> {
     match val {
         Val::Key(key) => Some(*key),
+        Val::Words(key, None) => Some(Key { kind: KeyKind::Raw, ..*key }),
         Val::Term(term) if evidence::may_be_key(terms, *term) => {
             Some(Key { term: *term, kind: KeyKind::Unknown, derivation: 0 })
         }

@@ -4,6 +4,7 @@
 
 use std::rc::Rc;
 
+use crate::analysis::domain::implementation::Implementation;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind, Role};
 use crate::analysis::domain::marks::{SEEDED, SUPPLIED};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
@@ -20,14 +21,6 @@ use crate::models::SeedKind;
 
 /// Modulus of seeds while 64-bit integers are off, as is JAX's default.
 pub const SEED_MODULUS: i128 = 1 << 32;
-
-fn is_default_implementation(terms: &Terms, term: TermId) -> bool {
-    match terms.get(term) {
-        Term::None => true,
-        Term::Text(name) => &**name == "threefry2x32",
-        _ => false,
-    }
-}
 
 /// What more is known of how keys were derived.
 #[derive(Clone, Copy, Default)]
@@ -63,7 +56,7 @@ pub fn seed<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
     seed: Option<&Arg>,
-    (implementation, kind): (Option<&Value>, SeedKind),
+    (implementation, kind): (Implementation, SeedKind),
     callee: &Name,
     place: Place,
 ) -> Value {
@@ -77,9 +70,6 @@ pub fn seed<'p>(
         return Value::of(Val::Key(Key { term, kind, derivation }));
     };
     let value = seed.value.clone();
-    let implementation = implementation
-        .map(|value| machine.state.term_of(value))
-        .filter(|term| !is_default_implementation(&machine.state.terms, *term));
     paths::on_alternatives(machine, &value, |this, val| {
         if let Val::Words(key, word) = val {
             // `PRNGKey(key[1])`: 32 bits of another key as a seed; for a fresh key the very same one.
@@ -110,10 +100,10 @@ pub fn seed<'p>(
         };
         // One seed makes different keys under different implementations.
         let number = match implementation {
-            Some(implementation) => {
+            Implementation::Given(implementation) => {
                 this.state.terms.intern(Term::Apply(SEEDED.into(), [number, implementation].into()))
             }
-            None => number,
+            Implementation::Default => number,
         };
         let term = this.state.terms.intern(Term::Seed(number));
         let derivation = derived(this, frame, place, callee, term, How { number: None, by_default });

@@ -2,10 +2,11 @@
 //!
 //! **Invariant:** what a function does with keys is read from its model; nothing here knows a path.
 
-use crate::analysis::domain::kinds::{BufferOp, Role};
+use crate::analysis::domain::implementation::Implementation;
+use crate::analysis::domain::kinds::{BufferOp, KeyKind, Role};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
-use crate::analysis::domain::value::{ClassHandle, Val, Value};
-use crate::analysis::library::{builtins, consume, derive, parameters, shape, transform, tree, wrappers};
+use crate::analysis::domain::value::{ClassHandle, Elements, Key, Val, Value};
+use crate::analysis::library::{builtins, consume, derive, meetings, parameters, shape, transform, tree, wrappers};
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache, operate, prelude};
 use crate::analysis::program::Program;
@@ -66,8 +67,8 @@ fn run_model<'p>(
     let unbound = Arg::default();
     match &callable.effect {
         Effect::Seed { seed, kind } => {
-            let implementation = args.of(callable, "impl").map(|arg| arg.value.clone());
-            derive::seed(machine, frame, args.of(callable, seed), (implementation.as_ref(), *kind), path, place)
+            let implementation = implementation(machine, callable, &args);
+            derive::seed(machine, frame, args.of(callable, seed), (implementation, *kind), path, place)
         }
         Effect::Split { key, num } => {
             let num = num.as_deref().and_then(|num| args.of(callable, num));
@@ -87,7 +88,10 @@ fn run_model<'p>(
             None => machine.state.terms.opaque("<key_data>", Some(place)),
         },
         Effect::Wrap { data } => match args.of(callable, data) {
-            Some(data) => wrap(machine, frame, &data.value.clone(), path, place),
+            Some(data) => {
+                let implementation = implementation(machine, callable, &args);
+                wrap(machine, frame, (&data.value.clone(), implementation), path, place)
+            }
             None => machine.state.terms.opaque("<wrapped>", Some(place)),
         },
         Effect::Sample { keys, rows } => {
@@ -147,6 +151,12 @@ fn run_model<'p>(
         Effect::Builtin(op) => builtins::builtin(machine, frame, *op, path, args, place),
         Effect::Prelude { definition } => prelude::run_prelude(machine, frame, definition, args, place),
     }
+}
+
+/// What a call says of the implementation of the keys that it makes.
+fn implementation(machine: &mut Machine<'_>, callable: &Callable, args: &Args) -> Implementation {
+    let argument = args.of(callable, "impl").or_else(|| args.of(callable, "dtype"));
+    meetings::given(machine, argument.map(|arg| arg.value.clone()).as_ref())
 }
 
 /// What a sampler draws from its keys, perhaps an arrangement of rows.
@@ -231,36 +241,77 @@ fn pure<'p>(
 fn key_data(state: &mut State, value: &Value, place: Place) -> Value {
     paths::on_alternatives(state, value, |this, val| match consume::as_key(&mut this.terms, val) {
         Some(key) => Value::of(Val::Words(key, None)),
-        None => this.terms.opaque("<key_data>", Some(place)),
+        None => match val {
+            Val::Array(array) => match &array.elements {
+                Elements::View { family, .. } => Value::term(this.terms.intern(Term::Words(*family, None))),
+                _ => this.terms.opaque("<key_data>", Some(place)),
+            },
+            _ => this.terms.opaque("<key_data>", Some(place)),
+        },
     })
 }
 
 /// `wrap_key_data(data)`: untouched data gives back its key; edited data gives a key made by hand.
-fn wrap<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value, path: &Name, place: Place) -> Value {
-    paths::on_alternatives(machine, value, |this, val| match val {
-        Val::Words(key, None) => Value::of(Val::Key(*key)),
-        Val::Words(key, Some(_)) => {
-            notes::buffer_use(this, frame, *key, place, BufferUse::new(BufferOp::Rewrap, short_name(path), false));
-            derive::supplied_key(&mut this.state.terms, place)
-        }
-        Val::Key(key) if key.kind == crate::analysis::domain::kinds::KeyKind::Raw => Value::of(val.clone()),
-        Val::Term(term) => {
-            // Numbers computed from a key's words.
-            let edited = words_within(&this.state.terms, *term);
-            if let Some(key) = edited
-                && !(index::may_be_many(this, key) && is_selection(this, *term))
-            {
-                notes::buffer_use(this, frame, key, place, BufferUse::new(BufferOp::Rewrap, short_name(path), false));
+fn wrap<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    (value, given): (&Value, Implementation),
+    path: &Name,
+    place: Place,
+) -> Value {
+    paths::on_alternatives(machine, value, |this, val| {
+        meetings::note_wrapped(this, frame, val, given, place);
+        let of_another = |this: &mut Machine<'_>, key: Key| {
+            let words = this.state.terms.intern(Term::Words(key.term, None));
+            Value::of(Val::Key(Key { term: wrapped(&mut this.state.terms, path, words, given), ..key }))
+        };
+        match val {
+            Val::Words(key, None) => {
+                let key = Key { kind: KeyKind::Typed, ..*key };
+                // Under another implementation the same words are another key.
+                match meetings::of(this, key.term) {
+                    Some(own) if own != given => of_another(this, key),
+                    _ => Value::of(Val::Key(key)),
+                }
             }
-            let wrapped = this.state.terms.intern(Term::Apply(path.into(), Box::new([*term])));
-            Value::of(Val::Key(crate::analysis::domain::value::Key {
-                term: wrapped,
-                kind: crate::analysis::domain::kinds::KeyKind::Typed,
-                derivation: 0,
-            }))
+            Val::Words(key, Some(_)) => {
+                notes::buffer_use(this, frame, *key, place, BufferUse::new(BufferOp::Rewrap, short_name(path), false));
+                derive::supplied_key(&mut this.state.terms, place)
+            }
+            Val::Key(key) if key.kind == KeyKind::Raw => match meetings::of(this, key.term) {
+                Some(own) if own != given => of_another(this, Key { kind: KeyKind::Typed, ..*key }),
+                _ => Value::of(Val::Key(Key { kind: KeyKind::Typed, ..*key })),
+            },
+            Val::Term(term) => {
+                // Numbers computed from a key's words.
+                let is_whole = matches!(this.state.terms.get(*term), Term::Words(_, None));
+                let edited = words_within(&this.state.terms, *term).filter(|_| !is_whole);
+                if let Some(key) = edited
+                    && !(index::may_be_many(this, key) && is_selection(this, *term))
+                {
+                    notes::buffer_use(
+                        this,
+                        frame,
+                        key,
+                        place,
+                        BufferUse::new(BufferOp::Rewrap, short_name(path), false),
+                    );
+                }
+                let term = wrapped(&mut this.state.terms, path, *term, given);
+                Value::of(Val::Key(Key { term, kind: KeyKind::Typed, derivation: 0 }))
+            }
+            _ => derive::supplied_key(&mut this.state.terms, place),
         }
-        _ => derive::supplied_key(&mut this.state.terms, place),
     })
+}
+
+/// The key that is made of words.
+fn wrapped(terms: &mut Terms, path: &Name, words: TermId, given: Implementation) -> TermId {
+    let parts: Box<[TermId]> = match given {
+        Implementation::Default => Box::new([words]),
+        Implementation::Given(implementation) => Box::new([words, implementation]),
+    };
+    terms.intern(Term::Apply(path.into(), parts))
 }
 
 /// Most parts of a term that are asked whether they are selections.
@@ -291,7 +342,7 @@ fn is_selection(machine: &Machine<'_>, term: TermId) -> bool {
 }
 
 /// The key whose words a term computes with.
-pub fn words_within(terms: &Terms, term: TermId) -> Option<crate::analysis::domain::value::Key> {
+pub fn words_within(terms: &Terms, term: TermId) -> Option<Key> {
     let mut found = None;
     let cell = std::cell::Cell::new(None);
     if terms.mentions(term, &|part| match terms.get(part) {
@@ -302,11 +353,7 @@ pub fn words_within(terms: &Terms, term: TermId) -> Option<crate::analysis::doma
         _ => false,
     }) && let Some(key) = cell.get()
     {
-        found = Some(crate::analysis::domain::value::Key {
-            term: key,
-            kind: crate::analysis::domain::kinds::KeyKind::Unknown,
-            derivation: 0,
-        });
+        found = Some(Key { term: key, kind: KeyKind::Unknown, derivation: 0 });
     }
     found
 }
@@ -409,7 +456,8 @@ fn consume_stream_seed<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, arg
     if let Some(Val::Term(term)) = value.single()
         && machine.state.terms.as_int(*term).is_some()
     {
-        let key = derive::seed(machine, frame, Some(arg), (None, crate::models::SeedKind::Typed), path, place);
+        let given = meetings::given(machine, None);
+        let key = derive::seed(machine, frame, Some(arg), (given, crate::models::SeedKind::Typed), path, place);
         let arg = Arg { value: key, written: None };
         return consume::consume(machine, frame, &arg, Role::Library, path, place);
     }

@@ -16,6 +16,7 @@ pub mod derive;
 pub mod functions;
 pub mod iterators;
 pub mod lanes;
+pub mod meetings;
 pub mod methods;
 pub mod parameters;
 pub mod protocols;

@@ -5,11 +5,12 @@
 
 use std::rc::Rc;
 
-use crate::analysis::domain::kinds::{BufferOp, KeyKind};
+use crate::analysis::domain::implementation::Implementation;
+use crate::analysis::domain::kinds::{BufferOp, KeyKind, Meeting};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::library::functions::short_name;
-use crate::analysis::library::{consume, derive};
+use crate::analysis::library::{consume, derive, meetings};
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, arrays, name_cache, operate};
 use crate::analysis::program::Program;
@@ -54,6 +55,7 @@ pub fn shape_op<'p>(
         }
         ShapeOp::Where | ShapeOp::Select => {
             machine.recorder.choose(place, path);
+            meetings::note(machine, frame, Meeting::Joined, &inputs, place);
             let test = chosen.as_deref().filter(|_| op == ShapeOp::Where).and_then(get);
             return select(machine, &inputs, test, path, args, place);
         }
@@ -463,6 +465,7 @@ fn stack<'p>(
             },
         }
     };
+    meetings::note(machine, frame, Meeting::Joined, &parts, place);
     let keys: Vec<Key> = parts
         .iter()
         .filter_map(|part| part.single().cloned())
@@ -548,6 +551,7 @@ fn concatenate<'p>(
         },
         several => several.to_vec(),
     };
+    meetings::note(machine, frame, Meeting::Joined, &parts, place);
     let mut kinds = Vec::new();
     for part in &parts {
         let Some(val) = part.single().cloned() else {
@@ -624,7 +628,9 @@ pub fn fabricate<'p>(
         if let Some(key) = operate::evident_key(this, val) {
             notes::buffer_use(this, frame, key, place, BufferUse::new(BufferOp::Fabricate, short_name(path), false));
             let zero = this.state.terms.int(0);
-            let term = if zeros {
+            // Zeros are a key of the same implementation, and the seed 0 is one of the default.
+            let is_default = !matches!(meetings::of(this, key.term), Some(Implementation::Given(_)));
+            let term = if zeros && is_default {
                 this.state.terms.intern(Term::Seed(zero))
             } else {
                 this.state.terms.fresh(Symbol::Opaque, "<fabricated key>", Some(place))
@@ -649,7 +655,12 @@ pub fn number_of<'p>(
 ) -> Value {
     let value = machine.state.possible(value);
     paths::on_alternatives(machine, &value, |this, val| {
-        if let Val::Words(..) = val {
+        let are_words = match val {
+            Val::Words(..) => true,
+            Val::Term(term) => matches!(this.state.terms.get(*term), Term::Words(_, None)),
+            _ => false,
+        };
+        if are_words {
             return Value::of(val.clone());
         }
         let Some(key) = operate::evident_key(this, val) else {

@@ -6,12 +6,12 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::kinds::WrapperWay;
+use crate::analysis::domain::kinds::{Meeting, WrapperWay};
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{Partial, Val, Value, Wrapped};
 use crate::analysis::library::wrappers::{self, Crossing};
-use crate::analysis::library::{functions, lanes, traces, tree};
+use crate::analysis::library::{functions, lanes, meetings, traces, tree};
 use crate::analysis::machine::{Frame, Machine, arrays};
 use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::{State, paths};
@@ -323,7 +323,9 @@ fn run_while<'p>(
             this.state.paths.pc = Guard::FALSE;
             return;
         }
-        carry = this.call_value(frame, function, Args::positional(vec![carry.clone()]), Some(place));
+        let next = this.call_value(frame, function, Args::positional(vec![carry.clone()]), Some(place));
+        meetings::note_trees(this, frame, Meeting::Carried, &[carry.clone(), next.clone()], place);
+        carry = next;
     });
     machine.state.paths.pc = machine.state.paths.guards.or(machine.state.paths.pc, over);
     if machine.state.paths.pc.is_false() {
@@ -397,6 +399,7 @@ fn run_branches<'p>(
     let before = machine.state.paths.pc;
     let mut after = Guard::FALSE;
     let mut result = Value::unbound();
+    let mut results = Vec::new();
     for (branch, guard) in branches.iter().zip(guards) {
         machine.state.paths.pc = machine.state.paths.guards.and(before, *guard);
         if !machine.state.feasible(machine.state.paths.pc) {
@@ -404,6 +407,7 @@ fn run_branches<'p>(
         }
         let args = Args { positional: operands.to_vec(), ..Args::default() };
         let value = machine.call_value(frame, branch, args, Some(place));
+        results.push(value.clone());
         for alternative in value.alternatives() {
             let both = machine.state.paths.guards.and(*guard, alternative.guard);
             result.push(&mut machine.state.paths.guards, both, alternative.val.clone());
@@ -411,6 +415,7 @@ fn run_branches<'p>(
         after = machine.state.paths.guards.or(after, machine.state.paths.pc);
     }
     machine.state.paths.pc = if after.is_false() { before } else { after };
+    meetings::note_trees(machine, frame, Meeting::Branches, &results, place);
     if result.is_unbound() || result.is_too_various() {
         machine.state.terms.opaque("<branch>", Some(place))
     } else {
@@ -513,7 +518,9 @@ fn run_scan<'p>(
         let mut args = vec![carry.clone()];
         args.extend(over.iter().map(|tree| slice_tree(this, tree, index)));
         let result = this.call_value(frame, function, Args::positional(args), Some(place));
-        carry = part(&mut this.state, &result, 0, place);
+        let next = part(&mut this.state, &result, 0, place);
+        meetings::note_trees(this, frame, Meeting::Carried, &[carry.clone(), next.clone()], place);
+        carry = next;
         let output = part(&mut this.state, &result, 1, place);
         outputs.push(output);
     });
@@ -586,7 +593,9 @@ fn run_fori<'p>(
     repeat_if(machine, frame, known, goes_on, place, |this, frame, copy| {
         let index = this.state.terms.offset(lower, i128::from(copy));
         let args = vec![Value::term(index), carry.clone()];
-        carry = this.call_value(frame, function, Args::positional(args), Some(place));
+        let next = this.call_value(frame, function, Args::positional(args), Some(place));
+        meetings::note_trees(this, frame, Meeting::Carried, &[carry.clone(), next.clone()], place);
+        carry = next;
     });
     carry
 }

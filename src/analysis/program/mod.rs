@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** plain data and a pure resolver; the analysis never reads a file.
 
+pub mod choices;
+pub mod imported;
 pub(crate) mod names;
 mod relevance;
 mod vocabulary;
@@ -10,6 +12,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use self::choices::Choices;
 use crate::analysis::domain::value::ModuleIndex;
 use crate::ir::{Function, FunctionKind, Module, Name, Resolver, prelude};
 use crate::models::Models;
@@ -22,6 +25,8 @@ pub struct Program<'a> {
     by_file: FxHashMap<FileId, ModuleIndex>,
     /// Which functions are worth interpreting.
     pub relevance: Arc<Relevance>,
+    /// Where the modules choose the implementation of all keys.
+    pub choices: Choices,
     /// How imports resolve.
     pub resolver: &'a dyn Resolver,
     /// What libraries do.
@@ -39,10 +44,12 @@ impl<'a> Program<'a> {
     pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {
         let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
         let relevance = Relevance::compute(&modules, &by_file, resolver, models, roots);
+        let choices = Choices::of(&modules, models, roots);
         Self {
             modules,
             by_file,
             relevance: Arc::new(relevance),
+            choices,
             resolver,
             models,
             roots,
@@ -68,7 +75,8 @@ impl<'a> Program<'a> {
         }
         let (by_file, relevance) = (self.by_file.clone(), Arc::clone(&self.relevance));
         let Self { resolver, models, roots, observes, follows, .. } = *self;
-        Program { modules, by_file, relevance, resolver, models, roots, observes, follows }
+        let choices = self.choices.replacing(index, module, models, roots);
+        Program { modules, by_file, relevance, choices, resolver, models, roots, observes, follows }
     }
 
     /// The same program, of which everything is noted that is a key.
@@ -76,7 +84,18 @@ impl<'a> Program<'a> {
     pub fn observing(&self) -> Self {
         let Self { modules, by_file, relevance, resolver, models, roots, follows, .. } = self;
         let (modules, by_file, relevance) = (modules.clone(), by_file.clone(), Arc::clone(relevance));
-        Self { modules, by_file, relevance, resolver: *resolver, models, roots, observes: true, follows: *follows }
+        let choices = self.choices.clone();
+        Self {
+            modules,
+            by_file,
+            relevance,
+            choices,
+            resolver: *resolver,
+            models,
+            roots,
+            observes: true,
+            follows: *follows,
+        }
     }
 
     /// The same program, of which everything is noted that is a key, in callees of other modules too: a helper may be passed keys by

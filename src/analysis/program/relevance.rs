@@ -20,7 +20,7 @@ use crate::ir::{
     Annotation, Argument, Collection, Element, Function, FunctionId, FunctionKind, Module, Name, OpKind, Resolver,
     Temp, Variable,
 };
-use crate::models::{BuiltinOp, Effect, Models, ROOT, Returns};
+use crate::models::{BuiltinOp, Effect, Host, Models, ROOT, Returns};
 use crate::text::FileId;
 
 /// Most imports of imported names that are followed to find where a class is defined.
@@ -127,7 +127,7 @@ impl Relevance {
             Reader { project: &project, index, table, vocabulary: &mut vocabulary, graph: &mut graph }.read_module();
         }
         let speech = graph.close(modules);
-        let hosts = models.callables().into_iter().filter(|callable| callable.host.is_some());
+        let hosts = models.callables().into_iter().filter(|callable| callable.host.is_some_and(Host::draws));
         let hosts: FxHashSet<&str> =
             hosts.map(|callable| callable.path.split('.').next().unwrap_or_default()).collect();
         let draws = tables.iter().flat_map(|table| &table.roots).any(|root| hosts.contains(&**root));

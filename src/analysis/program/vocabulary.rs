@@ -5,7 +5,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ir::Name;
-use crate::models::{Callable, Construct, Effect, Models, is_of_arrays};
+use crate::models::{Callable, Construct, Effect, Host, Models, is_of_arrays};
 
 /// Names of the library that the rules about names are after.
 const NAMES_OF_RULES: &[&str] = &[
@@ -133,7 +133,7 @@ impl<'a> Vocabulary<'a> {
             return Speech::Keys;
         }
         let is_sought = is_of_arrays(path) && path.split('.').any(|segment| NAMES_OF_RULES.contains(&segment));
-        let draws = || self.models.callable(path).is_some_and(|callable| callable.host.is_some());
+        let draws = || self.models.callable(path).is_some_and(|callable| callable.host.is_some_and(Host::draws));
         match (is_sought, draws()) {
             (true, _) => Speech::Names,
             (false, true) => Speech::Host,

@@ -8,7 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind, ReferenceKind, Role, WrapperWay};
+use crate::analysis::domain::implementation::Implementation;
+use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind, Meeting, ReferenceKind, Role, WrapperWay};
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{ClassHandle, DerivationId, EnvironmentId, Key, ModuleIndex, ObjectId, Value};
 use crate::finding::Place;
@@ -35,6 +36,8 @@ pub struct Log {
     pub stores: Vec<LoggedStore>,
     /// Keys written to something that other functions see, too.
     pub writes: Vec<LoggedWrite>,
+    /// Keys that were made with different implementations where they come together.
+    pub meetings: Vec<LoggedMeeting>,
     /// Functions that were handed to a transform that traces them.
     pub traces: Vec<LoggedTrace>,
     /// Objects that stand for keys and were handed to library functions that do not ask for the key.
@@ -288,6 +291,25 @@ pub struct LoggedBuffer {
     pub activation: Rc<Activation>,
     /// Whether it is a misuse only if the term turns out to be one key.
     pub if_scalar: bool,
+}
+
+/// Keys that were made with different implementations, or words and the implementation that they are wrapped for.
+#[derive(Clone, Debug)]
+pub struct LoggedMeeting {
+    /// Where they meet.
+    pub kind: Meeting,
+    /// The call.
+    pub place: Place,
+    /// The keys; one where it meets an implementation, none where words do that are no key's.
+    pub keys: [Option<Key>; 2],
+    /// The implementations; none of words that are no key's.
+    pub implementations: [Option<Implementation>; 2],
+    /// The number of such words.
+    pub width: Option<u32>,
+    /// On which paths.
+    pub guard: Guard,
+    /// In which activation.
+    pub activation: Rc<Activation>,
 }
 
 /// A value that leaves the function.

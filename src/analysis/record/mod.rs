@@ -23,8 +23,8 @@ use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Uses, Variable
 
 pub use log::{
     Activation, Arranged, Callee, Chain, Children, Consumption, Derivation, Escape, Holder, Iteration, Log,
-    LoggedBroadcast, LoggedBuffer, LoggedExit, LoggedReference, LoggedStore, LoggedTrace, LoggedWrapper, LoggedWrite,
-    Observed, Streams, Target,
+    LoggedBroadcast, LoggedBuffer, LoggedExit, LoggedMeeting, LoggedReference, LoggedStore, LoggedTrace, LoggedWrapper,
+    LoggedWrite, Observed, Streams, Target,
 };
 
 /// The definitions and uses of the functions asked for so far.

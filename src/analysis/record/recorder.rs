@@ -13,7 +13,7 @@ use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{DerivationId, ModuleIndex, ObjectId, Value};
 use crate::analysis::record::{
     Arranged, Callee, Consumption, Derivation, Escape, Holder, Log, LoggedBroadcast, LoggedBuffer, LoggedExit,
-    LoggedReference, LoggedStore, LoggedTrace, LoggedWrapper, LoggedWrite, Observed,
+    LoggedMeeting, LoggedReference, LoggedStore, LoggedTrace, LoggedWrapper, LoggedWrite, Observed,
 };
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
@@ -131,6 +131,11 @@ impl Recorder {
     /// A key's buffer was used.
     pub fn buffer(&mut self, buffer: LoggedBuffer) {
         self.log.buffers.push(buffer);
+    }
+
+    /// Keys of different implementations came together.
+    pub fn meet(&mut self, meeting: LoggedMeeting) {
+        self.log.meetings.push(meeting);
     }
 
     /// A value left the function.

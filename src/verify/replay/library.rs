@@ -268,7 +268,7 @@ fn seeded<'p>(
         SeedKind::Raw => KeyKind::Raw,
     };
     match machine.seed(&seed, kind) {
-        Value::Keys(array) if argument(args, callable, "impl").is_some() => {
+        Value::Keys(array) if machine.project.chooses || argument(args, callable, "impl").is_some() => {
             // Another implementation has other numbers.
             Value::keys(array.keys.clone(), false, array.kind)
         }

@@ -23,6 +23,8 @@ pub struct Project<'a> {
     pub(super) models: &'a Models,
     /// Names of the library's root packages beyond `jax` and `olympus`.
     pub(super) roots: &'a [String],
+    /// Whether the program chooses the implementation of all keys, so that their numbers are not those of the default.
+    pub(super) chooses: bool,
     by_file: FxHashMap<FileId, usize>,
     /// What functions reach from within, of modules that were asked for it.
     reached_within: Vec<OnceLock<Vec<Within>>>,
@@ -42,7 +44,14 @@ impl<'a> Project<'a> {
         modules.extend(crate::ir::prelude::modules());
         let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
         let reached_within = modules.iter().map(|_| OnceLock::new()).collect();
-        Self { modules, own, resolver, models, roots, by_file, reached_within, mentions: OnceLock::new() }
+        let (chooses, mentions) = (false, OnceLock::new());
+        Self { modules, own, resolver, models, roots, chooses, by_file, reached_within, mentions }
+    }
+
+    /// The program, which perhaps chooses the implementation of all keys.
+    #[must_use]
+    pub fn choosing(self, chooses: bool) -> Self {
+        Self { chooses, ..self }
     }
 
     pub(super) fn mentions(&self) -> &Mentions {

@@ -1,0 +1,69 @@
+//! What names mean by the imports of their module alone, for code that is not run.
+//!
+//! **Invariant:** an answer is the path of an import that the name is bound to, under the canonical root; a name that is bound to
+//! anything else as well may mean that. Chains of names are followed through at most [`HOPS`] steps.
+
+use crate::ir::{Function, Module, Op, OpKind, Temp, Variable};
+use crate::models::Models;
+
+/// Most steps from a name to its import.
+const HOPS: u32 = 16;
+
+/// Where names are looked up.
+#[derive(Clone, Copy)]
+pub struct Names<'a> {
+    /// The module.
+    pub module: &'a Module,
+    /// What libraries do.
+    pub models: &'a Models,
+    /// Further names of the library's root package.
+    pub roots: &'a [String],
+}
+
+impl<'a> Names<'a> {
+    /// The path of a library that a temp of a function stands for.
+    pub fn path(&self, code: &'a Function, temp: Temp) -> Option<String> {
+        let path = self.found(code, temp, HOPS)?;
+        Some(self.models.rooted(&path, self.roots).into_owned())
+    }
+
+    fn found(&self, code: &'a Function, temp: Temp, hops: u32) -> Option<String> {
+        let hops = hops.checked_sub(1)?;
+        match &code.ops.get(temp as usize)?.kind {
+            OpKind::Import { path, whole: true } => Some(path.to_string()),
+            OpKind::Import { path, whole: false } => path.split('.').next().map(str::to_owned),
+            OpKind::ImportFrom { level: 0, module, name } => Some(format!("{module}.{name}")),
+            OpKind::Attribute(of, name) => Some(format!("{}.{name}", self.found(code, *of, hops)?)),
+            OpKind::Load(variable) => {
+                let (home, values) = self.stored(code, variable)?;
+                let mut paths = values.iter().map(|value| self.found(home, *value, hops));
+                match (paths.find_map(|path| path), variable) {
+                    (Some(path), _) => Some(path),
+                    (None, Variable::Global(name)) if values.is_empty() => {
+                        let path = format!("builtins.{name}");
+                        self.models.is_modelled(&path).then_some(path)
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The function that binds a variable, and what it binds it to.
+    pub fn stored(&self, code: &'a Function, variable: &Variable) -> Option<(&'a Function, Vec<Temp>)> {
+        let (home, target) = match variable {
+            Variable::Local(slot) => (code, Variable::Local(*slot)),
+            Variable::Outer(depth, slot) => {
+                let home = (0..*depth).try_fold(code, |inner, _| inner.parent.map(|id| self.module.function(id)))?;
+                (home, Variable::Local(*slot))
+            }
+            Variable::Global(_) => (self.module.function(Module::BODY), variable.clone()),
+        };
+        let value = |op: &Op| match &op.kind {
+            OpKind::Store(stored, value) if *stored == target => Some(*value),
+            _ => None,
+        };
+        Some((home, home.ops.iter().filter_map(value).collect()))
+    }
+}

@@ -1,0 +1,92 @@
+//! Facts about implementations of keys, words that leave, and seeds, as plain data that rules read.
+//!
+//! **Invariant:** like all facts, they are free of the interpreter's handles.
+
+use crate::analysis::domain::kinds::Meeting;
+use crate::analysis::program::choices::ChoiceKind;
+use crate::finding::{Confidence, Place};
+use crate::judge::facts::Origin;
+
+/// Keys of one implementation where those of another are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Where they meet.
+    pub kind: Meeting,
+    /// The call.
+    pub place: Place,
+    /// Its qualified name.
+    pub callee: String,
+    /// The implementation of the key, and the other one.
+    pub names: [String; 2],
+    /// The number of words of a key of each; of what is wrapped, where it is no key.
+    pub widths: [u32; 2],
+    /// Where the keys came from.
+    pub origins: [Option<Origin>; 2],
+    /// Whether the other implementation is that of the default.
+    pub by_default: bool,
+    /// How certain.
+    pub confidence: Confidence,
+    /// Qualified name of the function.
+    pub function: String,
+}
+
+impl Mismatch {
+    /// Whether JAX raises.
+    pub fn raises(&self) -> bool {
+        match self.kind {
+            Meeting::Joined | Meeting::Carried | Meeting::Branches => true,
+            Meeting::Wrapped | Meeting::Width | Meeting::Taken => self.widths[0] != self.widths[1],
+        }
+    }
+}
+
+/// A place that chooses the implementation of all keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GlobalChoice {
+    /// How.
+    pub kind: ChoiceKind,
+    /// Where.
+    pub place: Place,
+    /// What is called or written to.
+    pub by: String,
+    /// The implementation, where it is a literal.
+    pub name: Option<String>,
+    /// What `vmap` does not keep of it.
+    pub caveat: Option<String>,
+    /// Qualified name of the function.
+    pub function: String,
+}
+
+/// Words of a key that are handed on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawBridge {
+    /// Where the words are taken.
+    pub place: Place,
+    /// The function that takes them.
+    pub callee: String,
+    /// Where they leave.
+    pub leaves_at: Place,
+    /// What they are passed to, as written; `None` where they are returned.
+    pub passed_to: Option<String>,
+    /// Qualified name of the function.
+    pub function: String,
+}
+
+/// A seed that no other run repeats.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnstableSeed {
+    /// The call that is given the seed.
+    pub place: Place,
+    /// Its qualified name.
+    pub callee: String,
+    /// What gives the number.
+    pub source: String,
+    /// Where.
+    pub source_at: Place,
+    /// Whether it is the hash of something.
+    pub is_hash: bool,
+    /// How certain.
+    pub confidence: Confidence,
+    /// Qualified name of the function.
+    pub function: String,
+}

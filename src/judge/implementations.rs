@@ -1,0 +1,80 @@
+//! Which implementation keys are of: where a program chooses one for all of them, and where two meet.
+//!
+//! **Invariant:** an implementation that no model knows is never compared, nor the default of a program whose default depends on what runs.
+
+use crate::analysis::domain::implementation::Implementation;
+use crate::analysis::domain::kinds::KeyKind;
+use crate::analysis::domain::term::Term;
+use crate::analysis::domain::value::ModuleIndex;
+use crate::analysis::program::Program;
+use crate::analysis::record::{Callee, LoggedMeeting, Recording};
+use crate::finding::{Confidence, Place};
+use crate::judge::facts::{Facts, GlobalChoice, Meeting, Mismatch};
+use crate::judge::origin::origin;
+use crate::models;
+use crate::text::FileId;
+
+/// The places of a module that choose the implementation of all keys.
+pub fn extract_choices(program: &Program<'_>, index: ModuleIndex, facts: &mut Facts) {
+    let file = program.module(index).file;
+    facts.choices.extend(program.choices.of_module(index).iter().map(|choice| {
+        let known = choice.name.as_ref().and_then(|name| program.models.implementation(name));
+        GlobalChoice {
+            kind: choice.kind,
+            place: Place { file, span: choice.span },
+            by: choice.by.clone(),
+            name: choice.name.as_ref().map(ToString::to_string),
+            caveat: known.and_then(|known| known.caveat.clone()),
+            function: choice.function.to_string(),
+        }
+    }));
+}
+
+/// Keys of one implementation where those of another are wanted.
+pub fn extract_mismatches(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+    let own = run.log.meetings.iter().filter(|meeting| meeting.place.file == file);
+    facts.mismatches.extend(own.filter_map(|meeting| mismatch(run, meeting)));
+}
+
+fn mismatch(run: &Recording<'_>, meeting: &LoggedMeeting) -> Option<Mismatch> {
+    let [one, other] = meeting.implementations;
+    let other = known(run, other?)?;
+    let (name, width) = match (one, meeting.width) {
+        (Some(one), _) => known(run, one).map(|one| (one.name.clone(), one.width))?,
+        (None, width) => (String::new(), width?),
+    };
+    let is_same = if meeting.kind == Meeting::Width { width == other.width } else { name == other.name };
+    // Raw keys of one width are put together; who draws from them takes them for the same.
+    let are_raw = meeting.keys.iter().all(|key| key.is_some_and(|key| key.kind == KeyKind::Raw));
+    if is_same || are_raw && width == other.width {
+        return None;
+    }
+    let callee = run.log.callees.get(&meeting.place)?.iter().find_map(|callee| match callee {
+        Callee::Library(path) => Some(path.to_string()),
+        _ => None,
+    })?;
+    let taken = matches!(meeting.kind, Meeting::Wrapped | Meeting::Width | Meeting::Taken);
+    Some(Mismatch {
+        kind: meeting.kind,
+        place: meeting.place,
+        callee,
+        names: [name, other.name.clone()],
+        widths: [width, other.width],
+        origins: meeting.keys.map(|key| key.and_then(|key| origin(run, key.term, key.derivation))),
+        by_default: taken && meeting.implementations[1] == Some(Implementation::Default),
+        confidence: if meeting.guard.is_true() { Confidence::High } else { Confidence::Medium },
+        function: run.qualified(&meeting.activation),
+    })
+}
+
+/// The implementation that a derivation tells, if a model knows it.
+fn known<'r>(run: &Recording<'r>, of: Implementation) -> Option<&'r models::Implementation> {
+    let models = run.program.models;
+    match of {
+        Implementation::Default => models.default_implementation(),
+        Implementation::Given(term) => match run.terms.get(term) {
+            Term::Text(name) => models.implementation(name),
+            _ => None,
+        },
+    }
+}

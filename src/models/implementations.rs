@@ -1,0 +1,40 @@
+//! PRNG implementations that the library ships, and how a program chooses one for all keys.
+//!
+//! **Invariant:** an implementation without a row is unknown: nothing is said of its keys.
+
+use serde::Deserialize;
+
+/// One implementation.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Implementation {
+    /// Its name, as in `key(seed, impl=…)`.
+    pub name: String,
+    /// Number of words of a key.
+    pub width: u32,
+    /// Whether keys are of it where nothing is said.
+    #[serde(default)]
+    pub default: bool,
+    /// What `vmap` does not keep of it, as a sentence without a full stop.
+    pub caveat: Option<String>,
+}
+
+/// How a program chooses the implementation of all keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct GlobalChoice {
+    /// Names of the option.
+    pub options: Vec<String>,
+    /// Functions that are given the option and its value.
+    pub setters: Vec<String>,
+    /// Objects that have the option as an attribute.
+    pub holders: Vec<String>,
+    /// Context managers that are given the value.
+    pub managers: Vec<String>,
+    /// Names of the environment variable.
+    pub variables: Vec<String>,
+    /// Mappings that are the environment.
+    pub environments: Vec<String>,
+    /// Functions that are given an environment variable and its value.
+    pub variable_setters: Vec<String>,
+}

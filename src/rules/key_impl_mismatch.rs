@@ -1,0 +1,70 @@
+//! KEY307: keys of one implementation where those of another are wanted.
+//!
+//! **Invariant:** both implementations are known by name; the primary place is the call where they meet.
+
+use crate::finding::Finding;
+use crate::judge::facts::{Facts, Meeting, Mismatch};
+
+use super::Rule;
+use super::wording::{self, Text};
+
+pub(super) fn find(facts: &Facts) -> Vec<&Mismatch> {
+    facts.mismatches.iter().collect()
+}
+
+pub(super) fn describe(rule: &Rule, found: &&Mismatch) -> Finding {
+    let [one, other] = &found.names;
+    let callee = wording::code(&found.callee);
+    let default = if found.by_default { " (the default)" } else { "" };
+    let (message, label) = match found.kind {
+        Meeting::Joined => (
+            format!("{callee} puts keys of `{one}` and `{other}` into one array"),
+            "an array of keys has one implementation",
+        ),
+        Meeting::Carried => (
+            format!("the carry of {callee} starts with a key of `{one}` and goes on with one of `{other}`"),
+            "the type of a carry must not change",
+        ),
+        Meeting::Branches => (
+            format!("one branch of {callee} returns a key of `{one}`, another a key of `{other}`"),
+            "all branches must return the same types",
+        ),
+        Meeting::Wrapped => (
+            format!("{callee} wraps the words of a key of `{one}` as a key of `{other}`{default}"),
+            "another implementation",
+        ),
+        Meeting::Width => (
+            format!(
+                "{callee} wraps {} words as a key of `{other}`{default}, which has {}",
+                found.widths[0], found.widths[1]
+            ),
+            "the last axis has the wrong length",
+        ),
+        Meeting::Taken => (
+            format!("{callee} takes the words of a key of `{one}` for a key of `{other}`{default}"),
+            "a raw key does not tell its implementation",
+        ),
+    };
+    let how = match (found.kind, found.raises()) {
+        (_, true) => "JAX raises",
+        (_, false) => "the numbers are those of no key that was made",
+    };
+    let help = match found.kind {
+        Meeting::Joined | Meeting::Carried | Meeting::Branches => {
+            "make all of these keys with the same `impl`".to_owned()
+        }
+        Meeting::Wrapped => {
+            format!("name the implementation of the key: `jax.random.wrap_key_data(words, impl=\"{one}\")`")
+        }
+        Meeting::Width => "name the implementation that the words were taken from with `impl=`".to_owned(),
+        Meeting::Taken => {
+            format!("make a typed key, which keeps its implementation: `jax.random.key(seed, impl=\"{one}\")`")
+        }
+    };
+    let text = Text { message: format!("{message}: {how}"), label: label.to_owned(), help };
+    let mut finding = wording::finding(rule, found.place, found.confidence, &found.function, text);
+    for origin in found.origins.iter().flatten() {
+        wording::relate(&mut finding, wording::origin(Some(origin)));
+    }
+    finding
+}

@@ -1,0 +1,37 @@
+//! KEY305: words of a key are handed to something that wants raw keys.
+//!
+//! **Invariant:** the primary place is the call that takes the words.
+
+use crate::finding::{Confidence, Finding};
+use crate::judge::facts::{Facts, RawBridge};
+
+use super::Rule;
+use super::wording::{self, Text};
+
+pub(super) fn find(facts: &Facts) -> Vec<&RawBridge> {
+    facts.bridges.iter().collect()
+}
+
+pub(super) fn describe(rule: &Rule, bridge: &&RawBridge) -> Finding {
+    let callee = wording::code(&bridge.callee);
+    let (whereto, label, help) = match &bridge.passed_to {
+        Some(name) => (
+            format!("passes the words of a key to {}", wording::code(name)),
+            "passed on here",
+            format!("pass the key itself, if {} takes typed keys", wording::code(name)),
+        ),
+        None => (
+            "returns the words of a key".to_owned(),
+            "returned here",
+            "return the key itself, and let callers that need its words take them".to_owned(),
+        ),
+    };
+    let text = Text {
+        message: format!("{callee} {whereto}, which no longer tell what implementation they are of"),
+        label: "a typed key becomes a raw one".to_owned(),
+        help,
+    };
+    let mut finding = wording::finding(rule, bridge.place, Confidence::High, &bridge.function, text);
+    wording::relate(&mut finding, [wording::label(bridge.leaves_at, label.to_owned())]);
+    finding
+}
