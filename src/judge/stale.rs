@@ -138,6 +138,14 @@ fn left_behind(run: &Recording<'_>, id: FunctionId) -> Vec<Left> {
             });
         for write in held.filter(|_| is_own) {
             let Some(store) = run.log.stores.iter().find(|store| store.place == write.place) else { continue };
+            // `self.rng, x = f(self.rng)`: what is stored below takes the place of the key, whatever it is.
+            let is_below = |other: &LoggedStore| {
+                (other.class, &other.name) == (store.class, &store.name)
+                    && other.place.span.start > store.place.span.start
+            };
+            if run.log.stores.iter().any(is_below) {
+                continue;
+            }
             let fact = CarriedKey {
                 kind: CarryKind::Left,
                 place: *place,
