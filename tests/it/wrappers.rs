@@ -5,10 +5,12 @@ use crate::run::{folder, keylint};
 /// The findings of a run on some files, as `file:row code level`.
 fn found(files: &[(&str, &str)]) -> Vec<String> {
     let folder = folder(files);
-    let ran = keylint(folder.path(), ["check", "--quiet", "--no-cache", "--output-format", "json"], b"");
+    // The process does not stand in the folder.
+    let root = format!("{}/", folder.path().display());
+    let ran = keylint(folder.path(), ["check", &root, "--quiet", "--no-cache", "--output-format", "json"], b"");
     let findings: Vec<serde_json::Value> = serde_json::from_slice(&ran.out).unwrap();
     let place = |finding: &serde_json::Value| {
-        let text = |key: &str| finding[key].as_str().unwrap().trim_start_matches("./").to_owned();
+        let text = |key: &str| finding[key].as_str().unwrap().trim_start_matches(&root).to_owned();
         format!("{}:{} {} {}", text("filename"), finding["location"]["row"], text("code"), text("level"))
     };
     findings.iter().map(place).collect()

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** the draws meet nowhere, as far as they can be followed, and are not printed for one reader, put into one object or carried
 //! into a later iteration. Only of keys that the program makes from one seed twice may one result serve the other. Two samplers that stand
-//! in one body are never excused, nor is a key that is drawn from and then goes on.
+//! in one body are never excused, nor is a key that is drawn from and then goes on, or that the body of a loop splits.
 
 use rustc_hash::FxHashSet;
 
@@ -40,7 +40,8 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
         _ if !is_apart || are_printed => None,
         ReuseKind::Iterated => {
             let iteration = pair.repeated_by.as_ref()?;
-            let starts = pair.first.place == pair.second.place && !draws(pair.second);
+            let starts =
+                pair.first.place == pair.second.place && !draws(pair.second) && !is_split_in(run, pair, iteration);
             let is_own = starts && !is_collected(flows, pair, iteration);
             is_own.then(|| Intent::new(IntentKind::SeparateRuns, Some(iteration.place)))
         }
@@ -54,6 +55,13 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
         | ReuseKind::FoldMeetsChild
         | ReuseKind::FoldAndSampled => None,
     }
+}
+
+/// Whether the body of a loop itself splits the key: whoever does this and does not bind the key anew has forgotten to.
+fn is_split_in(run: &Recording<'_>, pair: &Pair<'_>, iteration: &Iteration) -> bool {
+    let chain = pair.second.chain();
+    let own = chain.last().and_then(|(activation, _)| loop_at(run, activation, iteration));
+    pair.second.role == Role::Split && own.is_some()
 }
 
 /// Whether each of two draws happens within a call of its own, as seen from the innermost frame that both have in common. What a module keeps

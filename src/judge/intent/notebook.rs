@@ -19,7 +19,8 @@ pub fn is_shown(cells: &Cells, text: &str, span: Span) -> bool {
 /// Makes notes of findings about several cells of one file: cells of a tutorial start anew, each with a seed of its own, or show one
 /// thing each with the key that is there. `marks` are the places of comments that begin cells, where the file is no notebook.
 ///
-/// Of draws from one key, only those count whose results never meet, and the first of them in each cell.
+/// Of computations that are handed one key, only those count whose results never meet, and the first of them in each cell. Two samplers
+/// in two cells draw the same numbers for all to see, and stay findings.
 pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding]) {
     let cell = |place: Place| match cells.around(place.span.start) {
         Some(cell) => cell.number as usize,
@@ -32,7 +33,8 @@ pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding
         let elsewhere = match finding.rule {
             RuleId::SeedReused => finding.related.iter().map(|label| label.place).find(is_elsewhere),
             RuleId::KeyReused | RuleId::KeyDerivedTwice if are_apart(finding) => {
-                let used = finding.evidence.as_ref().and_then(|evidence| evidence.first.first()).copied();
+                let computed = finding.evidence.as_ref().filter(|evidence| !evidence.draws_numbers);
+                let used = computed.and_then(|evidence| evidence.first.first()).copied();
                 used.filter(|used| is_elsewhere(used) && begun.insert((here, *used)))
             }
             _ => None,
