@@ -26,6 +26,17 @@ pub(super) enum Want {
     Lowered,
 }
 
+/// What the text of a file names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    /// Nothing that has to do with keys.
+    Nothing,
+    /// A word that a handler of keys would have.
+    Keys,
+    /// A library that handles keys.
+    Library,
+}
+
 /// What became of a file.
 pub(super) struct Loaded {
     /// What stands in the way of its text.
@@ -39,10 +50,7 @@ pub(super) struct Loaded {
     pub(super) targets: Vec<usize>,
     /// Whether another file of the project that was read imports it.
     pub(super) is_imported: bool,
-    /// Whether it names a library that handles keys.
-    pub(super) names_library: bool,
-    /// Whether it has a word that a handler of keys would have.
-    pub(super) names_keys: bool,
+    pub(super) named: Named,
     pub(super) module: Option<ir::Module>,
     pub(super) kept: Option<Kept>,
     /// Whether a comment names us, so that it may be wrong or unused.
@@ -80,8 +88,7 @@ pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, wo
         misdeclared: Vec::new(),
         targets: Vec::new(),
         is_imported: false,
-        names_library: false,
-        names_keys: false,
+        named: Named::Nothing,
         module: None,
         kept: None,
         has_comments_for_us: false,
@@ -97,12 +104,17 @@ pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, wo
             return loaded;
         }
     };
-    loaded.names_library = mentions(text.as_bytes(), words);
-    loaded.names_keys = loaded.names_library || mentions(text.as_bytes(), KEY_WORDS);
+    loaded.named = if mentions(text.as_bytes(), words) {
+        Named::Library
+    } else if mentions(text.as_bytes(), KEY_WORDS) {
+        Named::Keys
+    } else {
+        Named::Nothing
+    };
     let parsed = contained(|| {
         let kind = SourceKind::of_path(&member.display);
         let python::Parsed { module, problems, comments } = python::parse_cells(&text, &cells, kind);
-        let is_wanted = want == Want::Lowered || loaded.names_library;
+        let is_wanted = want == Want::Lowered || loaded.named == Named::Library;
         let has_comments_for_us = comments.iter().any(|comment| names_us(&text, *comment));
         let kept = (is_wanted || has_comments_for_us || !problems.is_empty())
             .then(|| Kept { statements: python::statement_spans(&module, &text), comments: comments.clone() });

@@ -144,7 +144,7 @@ impl RunContext<'_> {
             }
         }
         lay_over(given, &plans);
-        self.conclude(given, (plans, fixed), replayed, how)
+        self.conclude(given, (plans, fixed), &replayed, how)
     }
 
     /// Runs one step of the migration, which sees what each function does with keys, whoever calls it.
@@ -165,7 +165,7 @@ impl RunContext<'_> {
         &self,
         given: &RunInputs,
         (plans, mut fixed): (Vec<Plan>, Vec<Changed>),
-        replayed: Replayed,
+        replayed: &Replayed,
         how: RunOptions<'_>,
     ) -> Migrated {
         let outcome = self.check(given, RunOptions { observes: false, ..how });

@@ -14,7 +14,7 @@ use super::contain::contained;
 use super::cross_module::cross_module_usage;
 use super::file_report::{FileReport, file_report, unreadable};
 use super::fix_search::search_fixes;
-use super::load::{Loaded, Want, library_words, load};
+use super::load::{Loaded, Named, Want, library_words, load};
 use super::outcome::Refuted;
 use super::project::{Member, Project, group};
 use super::replay_findings::{evaluate_touches, replay_all};
@@ -311,7 +311,7 @@ fn relevant(loaded: &[Option<Loaded>]) -> Vec<usize> {
         for target in &file.targets {
             importers.entry(*target).or_default().push(position);
         }
-        if file.names_library {
+        if file.named == Named::Library {
             carries[position] = true;
             reached.push(position);
         }
@@ -330,7 +330,7 @@ fn relevant(loaded: &[Option<Loaded>]) -> Vec<usize> {
 
 /// The files that have a word for keys. What they import decides whether they are relevant.
 fn hopefuls(loaded: &[Option<Loaded>]) -> Vec<usize> {
-    let names_keys = |position: &usize| loaded[*position].as_ref().is_some_and(|file| file.names_keys);
+    let names_keys = |position: &usize| loaded[*position].as_ref().is_some_and(|file| file.named != Named::Nothing);
     (0..loaded.len()).filter(names_keys).collect()
 }
 

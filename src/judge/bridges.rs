@@ -103,7 +103,7 @@ fn sink(names: &Names<'_>, code: &Function, callee: Temp) -> Sink {
     let last = match code.ops.get(callee as usize).map(|op| &op.kind) {
         Some(OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name))) => name.to_string(),
         Some(OpKind::Load(Variable::Local(slot))) => {
-            code.slots.get(*slot as usize).map(|name| name.to_string()).unwrap_or_default()
+            code.slots.get(*slot as usize).map(ToString::to_string).unwrap_or_default()
         }
         _ => String::new(),
     };

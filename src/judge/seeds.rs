@@ -158,9 +158,8 @@ impl<'a> Walk<'a> {
     fn returned(&self, id: FunctionId, callee: Temp, work: &mut Vec<(FunctionId, Temp)>) {
         let module = self.names.module;
         let code = module.function(id);
-        let name = match code.ops.get(callee as usize).map(|op| &op.kind) {
-            Some(OpKind::Load(Variable::Global(name))) => name,
-            _ => return,
+        let Some(OpKind::Load(Variable::Global(name))) = code.ops.get(callee as usize).map(|op| &op.kind) else {
+            return;
         };
         let functions = (0u32..).zip(&module.functions);
         let mut named = functions.filter(|(_, function)| function.qualified == *name && function.class.is_none());
@@ -212,9 +211,10 @@ impl<'a> Walk<'a> {
     fn hashed(&self, code: &'a Function, of: Temp, depth: u32) -> Option<Confidence> {
         let Some(depth) = depth.checked_sub(1) else { return Some(Confidence::Medium) };
         match &code.ops.get(of as usize)?.kind {
-            OpKind::Constant(Constant::Str(_) | Constant::Other) => Some(Confidence::High),
+            OpKind::Constant(Constant::Str(_) | Constant::Other) | OpKind::Build(Collection::Text, _) => {
+                Some(Confidence::High)
+            }
             OpKind::Constant(_) | OpKind::Operate(Operator::Not | Operator::Eq | Operator::Lt, ..) => None,
-            OpKind::Build(Collection::Text, _) => Some(Confidence::High),
             OpKind::Build(_, elements) => {
                 let hashed = elements.iter().filter_map(|element| match element {
                     Element::Value(value) => self.hashed(code, *value, depth),
@@ -276,9 +276,10 @@ impl<'a> Walk<'a> {
         (0u32..).zip(&module.functions).any(|(number, code)| {
             code.ops.iter().any(|op| {
                 let OpKind::Call(callee, arguments) = &op.kind else { return false };
-                let name = match &code.ops[*callee as usize].kind {
-                    OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name)) => name,
-                    _ => return false,
+                let (OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name))) =
+                    &code.ops[*callee as usize].kind
+                else {
+                    return false;
                 };
                 words.is_log(name)
                     && arguments.iter().any(|argument| match argument {

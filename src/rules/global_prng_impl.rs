@@ -8,11 +8,11 @@ use crate::judge::facts::{ChoiceKind, Facts, GlobalChoice};
 use super::Rule;
 use super::wording::{self, Text};
 
-pub(super) fn find(facts: &Facts) -> Vec<&GlobalChoice> {
-    facts.choices.iter().collect()
+pub(super) fn find(facts: &Facts) -> &[GlobalChoice] {
+    &facts.choices
 }
 
-pub(super) fn describe(rule: &Rule, choice: &&GlobalChoice) -> Finding {
+pub(super) fn describe(rule: &Rule, choice: &GlobalChoice) -> Finding {
     let by = wording::code(&choice.by);
     let chosen = choice.name.as_deref().map_or_else(String::new, |name| format!(" {}", wording::code(name)));
     let message = match choice.kind {

@@ -8,11 +8,11 @@ use crate::judge::facts::{Facts, Meeting, Mismatch};
 use super::Rule;
 use super::wording::{self, Text};
 
-pub(super) fn find(facts: &Facts) -> Vec<&Mismatch> {
-    facts.mismatches.iter().collect()
+pub(super) fn find(facts: &Facts) -> &[Mismatch] {
+    &facts.mismatches
 }
 
-pub(super) fn describe(rule: &Rule, found: &&Mismatch) -> Finding {
+pub(super) fn describe(rule: &Rule, found: &Mismatch) -> Finding {
     let [one, other] = &found.names;
     let callee = wording::code(&found.callee);
     let default = if found.by_default { " (the default)" } else { "" };

@@ -8,11 +8,11 @@ use crate::judge::facts::{Facts, RawBridge};
 use super::Rule;
 use super::wording::{self, Text};
 
-pub(super) fn find(facts: &Facts) -> Vec<&RawBridge> {
-    facts.bridges.iter().collect()
+pub(super) fn find(facts: &Facts) -> &[RawBridge] {
+    &facts.bridges
 }
 
-pub(super) fn describe(rule: &Rule, bridge: &&RawBridge) -> Finding {
+pub(super) fn describe(rule: &Rule, bridge: &RawBridge) -> Finding {
     let callee = wording::code(&bridge.callee);
     let (whereto, label, help) = match &bridge.passed_to {
         Some(name) => (

@@ -8,11 +8,11 @@ use crate::judge::facts::{Facts, UnstableSeed};
 use super::Rule;
 use super::wording::{self, Text};
 
-pub(super) fn find(facts: &Facts) -> Vec<&UnstableSeed> {
-    facts.unstable.iter().collect()
+pub(super) fn find(facts: &Facts) -> &[UnstableSeed] {
+    &facts.unstable
 }
 
-pub(super) fn describe(rule: &Rule, seed: &&UnstableSeed) -> Finding {
+pub(super) fn describe(rule: &Rule, seed: &UnstableSeed) -> Finding {
     let short = seed.source.strip_prefix("builtins.").unwrap_or(&seed.source);
     let source = wording::code(short);
     let callee = wording::code(&seed.callee);

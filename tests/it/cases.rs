@@ -190,7 +190,7 @@ fn run(cases: &[Case]) {
     for case in cases {
         // Where a case belongs to an opt-in rule, that rule is selected.
         let own = case.rule.and_then(rules::find).filter(|rule| rule.opt_in);
-        let findings = check_text_with(&case.path, &case.text, own.map(|rule| rule.code()).as_slice());
+        let findings = check_text_with(&case.path, &case.text, own.map(keylint::rules::Rule::code).as_slice());
         for (row, sentence) in mismatches(case, &findings) {
             let line = case.text.lines().nth(row.saturating_sub(1)).unwrap_or_default().trim();
             let row = case.first_row + row - 1;

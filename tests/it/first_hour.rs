@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** the page shows what the commands print; `BLESS=1 cargo test --test it first_hour` writes it anew.
 
+use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
@@ -31,7 +32,7 @@ fn transcript(block: &str, folder: &Path) -> String {
         if !transcript.is_empty() && !transcript.ends_with("\n\n") && !printed.is_empty() {
             transcript.push('\n');
         }
-        transcript.push_str(&format!("{line}\n{printed}"));
+        write!(transcript, "{line}\n{printed}").unwrap();
     }
     format!("{}\n", transcript.trim_end())
 }
@@ -47,7 +48,7 @@ fn the_commands_print_what_the_page_shows() {
     let mut rest = old.as_str();
     while let Some((before, after)) = rest.split_once(START) {
         let (block, after) = after.split_once(END).expect("a block ends");
-        new.push_str(&format!("{before}{START}{}{END}", transcript(block, folder.path())));
+        write!(new, "{before}{START}{}{END}", transcript(block, folder.path())).unwrap();
         rest = after;
     }
     new.push_str(rest);

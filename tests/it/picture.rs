@@ -16,11 +16,13 @@ const ARGUMENTS: [&str; 2] = ["check", "fixtures/projects/first"];
 /// Where the picture is.
 const PICTURE: &str = "docs/terminal.svg";
 
-/// Width of a character and height of a line, in pixels.
-const CHARACTER: f64 = 8.4;
+/// Width of a character, in tenths of a pixel.
+const CHARACTER: usize = 84;
+
+/// Height of a line, in pixels.
 const LINE: usize = 20;
 
-/// Space around the text.
+/// Space around the text, in pixels.
 const MARGIN: usize = 20;
 
 /// How a piece of text looks.
@@ -88,8 +90,9 @@ fn line(text: &str, style: &mut Style, y: usize) -> String {
         return String::new();
     }
     // The length keeps columns below each other, whatever font there is.
-    let length = columns as f64 * CHARACTER;
-    format!("  <text x=\"{MARGIN}\" y=\"{y}\" textLength=\"{length:.1}\" xml:space=\"preserve\">{spans}</text>\n")
+    let length = columns * CHARACTER;
+    let (whole, tenth) = (length / 10, length % 10);
+    format!("  <text x=\"{MARGIN}\" y=\"{y}\" textLength=\"{whole}.{tenth}\" xml:space=\"preserve\">{spans}</text>\n")
 }
 
 /// What a terminal shows, as an SVG.
@@ -99,10 +102,10 @@ fn drawn(screen: &str) -> String {
         rest.map(|(at, piece)| if at == 0 { piece } else { piece.split_once('m').unwrap().1 }.chars().count()).sum()
     };
     let columns = screen.lines().map(plain).max().unwrap_or_default();
-    let width = columns as f64 * CHARACTER + 2.0 * MARGIN as f64;
+    let width = (columns * CHARACTER).div_ceil(10) + 2 * MARGIN;
     let height = screen.lines().count() * LINE + 2 * MARGIN;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height}\" width=\"{width:.0}\" height=\"{height}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
          role=\"img\" aria-label=\"keylint in a terminal\">\n  \
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#0d1117\"/>\n  \
          <g fill=\"#e6edf3\" font-size=\"14\" font-family=\"ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace\">\n"

@@ -76,8 +76,7 @@ pub fn note<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, kind: Meeting, val
         }
         for at in before..known.len() {
             let (guard, key, one) = known[at];
-            for earlier in 0..before {
-                let (other_guard, other, two) = known[earlier];
+            for &(other_guard, other, two) in &known[..before] {
                 let both = machine.state.paths.guards.and(guard, other_guard);
                 let both = machine.state.paths.guards.and(both, machine.state.paths.pc);
                 if one != two && machine.state.feasible(both) {

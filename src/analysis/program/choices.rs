@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
             Argument::Spread(_) | Argument::SpreadMapping(_) => None,
         })?;
         let path = self.names.path(code, *object)?;
-        choice.environments.contains(&path).then(|| (ChoiceKind::Environment, path, value))
+        choice.environments.contains(&path).then_some((ChoiceKind::Environment, path, value))
     }
 
     /// `jax.config.jax_default_prng_impl = value`
@@ -218,7 +218,7 @@ impl<'a> Reader<'a> {
             return None;
         }
         let path = self.names.path(code, object)?;
-        choice.environments.contains(&path).then(|| (ChoiceKind::Environment, path, value))
+        choice.environments.contains(&path).then_some((ChoiceKind::Environment, path, value))
     }
 
     /// Whether a value is what the option had before: putting it back chooses nothing.

@@ -123,9 +123,9 @@ pub fn migrate(cx: &FixContext<'_>, raw: RawFile<'_>) -> FileMigration {
 pub fn take_more(cx: &FixContext<'_>, done: &mut FileMigration, words: &[WordUse]) -> bool {
     let (known, exported) = (BTreeMap::new(), &BTreeSet::new());
     let mut writer = Writer { cx, known, stays_raw: false, exported, done: std::mem::take(done), import: None };
-    let all = words.iter().fold(true, |all, word| writer.take_words(word) && all);
+    let without = words.iter().filter(|word| !writer.take_words(word)).count();
     *done = writer.done;
-    all
+    without == 0
 }
 
 /// Where a place of the migrated file was before; `None` within what the edits wrote.
@@ -144,7 +144,7 @@ struct Writer<'b, 'a> {
     import: Option<String>,
 }
 
-impl<'a> Writer<'_, 'a> {
+impl Writer<'_, '_> {
     /// What the analysis knows of an expression: `None` if it is no key, or a typed one already.
     fn key(&self, expr: &Expr) -> Option<Known> {
         self.known_at(span_of(expr))
@@ -204,7 +204,7 @@ impl<'a> Writer<'_, 'a> {
         if let Some(doubt) = word.doubt {
             self.remark(word.span, doubt);
         }
-        keys.into_iter().fold(true, |all, key| self.convert(key) && all)
+        keys.into_iter().filter(|key| !self.convert(key)).count() == 0
     }
 
     /// A function of the library as the file spells it; an import is added where it has no name for the library.

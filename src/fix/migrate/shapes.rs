@@ -286,7 +286,7 @@ fn is_word_type(writer: &Writer<'_, '_>, expr: &Expr) -> bool {
     match expr {
         Expr::StringLiteral(text) => text.value.to_str() == "uint32",
         Expr::Call(call) => {
-            let is_dtype = writer.cx.path_of(&call.func).is_some_and(|path| path.ends_with(".dtype"));
+            let is_dtype = writer.cx.path_of(&call.func).is_some_and(|path| path.rsplit('.').next() == Some("dtype"));
             is_dtype && call.arguments.args.first().is_some_and(|of| is_word_type(writer, of))
         }
         other => writer.cx.path_of(other).is_some_and(|path| path.ends_with(".uint32")),
