@@ -345,6 +345,7 @@ impl Selection {
             options,
             variables: self.variables.clone(),
             ignores_comments: false,
+            in_memory: false,
         })
     }
 }

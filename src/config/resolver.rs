@@ -54,6 +54,8 @@ pub struct CommandLine {
     pub variables: BTreeSet<String>,
     /// Whether comments that suppress findings are not heard (`--ignore-noqa`).
     pub ignores_comments: bool,
+    /// Whether nothing is read from disk, also not which JAX the project pins.
+    pub in_memory: bool,
 }
 
 /// Finds the settings of source files.
@@ -65,6 +67,7 @@ pub struct Resolver {
     rules: Vec<KnownRule>,
     isolated: bool,
     ignores_comments: bool,
+    in_memory: bool,
     /// The file of `--config`, with those it extends, outermost first.
     explicit: Option<Vec<Layer>>,
     /// Inline options and the command line, weakest first.
@@ -107,6 +110,7 @@ impl Resolver {
             rules,
             isolated: command_line.isolated,
             ignores_comments: command_line.ignores_comments,
+            in_memory: command_line.in_memory,
             explicit,
             overrides,
             cache,
@@ -290,7 +294,8 @@ impl Resolver {
                 layer.error_at("jax-version=", message, Some("write it as `0.4.35` or `<0.4`".to_owned()))
             });
         }
-        if self.isolated {
+        // What a project pins is part of the project, and no configuration.
+        if self.in_memory {
             return Ok(None);
         }
         Ok(jax_version::find(root, roots).map(|(pin, path)| {

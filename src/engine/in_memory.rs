@@ -71,7 +71,7 @@ fn outcome(texts: &[(&str, &str)], selected: &[&str]) -> Outcome {
     let rules = known_rules();
     let extend_select = Some(selected.iter().map(|&rule| rule.to_owned()).collect());
     let options = Options { extend_select, ..Options::default() };
-    let isolated = CommandLine { isolated: true, options, ..CommandLine::default() };
+    let isolated = CommandLine { isolated: true, in_memory: true, options, ..CommandLine::default() };
     let settings = Resolver::new(folder, rules.clone(), isolated).and_then(|resolver| resolver.for_directory(folder));
     // Nothing was configured, so nothing can be wrong with the configuration.
     let Ok(settings) = settings else { return Outcome { failed: true, ..Outcome::default() } };

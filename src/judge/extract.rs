@@ -434,10 +434,10 @@ fn references(run: &Recording<'_>) -> Vec<Reference> {
     let mut seen = FxHashSet::default();
     let each_once = run.log.references.iter().filter(|reference| seen.insert(*reference));
     each_once
-        .map(|LoggedReference { place, path, kind, function }| Reference {
+        .map(|LoggedReference { place, path, written, kind, function }| Reference {
             place: *place,
             path: path.to_string(),
-            written: path.to_string(),
+            written: written.as_ref().unwrap_or(path).to_string(),
             kind: *kind,
             function: function.to_string(),
             is_guarded: false,

@@ -1,6 +1,7 @@
 //! References to library names, gathered so that one cause makes one finding.
 //!
-//! **Invariant:** every matching reference is in exactly one group, and groups keep source order.
+//! **Invariant:** every matching reference is in at most one group, and groups keep source order. Only a name that the project gives
+//! to what a library exports is in none: the line that gives it is in one.
 
 use crate::judge::facts::{Facts, Reference, ReferenceKind};
 
@@ -27,11 +28,18 @@ pub(super) fn grouped(facts: &Facts, matches: impl Fn(&Reference) -> bool) -> Ve
             .find(|group| group.lead.kind == ReferenceKind::Import && is_within(&reference.path, &group.lead.path))
         {
             Some(group) => group.uses.push(reference),
+            None if is_alias(reference) => {}
             None => groups.push(Group { lead: reference, uses: Vec::new() }),
         }
     }
     groups.sort_by_key(|group| group.lead.place);
     groups
+}
+
+/// Whether one name stands for a path that no import of this file brings in: `Key = jax.random.KeyArray`, here or in a module that
+/// this one imports.
+fn is_alias(reference: &Reference) -> bool {
+    !reference.written.contains('.')
 }
 
 /// Whether `path` is `root` or lies below it.

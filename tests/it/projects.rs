@@ -138,3 +138,22 @@ fn a_script_may_get_its_modules_from_a_package_that_alone_imports_the_library() 
     let found = places(folder.path(), folder.path(), Path::new("."));
     assert_eq!(found, ["draw.py:4 KEY101"]);
 }
+
+#[test]
+fn a_name_of_the_project_for_a_removed_one_is_reported_where_it_is_given() {
+    let types = "import jax\n\nKey = jax.random.KeyArray\n\ndef own(key: Key):\n    return key\n";
+    let uses = "from top.types import Key\n\ndef draw(key: Key) -> Key:\n    return key\n\ndef is_key(x):\n    return isinstance(x, Key)\n";
+    let imports = "from jax.random import KeyArray as Key\n\ndef draw(key: Key):\n    return key\n";
+    let project = folder(&[("top/types.py", types), ("top/uses.py", uses), ("top/imports.py", imports)]);
+    let at = project.path();
+    assert_eq!(places(at, at, Path::new(".")), ["top/imports.py:1 KEY302", "top/types.py:3 KEY302"]);
+}
+
+#[test]
+fn what_a_project_pins_is_read_without_configuration() {
+    let old = "import jax\n\ndef draw(key: jax.random.KeyArray):\n    return key\n";
+    let project = folder(&[("top/old.py", old), ("requirements.txt", "jax==0.4.7\n")]);
+    assert!(places(project.path(), project.path(), Path::new(".")).is_empty());
+    let project = folder(&[("top/old.py", old), ("requirements.txt", "jax==0.4.35\n")]);
+    assert_eq!(places(project.path(), project.path(), Path::new(".")), ["top/old.py:3 KEY302"]);
+}

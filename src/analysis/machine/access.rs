@@ -206,9 +206,21 @@ impl<'p> Machine<'p> {
 
     /// Notes a reference to a library name.
     pub fn note_reference(&mut self, frame: &Frame<'p>, path: &Name, kind: ReferenceKind, place: Place) {
+        self.note_written_reference(frame, path, None, kind, place);
+    }
+
+    /// Notes a reference to a library name, and how it is written.
+    pub fn note_written_reference(
+        &mut self,
+        frame: &Frame<'p>,
+        path: &Name,
+        written: Option<Name>,
+        kind: ReferenceKind,
+        place: Place,
+    ) {
         if frame.module == self.context.home {
             let function = frame.code.qualified.clone();
-            self.recorder.refer(LoggedReference { place, path: path.clone(), kind, function });
+            self.recorder.refer(LoggedReference { place, path: path.clone(), written, kind, function });
         }
     }
 }

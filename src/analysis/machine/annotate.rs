@@ -195,7 +195,8 @@ pub fn note_annotation<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, annotat
         Annotation::Path(path, span) => {
             if let Some(full) = annotation_path(machine, frame.module, path) {
                 let place = Place { file: machine.module(frame.module).file, span: *span };
-                machine.note_reference(frame, &full.into(), ReferenceKind::Annotation, place);
+                let written = Some(path.join(".").into());
+                machine.note_written_reference(frame, &full.into(), written, ReferenceKind::Annotation, place);
             }
         }
         Annotation::Subscript(base, arguments) => {

@@ -227,7 +227,7 @@ impl<'p> Machine<'p> {
                     && self.program.models.mentions(path, self.program.roots)
                 {
                     let (path, place) = (path.clone(), self.place(frame, op.span));
-                    self.note_reference(frame, &path, ReferenceKind::Value, place);
+                    self.note_written_reference(frame, &path, Some(name.clone()), ReferenceKind::Value, place);
                 }
                 notes::note_global_read(self, frame, name, &value, op);
                 return value;

@@ -338,6 +338,8 @@ pub struct LoggedReference {
     pub place: Place,
     /// The path under its canonical root.
     pub path: Name,
+    /// As written, where that is one name or a chain in an annotation.
+    pub written: Option<Name>,
     /// How it is used.
     pub kind: ReferenceKind,
     /// Qualified name of the function.
