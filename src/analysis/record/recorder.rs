@@ -93,6 +93,11 @@ impl Recorder {
         u32::try_from(self.log.derivations.len()).unwrap_or(u32::MAX)
     }
 
+    /// Where a key was made.
+    pub fn made_at(&self, id: DerivationId) -> Option<Place> {
+        Some(self.log.derivations.get(usize::try_from(id).ok()?.checked_sub(1)?)?.place)
+    }
+
     /// A term is a key: it was annotated as one, or is part of what was.
     pub fn declare(&mut self, term: TermId) {
         self.log.declared.insert(term);
@@ -248,6 +253,11 @@ impl Recorder {
     /// An attribute or a global was read; where it was read first counts.
     pub fn read(&mut self, term: TermId, place: Place) {
         self.log.origins.entry(term).or_insert(place);
+    }
+
+    /// A key was repeated, element by element.
+    pub fn repeat(&mut self, place: Place) {
+        self.log.repeats.insert(place);
     }
 
     /// A call chose between arrays.

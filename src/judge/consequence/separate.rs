@@ -34,7 +34,13 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
             // One piece of code that runs twice gives the same numbers twice, and so do two splits that stand in one body.
             let are_alike = pair.first.place == pair.second.place
                 || pair.first.role == pair.second.role && pair.first.activation.id == pair.second.activation.id;
-            let is_own = !are_draws && if is_apart { !are_printed } else { meet && !are_alike };
+            let is_in_one_body = pair.first.activation.id == pair.second.activation.id;
+            let is_own = match consequence.kind {
+                // Nothing of the program sees both: two samplers in one body were hardly to draw the same.
+                ConsequenceKind::Escapes if !is_in_one_body => !are_printed,
+                _ if is_apart => !are_draws && !are_printed,
+                _ => !are_draws && meet && !are_alike,
+            };
             is_own.then(|| Intent::new(IntentKind::SeparateRuns, made(pair.first)))
         }
         _ if !is_apart || are_printed => None,

@@ -270,15 +270,13 @@ fn flow_intent(flows: &Flows<'_>, kind: ReuseKind, reuse: Reuse) -> Option<Inten
                 Intent::because(IntentKind::DisjointParts, "the code uses different children of the two splits", None)
             })
         }
-        ReuseKind::Sampled | ReuseKind::Iterated => {
+        ReuseKind::Sampled | ReuseKind::SeededTwice | ReuseKind::Iterated => {
             let place = alternatives(flows, reuse.first, reuse.second)?;
             Some(Intent::because(IntentKind::DisjointParts, ALTERNATIVES, Some(place)))
         }
-        ReuseKind::SplitAndSampled
-        | ReuseKind::FoldedTwice
-        | ReuseKind::FoldMeetsChild
-        | ReuseKind::SeededTwice
-        | ReuseKind::FoldAndSampled => None,
+        ReuseKind::SplitAndSampled | ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => {
+            None
+        }
     }
 }
 
