@@ -116,6 +116,9 @@ fn run_model<'p>(
             if parameters::makes_drawless(machine.program, path, &args) {
                 machine.caches.drawless.terms.insert(made);
             }
+            if let Some(Val::Function(of)) = args.positional.first().and_then(|given| given.value.single()) {
+                machine.state.store.transformed.insert(made, (of.module, of.function));
+            }
             Value::term(made)
         }
         Effect::Forward { of, .. } => match args.of(callable, of) {

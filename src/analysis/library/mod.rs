@@ -13,6 +13,7 @@ pub mod consume;
 pub mod container_construction;
 pub mod containers;
 pub mod derive;
+pub mod flags;
 pub mod functions;
 pub mod iterators;
 pub mod lanes;

@@ -8,7 +8,7 @@ use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Term, Terms};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::library::tree::NESTED;
-use crate::analysis::library::{consume, derive, parameters};
+use crate::analysis::library::{consume, derive, flags, parameters};
 use crate::analysis::machine::exec::EXPECTS;
 use crate::analysis::machine::{Frame, Machine, arrays, name_cache, notes};
 use crate::analysis::program::Program;
@@ -93,8 +93,8 @@ pub fn protocol_or_unknown<'p>(
     match matched.map(|(protocol, key)| (protocol.effect, protocol, key)) {
         Some((ProtocolEffect::Consume, protocol, key)) => {
             // What is declared deterministic is given keys for the sake of one signature and perhaps draws nothing.
-            let is_drawless =
-                is_drawless(&machine.state.terms, protocol, &args) || parameters::draws_nothing(machine, val, protocol);
+            let is_drawless = flags::is_drawless(machine, val, protocol, &key, (&args, place))
+                || parameters::draws_nothing(machine, val, protocol);
             for (part, is_drawless_stream) in streams_of(&machine.state, protocol, &key) {
                 let role = if is_drawless || is_drawless_stream { Role::Unresolved } else { Role::Protocol };
                 consume::consume(machine, frame, &part, role, &text, place);
@@ -158,19 +158,6 @@ fn key_of_protocol<'a>(protocol: &Protocol, args: &'a Args) -> Option<Option<&'a
     }
     let named = protocol.key.names.iter().find_map(|name| args.keyword(name));
     Some(named.or_else(|| protocol.key.position.and_then(|position| args.positional.get(position))))
-}
-
-/// Whether nothing is drawn by default, or a flag among the arguments says so: `deterministic=True`, `train=False`.
-fn is_drawless(terms: &Terms, protocol: &Protocol, args: &Args) -> bool {
-    let is_value = |val: &Val| !matches!(val, Val::Term(term) if matches!(terms.get(*term), Term::None));
-    let is_given = |name: &String| args.keyword(name).is_some_and(|given| given.value.single().is_some_and(is_value));
-    protocol.no_draw_by_default
-        || protocol.no_draw_with.iter().any(is_given)
-        || protocol.no_draw_when.iter().any(|(name, wanted)| {
-            args.keyword(name).and_then(|given| given.value.single()).is_some_and(
-                |val| matches!(val, Val::Term(term) if matches!(terms.get(*term), Term::Bool(flag) if flag == wanted)),
-            )
-        })
 }
 
 /// The keys that a call is given, each with whether it is for a stream that mostly nobody draws from:

@@ -41,6 +41,8 @@ pub struct Store {
     pub modules: Layered<ModuleIndex, ModuleState>,
     /// The closure of each function, as last made.
     pub definitions: Layered<(ModuleIndex, FunctionId), Rc<Closure>>,
+    /// The functions of the program from which a library made something: `hk.transform(forward)`.
+    pub transformed: Layered<TermId, (ModuleIndex, FunctionId)>,
     /// Number of closures made.
     pub closures: u32,
     /// Number of writes.
@@ -117,6 +119,7 @@ impl Store {
         self.classes.freeze();
         self.modules.freeze();
         self.definitions.freeze();
+        self.transformed.freeze();
     }
 }
 

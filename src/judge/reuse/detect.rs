@@ -277,6 +277,8 @@ fn role_confidence(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> Opt
         (Role::Sample, _) if folds(run, b) => Some(Confidence::Low),
         (_, Role::Sample) if folds(run, a) => Some(Confidence::Low),
         _ if folds_path(run, a) != folds_path(run, b) => Some(Confidence::Low),
+        // Two networks that are there already: what draws in them is at other paths.
+        _ if folds_path(run, a) == Some(false) && receiver(a) != receiver(b) => Some(Confidence::Low),
         (Role::Unresolved, Role::Unresolved) if a.place == b.place && a.iteration.is_none() => None,
         (Role::Unresolved, _) | (_, Role::Unresolved) => Some(Confidence::Low),
         (Role::Library | Role::Protocol, _) | (_, Role::Library | Role::Protocol) => Some(Confidence::Medium),
@@ -300,6 +302,11 @@ fn folds_path(run: &Recording<'_>, event: &Consumption) -> Option<bool> {
     let mut imported = protocols.iter().filter(|protocol| protocol.libraries.iter().any(is_used)).peekable();
     let initialises = imported.peek()?.declares.is_some();
     imported.all(|protocol| protocol.folds_path).then_some(initialises)
+}
+
+/// What a method is called on, as written.
+fn receiver(event: &Consumption) -> Option<&str> {
+    event.callee.rsplit_once('.').map(|(receiver, _)| receiver)
 }
 
 /// Whether an event is the making of a stream that is not known to split its key.

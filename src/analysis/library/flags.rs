@@ -1,0 +1,143 @@
+//! Whether the call of a network draws, as far as flags and the key itself say.
+//!
+//! **Invariant:** a flag counts only with the value that a model lists for it. Beside one with another value, or with one that is not known,
+//! the call may draw.
+
+use crate::analysis::domain::term::{Term, TermId, Terms};
+use crate::analysis::domain::value::{ModuleIndex, Val, Value};
+use crate::analysis::library::parameters::named;
+use crate::analysis::machine::Machine;
+use crate::analysis::store::args::{Arg, Args};
+use crate::analysis::store::heap::Kind;
+use crate::finding::Place;
+use crate::ir::{Argument, Constant, Function, FunctionId, Name, OpKind, Temp};
+use crate::models::Protocol;
+
+/// What is said of a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Said {
+    /// It draws nothing.
+    Quiet,
+    /// It draws, or may.
+    Draws,
+}
+
+/// Whether a call perhaps draws nothing: by default, because a flag says so (`deterministic=True`, `train=False`), or because its key is
+/// there for the sake of the signature.
+pub fn is_drawless(
+    machine: &mut Machine<'_>,
+    receiver: &Val,
+    protocol: &Protocol,
+    key: &Arg,
+    call: (&Args, Place),
+) -> bool {
+    let (args, place) = call;
+    let terms = &machine.state.terms;
+    let is_value = |val: &Val| !matches!(val, Val::Term(term) if matches!(terms.get(*term), Term::None));
+    let is_given = |name: &String| args.keyword(name).is_some_and(|given| given.value.single().is_some_and(is_value));
+    if protocol.no_draw_by_default || protocol.no_draw_with.iter().any(is_given) {
+        return true;
+    }
+    if protocol.no_draw_when.is_empty() {
+        return false;
+    }
+    let mut said: Vec<Said> =
+        args.keywords.iter().filter_map(|(name, given)| said_by(terms, protocol, name, &given.value)).collect();
+    said.extend(said_to_transformed(machine, receiver, protocol, args));
+    if said.contains(&Said::Quiet) {
+        return true;
+    }
+    said.is_empty() && (is_constant_here(machine, key, place) || turns_off(machine, receiver, protocol))
+}
+
+fn said_by(terms: &Terms, protocol: &Protocol, name: &str, value: &Value) -> Option<Said> {
+    let wanted = protocol.no_draw_when.get(name)?;
+    let is_wanted =
+        |val: &Val| matches!(val, Val::Term(term) if matches!(terms.get(*term), Term::Bool(flag) if flag == wanted));
+    Some(if value.single().is_some_and(is_wanted) { Said::Quiet } else { Said::Draws })
+}
+
+/// What positional arguments say, that follow the key, to the function that a library transformed: `predict.apply(params, key, x, False)`.
+fn said_to_transformed(machine: &Machine<'_>, receiver: &Val, protocol: &Protocol, args: &Args) -> Vec<Said> {
+    let (Some(code), Some(position)) = (transformed(machine, receiver), protocol.key.position) else {
+        return Vec::new();
+    };
+    let given = args.positional.iter().skip(position + 1);
+    let terms = &machine.state.terms;
+    code.parameters
+        .iter()
+        .zip(given)
+        .filter_map(|(parameter, given)| said_by(terms, protocol, &parameter.name, &given.value))
+        .collect()
+}
+
+/// The function from which a library made the receiver, `hk.transform(forward)`.
+fn transformed<'p>(machine: &Machine<'p>, receiver: &Val) -> Option<&'p Function> {
+    let (module, function) = function_of(machine, receiver)?;
+    Some(machine.program.module(module).function(function))
+}
+
+fn function_of(machine: &Machine<'_>, receiver: &Val) -> Option<(ModuleIndex, FunctionId)> {
+    match receiver {
+        Val::Term(term) => machine.state.store.transformed.get(term).copied(),
+        // What a decorator makes of a function is taken for the function.
+        Val::Function(closure) => Some((closure.module, closure.function)),
+        _ => None,
+    }
+}
+
+/// Whether a key is made from a constant seed in the call itself, `net.apply(params, x, rngs={"dropout": PRNGKey(0)})`: whoever wants
+/// to draw says so by a flag, and hands over a key that changes.
+fn is_constant_here(machine: &Machine<'_>, key: &Arg, place: Place) -> bool {
+    let is_made_here = |val: &Val| match val {
+        Val::Key(key) => {
+            let made = machine.recorder.made_at(key.derivation);
+            is_constant_seed(&machine.state.terms, key.term)
+                && made.is_some_and(|made| made.file == place.file && place.span.covers(made.span))
+        }
+        _ => false,
+    };
+    match key.value.single() {
+        Some(Val::Object(id)) => match &machine.state.store.objects[id.0 as usize].kind {
+            Kind::Dict { entries, unknown: false } => {
+                !entries.is_empty() && entries.iter().all(|entry| entry.value.single().is_some_and(is_made_here))
+            }
+            _ => false,
+        },
+        Some(val) => is_made_here(val),
+        None => false,
+    }
+}
+
+fn is_constant_seed(terms: &Terms, term: TermId) -> bool {
+    matches!(terms.get(term), Term::Seed(number) if terms.as_int(*number).is_some())
+}
+
+/// Whether the function that a library transformed calls what it is made of with such a flag, and with no other value of one.
+fn turns_off(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol) -> bool {
+    let Some((module, function)) = function_of(machine, receiver) else { return false };
+    let code = machine.program.module(module).function(function);
+    let mut said = Vec::new();
+    for op in &code.ops {
+        let OpKind::Call(callee, arguments) = &op.kind else { continue };
+        let parameters = match named(machine, module, code, *callee).as_ref().and_then(Value::single) {
+            Some(Val::Function(closure)) => {
+                machine.program.module(closure.module).function(closure.function).parameters.as_slice()
+            }
+            _ => &[],
+        };
+        let mut names = parameters.iter().map(|parameter| &parameter.name);
+        for argument in arguments {
+            let (name, given): (Option<&Name>, Temp) = match argument {
+                Argument::Positional(given) => (names.next(), *given),
+                Argument::Keyword(name, given) => (Some(name), *given),
+                Argument::Spread(_) | Argument::SpreadMapping(_) => break,
+            };
+            let Some(wanted) = name.and_then(|name| protocol.no_draw_when.get(&**name)) else { continue };
+            let is_wanted =
+                matches!(&code.ops[given as usize].kind, OpKind::Constant(Constant::Bool(flag)) if flag == wanted);
+            said.push(if is_wanted { Said::Quiet } else { Said::Draws });
+        }
+    }
+    said.contains(&Said::Quiet) && !said.contains(&Said::Draws)
+}
