@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::contain::contained;
+use super::edited::{self, REUSE, moved};
 use super::effects::Effects;
 use super::file_report::FileReport;
 use super::project::Project;
@@ -249,6 +250,7 @@ impl FixValidator<'_, '_, '_> {
                     return None;
                 }
                 let findings = &self.report.findings;
+                let before_findings = &before.findings;
                 let stays =
                     |at: &usize| findings.get(*at).is_some_and(|one| stays(before, &after, one, &proposal.edits));
                 let resolved: Vec<usize> = proposal.resolves.iter().copied().filter(|at| !stays(at)).collect();
@@ -256,6 +258,11 @@ impl FixValidator<'_, '_, '_> {
                     return None;
                 }
                 proposal.resolves = resolved;
+                if proposal.proof == Proof::Claim
+                    && edited::shares_a_key(before_findings, &after.findings, &proposal.edits)
+                {
+                    proposal.leave("a key that the edit splits or draws from may be consumed elsewhere");
+                }
                 let fix = self.validated(before, &after, &patched, findings.get(index)?, &proposal)?;
                 let is_whole = resolves(before, &after, findings, &proposal, false);
                 return Some(Tried { proposal, fix, is_whole });
@@ -371,10 +378,6 @@ impl FixValidator<'_, '_, '_> {
     }
 }
 
-/// The rules about keys that are consumed twice.
-const REUSE: [RuleId; 4] =
-    [RuleId::KeyReused, RuleId::KeyReusedInLoop, RuleId::KeyUsedAfterSplit, RuleId::KeyDerivedTwice];
-
 /// Whether the findings to be resolved are gone and no function has more of any kind than before.
 ///
 /// Of several pairs at one place only one is reported. Where `is_lenient`, the next of them may be reported in its place, or one in
@@ -467,12 +470,4 @@ fn is_proven(value: &KeyValue) -> bool {
 fn known_key(value: &KeyValue) -> KnownKey {
     let (is_raw, is_typed) = (value.kind == KeyKind::Raw, value.kind == KeyKind::Typed);
     KnownKey { span: value.place.span, is_raw, is_typed, is_array: value.is_array }
-}
-
-/// Where an offset comes to lie after edits.
-fn moved(offset: u32, edits: &[Edit]) -> u32 {
-    let end = edits.iter().filter(|edit| edit.span.end <= offset).fold(i64::from(offset), |at, edit| {
-        at + i64::try_from(edit.content.len()).unwrap_or_default() - i64::from(edit.span.len())
-    });
-    u32::try_from(end).unwrap_or(offset)
 }

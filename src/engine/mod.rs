@@ -11,6 +11,7 @@
 mod cached;
 mod contain;
 mod cross_module;
+mod edited;
 mod effects;
 mod explain;
 mod file_report;

@@ -3,11 +3,14 @@
 //! **Invariant:** an answer only leaves a fix to people; whether a finding is shown is decided by the judge alone.
 
 use super::context::FixContext;
-use super::key_uses::{draws, pair};
+use super::key_uses::{draws, only_key, pair, root_name};
+use super::names::Does;
 use super::tree;
 use crate::finding::{ConsequenceKind, Finding, Sharing};
-use crate::python::ast::{self, AnyNodeRef, Expr};
+use crate::models::Effect;
+use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
+use crate::text::Span;
 
 /// Why one key may be what a finding's two draws need.
 pub(super) fn doubt(cx: &FixContext<'_>, finding: &Finding) -> Option<String> {
@@ -20,7 +23,35 @@ pub(super) fn doubt(cx: &FixContext<'_>, finding: &Finding) -> Option<String> {
     let meets = finding.consequence.as_ref().is_some_and(|consequence| consequence.kind == ConsequenceKind::Meet);
     let alike =
         || (!meets && are_calls_alike(cx, finding)).then(|| "the two calls may need the same numbers".to_owned());
-    intent.or_else(fate).or_else(alike)
+    let words = || pair(cx, finding)?.into_iter().find_map(|call| of_a_key_in_use(cx, call));
+    intent.or_else(fate).or_else(alike).or_else(words)
+}
+
+/// `words = key_data(key)` after a call that is given `key`: a split of the words comes too late for that call.
+fn of_a_key_in_use(cx: &FixContext<'_>, call: &ast::ExprCall) -> Option<String> {
+    let Expr::Name(key) = only_key(cx, call, None)? else { return None };
+    let scope = cx.names.frame_at(span_of(call).start)?;
+    let last_bound = |name: &str, until: u32| {
+        let bound = cx.names.occurrences(name).iter().filter(|one| one.scope == scope && one.does == Does::Bind);
+        bound.map(|one| one.span).filter(|span| span.end <= until).max()
+    };
+    let made = cx.steps(last_bound(key.id.as_str(), span_of(call).start)?).pop()?;
+    let Stmt::Assign(assign) = made.statement() else { return None };
+    let Expr::Call(bridge) = &*assign.value else { return None };
+    let effect = &cx.model_of(&bridge.func)?.effect;
+    if !matches!(effect, Effect::KeyData { .. } | Effect::Wrap { .. }) {
+        return None;
+    }
+    let of = root_name(bridge.arguments.args.first()?)?;
+    let start = span_of(made.statement()).start;
+    let from = last_bound(of, start).map_or(0, |span| span.end);
+    let is_given = |span: Span| {
+        let around = tree::ancestors(cx.module, span);
+        around.into_iter().any(|node| matches!(node, AnyNodeRef::ExprCall(_)))
+    };
+    let mut read = cx.names.occurrences(of).iter().filter(|one| one.scope == scope && one.does == Does::Read);
+    let is_in_use = read.any(|one| from <= one.span.start && one.span.end <= start && is_given(one.span));
+    is_in_use.then(|| format!("`{}` holds the words of a key that is in use already", key.id))
 }
 
 /// Whether a function does with some data what it did with others, or one draw is the mirror image of the other.

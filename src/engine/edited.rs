@@ -1,0 +1,50 @@
+//! What the analysis of an edited file says of the lines that were edited.
+//!
+//! **Invariant:** every finding counts, however it is shown: a fix must not consume a key that is known to be consumed already.
+
+use crate::finding::{Finding, Place, RuleId};
+use crate::text::{Edit, Span};
+
+/// The rules about keys that are consumed twice.
+pub(super) const REUSE: [RuleId; 4] =
+    [RuleId::KeyReused, RuleId::KeyReusedInLoop, RuleId::KeyUsedAfterSplit, RuleId::KeyDerivedTwice];
+
+/// Whether a call that was written shares its key with another one, or one that was edited with one that was not, and did not before.
+/// What two calls shared that were both edited is another mistake, which another fix repairs.
+pub(super) fn shares_a_key(before: &[Finding], after: &[Finding], edits: &[Edit]) -> bool {
+    let reuse = |finding: &&Finding| REUSE.contains(&finding.rule);
+    let texts: Vec<Span> = edits.iter().filter_map(|edit| written(edit, edits)).collect();
+    let is_edited = |call: &Span| texts.iter().any(|text| text.start < call.end && call.start < text.end);
+    let is_written = |call: &Span| texts.iter().any(|text| text.contains(call.start));
+    let known: Vec<[u32; 2]> =
+        before.iter().filter(reuse).filter_map(calls).map(|both| both.map(|call| moved(call.start, edits))).collect();
+    after.iter().filter(reuse).filter_map(calls).any(|both| {
+        let edited = both.iter().filter(|call| is_edited(call)).count();
+        // What one call shares with itself in another iteration, the calls in whose place it stands shared as well.
+        let is_new = edited == 1 || both[0] != both[1] && both.iter().any(is_written);
+        is_new && !known.contains(&both.map(|call| call.start))
+    })
+}
+
+/// The two calls of a finding, where its file makes both.
+fn calls(finding: &Finding) -> Option<[Span; 2]> {
+    let evidence = finding.evidence.as_ref()?;
+    let call = |way: &[Place]| way.first().filter(|place| place.file == finding.primary.file).map(|place| place.span);
+    Some([call(&evidence.first)?, call(&evidence.second)?])
+}
+
+/// Where the text of an edit stands afterwards; nothing of a deletion does.
+fn written(edit: &Edit, edits: &[Edit]) -> Option<Span> {
+    let others: Vec<Edit> = edits.iter().filter(|other| other.span.start < edit.span.start).cloned().collect();
+    let start = moved(edit.span.start, &others);
+    let length = u32::try_from(edit.content.trim_end().len()).ok().filter(|length| *length > 0)?;
+    Some(Span::new(start, start.saturating_add(length)))
+}
+
+/// Where an offset comes to lie after edits.
+pub(super) fn moved(offset: u32, edits: &[Edit]) -> u32 {
+    let end = edits.iter().filter(|edit| edit.span.end <= offset).fold(i64::from(offset), |at, edit| {
+        at + i64::try_from(edit.content.len()).unwrap_or_default() - i64::from(edit.span.len())
+    });
+    u32::try_from(end).unwrap_or(offset)
+}
