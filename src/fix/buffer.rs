@@ -78,7 +78,7 @@ fn children(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<P
     if spans.iter().any(|span| cx.names.frame_at(span.start) != Some(scope)) {
         return None;
     }
-    let start = common_statement(cx, &spans)?;
+    let start = span_of(common_statement(cx, &spans)?.statement()).start;
     let split = cx.spelled(start, jax::SPLIT, None)?;
     let name = ["keys", "subkeys", "children"].into_iter().find(|name| !cx.is_taken(scope, name))?;
     let mut edits = vec![layout::before(cx.text, start, &format!("{name} = {split}({code}{number})"))];

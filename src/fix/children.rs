@@ -6,7 +6,7 @@ use super::attribute_keys::{Storage, storage_of};
 use super::context::{FixContext, Proposal};
 use super::key_uses::Use;
 use super::liveness::Variable;
-use super::names::{Does, Occurrence, ScopeId};
+use super::names::{Does, Occurrence, ScopeId, ScopeKind};
 use super::naming::{ends_in_digit, is_general_child};
 use super::purpose_names::Given;
 use super::split_apart::{assigns, loop_below};
@@ -38,7 +38,7 @@ pub(super) fn unused(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) 
 
 /// `key, a = split(key)` right before draws from `key`, or from `a`: the same split makes a child for each.
 pub(super) fn more(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
-    let serves = |moves: &Moves<'_, '_>| moves.is_all && moves.uses.iter().all(|one| moves.made.serves(cx, one));
+    let serves = |moves: &Moves<'_, '_>| moves.is_all && moves.made.serves_all(cx, uses, &moves.uses);
     Moves::all(cx, uses).into_iter().filter(serves).find_map(|moves| moves.proposal(cx, resolves))
 }
 
@@ -186,9 +186,19 @@ impl<'a> Made<'a> {
 
     /// Whether a child of this split may serve a use: it is a use of this key, nearby, and not in a loop after the split.
     pub fn serves(&self, cx: &FixContext<'a>, one: &Use<'a>) -> bool {
-        self.is_of(cx, one)
-            && cx.are_near(span_of(self.step.statement()), span_of(one.key))
-            && loop_below(one, cx.steps(span_of(self.step.statement())).len() - 1).is_none()
+        self.may_serve(cx, one) && cx.are_near(span_of(self.step.statement()), span_of(one.key))
+    }
+
+    /// Whether children of this split may serve some of all uses: where the first of all is nearby, a new split would stand no nearer.
+    fn serves_all(&self, cx: &FixContext<'a>, uses: &[Use<'a>], moved: &[&Use<'a>]) -> bool {
+        let is_module = cx.names.scopes[self.scope].kind == ScopeKind::Module;
+        let own = span_of(self.step.statement());
+        let mut near = uses.iter().take(if is_module { uses.len() } else { 1 });
+        near.all(|one| cx.are_near(own, one.span())) && moved.iter().all(|one| self.may_serve(cx, one))
+    }
+
+    fn may_serve(&self, cx: &FixContext<'a>, one: &Use<'a>) -> bool {
+        self.is_of(cx, one) && loop_below(one, cx.steps(span_of(self.step.statement())).len() - 1).is_none()
     }
 
     /// Names of children for some uses, those first that are there already, the edits that make the others, and from where to
@@ -199,8 +209,12 @@ impl<'a> Made<'a> {
         uses: &[&Use<'_>],
         unused: &[&ast::ExprName],
     ) -> Option<(Vec<Edit>, Vec<String>, Span)> {
-        let start = span_of(self.step.statement()).start;
-        let range = Span::new(start, uses.iter().map(|one| span_of(one.call).end).fold(start, u32::max));
+        // The statement may be moved before uses that it comes after.
+        let statement = span_of(self.step.statement());
+        let start = uses.iter().map(|one| one.call_span().start).fold(statement.start, u32::min);
+        let later = uses.iter().any(|one| one.call_span().end < statement.start);
+        let least = if later { statement.end } else { start };
+        let range = Span::new(start, uses.iter().map(|one| span_of(one.call).end).fold(least, u32::max));
         let (unnamed, named): (Vec<&ast::ExprName>, Vec<_>) = unused.iter().partition(|child| child.id.as_str() == "_");
         let known: Vec<&str> = self.names.iter().map(|name| cx.code(name)).filter(|name| *name != "_").collect();
         let is_parent = |argument: &Expr| cx.code(argument) == self.key;
@@ -283,9 +297,30 @@ impl<'a> Made<'a> {
 
 /// The edits that make a split give further children.
 pub(super) fn widened(bound: &[Expr], split: &ast::ExprCall, names: &[String]) -> Option<Vec<Edit>> {
-    let count = bound.len() + names.len();
     let end = span_of(bound.last()?).end;
     let targets = Edit::insert(end, format!(", {}", names.join(", ")));
+    Some(vec![targets, counting(split, bound.len() + names.len())?])
+}
+
+/// `a, b = split(key)` makes the next key as well: `key, a, b = split(key, 3)`.
+pub(super) fn carried_on(cx: &FixContext<'_>, one: &Use<'_>) -> Option<Vec<Edit>> {
+    let (split, bound) = split_of(cx, one.steps.last()?.statement())?;
+    let key = cx.code(one.key);
+    let is_own = span_of(split) == one.call_span() && bound.iter().all(|target| cx.code(target) != key);
+    let first = span_of(bound.first().filter(|_| is_own)?);
+    // Targets in parentheses of their own, or on lines of their own, are left as they are.
+    let Stmt::Assign(assign) = one.steps.last()?.statement() else { return None };
+    let start = span_of(assign).start;
+    let is_whole = matches!(&assign.targets[..], [Expr::Tuple(tuple)] if tuple.parenthesized);
+    let before = if is_whole { "(" } else { "" };
+    let is_line = !cx.slice(Span::new(start, span_of(split).start)).contains(['\n', '\r']);
+    let is_plain = is_line && cx.slice(Span::new(start, first.start)) == before;
+    let targets = Edit::insert(first.start, format!("{key}, "));
+    is_plain.then_some(vec![targets, counting(split, bound.len() + 1)?])
+}
+
+/// The edit that makes a split give so many children.
+fn counting(split: &ast::ExprCall, count: usize) -> Option<Edit> {
     let call = span_of(split);
     // `split(key, (2, n))` gives rows of keys.
     let is_plain = |number: &Expr| number.is_number_literal_expr();
@@ -295,7 +330,7 @@ pub(super) fn widened(bound: &[Expr], split: &ast::ExprCall, names: &[String]) -
         ([_], [number]) if is_plain(&number.value) => Edit::replace(span_of(&number.value), count.to_string()),
         _ => return None,
     };
-    call.covers(number.span).then(|| vec![targets, number])
+    call.covers(number.span).then_some(number)
 }
 
 /// The statement that made the key of a use by splitting, in a suite that leads to the use, its split, and the names that it binds.

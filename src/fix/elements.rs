@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use super::context::{FixContext, Proposal};
-use super::key_uses::Use;
-use super::names::{Does, ScopeKind};
+use super::key_uses::{Use, shared};
+use super::names::{Does, ScopeId, ScopeKind};
 use super::split_apart::loop_below;
 use super::tree;
 use crate::python::ast::{self, Expr, Number, Stmt};
@@ -63,6 +63,67 @@ pub(super) fn free(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) ->
         "split into more keys, one for each call; the numbers change".to_owned()
     };
     Some(Proposal::new(message, edits, resolves.to_vec()))
+}
+
+/// `a_keys, b_keys = split(key, (2, n))` where `keys = split(key, n)` made one array for several maps.
+pub(super) fn rows(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
+    let first = uses.first()?;
+    let Expr::Name(array) = first.key else { return None };
+    let array = array.id.as_str();
+    let scope = cx.names.frame_at(first.span().start)?;
+    let occurrences = cx.names.occurrences(array).iter().filter(|one| one.scope == scope);
+    let mut bindings = occurrences.filter(|one| one.does != Does::Read);
+    let (binding, None) = (bindings.next()?, bindings.next()) else { return None };
+    let step = cx.steps(binding.span).pop()?;
+    let Stmt::Assign(assign) = step.statement() else { return None };
+    let ([Expr::Name(target)], Expr::Call(split)) = (&assign.targets[..], &*assign.value) else { return None };
+    let count = count(split).filter(|count| cx.is_split(split) && !count.is_tuple_expr())?;
+    let depth = cx.steps(binding.span).len() - 1;
+    let leads = |one: &Use<'_>| one.steps.iter().any(|other| other.is_beside(step) && step.index < other.index);
+    let is_own = |one: &Use<'_>| one.is_mapped(cx) && leads(one) && loop_below(one, depth).is_none();
+    let mut read = cx.names.occurrences(array).iter().filter(|one| one.does == Does::Read);
+    let is_known = |span: Span| uses.iter().any(|one| one.span() == span);
+    let is_read_beside = read.any(|one| cx.names.binder(one.scope, array) == Some(scope) && !is_known(one.span));
+    if cx.names.scopes[scope].kind == ScopeKind::Class
+        || is_read_beside
+        || !uses.iter().all(is_own)
+        || !cx.are_near(span_of(assign), first.span())
+        || cx.is_exported_from(scope, array)
+        || cx.names.deletes(scope, array)
+    {
+        return None;
+    }
+    let keys = shared(uses);
+    let given: Vec<_> = (0..uses.len()).map_while(|key| uses.get(keys.iter().position(|one| *one == key)?)).collect();
+    let range = Span::new(span_of(assign).start, uses.iter().map(|one| one.call_span().end).max()?);
+    let names = names_of_rows(cx, scope, array, &given, range)?;
+    let mut edits = vec![
+        Edit::replace(span_of(target), names.join(", ")),
+        Edit::replace(span_of(count), format!("({}, {})", names.len(), cx.code(count))),
+    ];
+    edits.extend(uses.iter().zip(&keys).map(|(one, key)| Edit::replace(one.span(), names[*key].clone())));
+    let message = format!("split into an array of keys for each call instead of `{array}`; the numbers change");
+    let proposal = Proposal::new(message, edits, resolves.to_vec());
+    (names.len() > 1).then(|| proposal.naming(cx.promise_within(scope, &names, range)))
+}
+
+/// Free names for arrays of keys, for what they are for if the program has words for that.
+fn names_of_rows(
+    cx: &FixContext<'_>,
+    scope: ScopeId,
+    array: &str,
+    uses: &[&Use<'_>],
+    range: Span,
+) -> Option<Vec<String>> {
+    let given: Vec<_> = uses.iter().map(|one| one.given()).collect();
+    let several = |name: String| match name.split_once('_') {
+        Some((kind @ ("key" | "rng"), word)) => format!("{kind}s_{word}"),
+        _ => format!("{name}s"),
+    };
+    let are_free = |names: &Vec<String>| names.iter().all(|name| cx.is_free_within(scope, name, range));
+    let purposes = cx.purposes(scope, array, &given, range).map(|names| names.into_iter().map(several).collect());
+    let numbered = || (1..=uses.len()).map(|number| format!("{array}_{number}")).collect();
+    purposes.filter(are_free).or_else(|| Some(numbered()).filter(are_free))
 }
 
 /// The number of keys that a split makes, as written.

@@ -35,15 +35,20 @@ pub(super) fn fold_index(cx: &FixContext<'_>, found: &Loop<'_>, statement: &Stmt
     if !is_constant(cx, key) && root_name(key).is_none_or(is_bound) {
         return None;
     }
-    if let ([(call, key)], Expr::Subscript(_)) = (&found.calls[..], key) {
-        // An element is taken out once: JAX's own checker takes it for consumed when it is taken out again.
-        let element = cx.fresh(found.scope, cx.code(key), 1).pop()?;
-        let fold = cx.spelled(span_of(*key).start, jax::FOLD_IN, Some(call))?;
-        edits.push(layout::before(cx.text, body.start, &format!("{element} = {}", cx.code(key))));
-        edits.push(replace(key, format!("{fold}({element}, {index})")));
-        names.push(element);
-    } else if let [(call, key)] = found.calls[..] {
+    if let ([(call, key)], false) = (&found.calls[..], key.is_subscript_expr()) {
         edits.push(folded(cx, call, key, &index)?);
+    } else if are_alternatives(cx, found) {
+        let mut of = cx.code(key).to_owned();
+        if key.is_subscript_expr() {
+            // An element is taken out once: JAX's own checker takes it for consumed when it is taken out again.
+            of = cx.fresh(found.scope, cx.code(key), 1).pop()?;
+            edits.push(layout::before(cx.text, body.start, &format!("{of} = {}", cx.code(key))));
+            names.push(of.clone());
+        }
+        for (call, key) in &found.calls {
+            let fold = cx.spelled(span_of(*key).start, jax::FOLD_IN, Some(call))?;
+            edits.push(replace(key, format!("{fold}({of}, {index})")));
+        }
     } else {
         let start = span_of(each.body.first()?).start;
         let fold = cx.spelled(start, jax::FOLD_IN, Some(first))?;
@@ -61,6 +66,13 @@ pub(super) fn fold_index(cx: &FixContext<'_>, found: &Loop<'_>, statement: &Stmt
     Some(proposal_of_fold(cx, found, key, edits, &names))
 }
 
+/// Whether each iteration makes at most one of the calls.
+fn are_alternatives(cx: &FixContext<'_>, found: &Loop<'_>) -> bool {
+    let ways: Vec<_> = found.calls.iter().map(|(call, _)| cx.steps(span_of(*call))).collect();
+    let excludes_later = |at: usize| ways[at + 1..].iter().all(|later| tree::exclude(&ways[at], later));
+    (0..ways.len()).all(excludes_later)
+}
+
 fn proposal_of_fold(cx: &FixContext<'_>, found: &Loop<'_>, key: &Expr, edits: Vec<Edit>, names: &[String]) -> Proposal {
     Proposal::new(
         format!("derive a key for each iteration from `{}`; the numbers change", cx.code(key)),
@@ -73,6 +85,11 @@ fn proposal_of_fold(cx: &FixContext<'_>, found: &Loop<'_>, key: &Expr, edits: Ve
 /// The variable that counts from zero up: over a `range`, or the first of an `enumerate`.
 fn counted(cx: &FixContext<'_>, scope: ScopeId, target: &Expr, iter: &Expr) -> Option<String> {
     let Expr::Call(call) = iter else { return None };
+    if let (Some(range), Expr::Name(name)) = (shown(cx, call), target)
+        && is_range(cx, range)
+    {
+        return (name.id.as_str() != "_").then(|| name.id.to_string());
+    }
     let Expr::Name(callee) = &*call.func else { return None };
     if cx.names.binder(scope, callee.id.as_str()).is_some() {
         return None;
@@ -99,7 +116,11 @@ fn numbered(
 ) -> Option<(String, Vec<Edit>, Vec<String>)> {
     let index = ["i", "index", "step"].into_iter().find(|name| !cx.is_taken(scope, name))?.to_owned();
     let (left, right) = (span_of(target), span_of(iter));
-    if is_range(cx, iter) && cx.code(target) == "_" {
+    let is_counting = match iter {
+        Expr::Call(call) => is_range(cx, shown(cx, call).unwrap_or(iter)),
+        _ => false,
+    };
+    if is_counting && cx.code(target) == "_" {
         return Some((index.clone(), vec![Edit::replace(left, index.clone())], vec![index]));
     }
     if cx.names.binder(scope, "enumerate").is_some() {
@@ -114,6 +135,17 @@ fn numbered(
     };
     let edits = vec![Edit::replace(left, format!("{index}, {element}")), Edit::replace(right, iterable)];
     Some((index.clone(), edits, vec![index]))
+}
+
+/// What a function that is no builtin passes on, as a progress bar does: its only argument but for keywords.
+fn shown<'e>(cx: &FixContext<'_>, call: &'e ast::ExprCall) -> Option<&'e Expr> {
+    let is_bound =
+        |name: &ast::ExprName| cx.names.binder(cx.names.scope_at(span_of(name).start), name.id.as_str()).is_some();
+    let is_builtin = call.func.as_name_expr().is_some_and(|name| !is_bound(name));
+    match &call.arguments.args[..] {
+        [only] if !is_builtin => Some(only),
+        _ => None,
+    }
 }
 
 pub(super) fn is_range(cx: &FixContext<'_>, iter: &Expr) -> bool {

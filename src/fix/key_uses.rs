@@ -257,7 +257,16 @@ pub(super) fn uses_of<'a>(cx: &FixContext<'a>, findings: &[Finding], family: &[u
 fn within_one_call<'a>(cx: &FixContext<'a>, calls: &[(Span, Option<&str>)]) -> Option<Vec<Use<'a>>> {
     let [(span, _), _] = calls else { return None };
     let call = tree::call_at(cx.module, *span)?;
-    let plain: Vec<&Expr> = tree::arguments(call).filter(|argument| is_plain(argument)).collect();
+    // `rngs={"params": key, "dropout": key}`
+    let entries = |argument: &'a Expr| -> Vec<&'a Expr> {
+        match argument {
+            Expr::Dict(dict) => dict.items.iter().map(|entry| &entry.value).collect(),
+            Expr::Tuple(tuple) => tuple.elts.iter().collect(),
+            Expr::List(list) => list.elts.iter().collect(),
+            other => vec![other],
+        }
+    };
+    let plain: Vec<&Expr> = tree::arguments(call).flat_map(entries).filter(|argument| is_plain(argument)).collect();
     let twice = plain
         .iter()
         .map(|argument| cx.code(argument))

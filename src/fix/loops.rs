@@ -8,7 +8,7 @@ use super::children;
 use super::context::{FixContext, Proposal};
 use super::fold_index::{each_element, fold_index, fold_parameter, replace, scan_children};
 use super::jax;
-use super::key_uses::{Use, may_be_number, unknown_uses};
+use super::key_uses::{Use, may_be_number, shared, unknown_uses};
 use super::layout;
 use super::liveness::Variable;
 use super::names::Does;
@@ -199,16 +199,31 @@ fn split_each(cx: &FixContext<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> O
             .occurrences(name)
             .iter()
             .any(|one| one.scope == found.scope && one.does == Does::Bind && span.covers(one.span));
-    // A split at the head of a body should be near the calls, unless iterations that reach none of the calls read the key.
+    // Iterations that reach none of the calls read the key.
     let is_read_beside = cx.names.occurrences(name).iter().any(|one| {
         let is_own = calls.iter().any(|(_, key)| span_of(*key).covers(one.span));
         one.does == Does::Read && span.covers(one.span) && !is_own
     });
-    let is_at_head = |head: Span| is_read_beside || cx.are_near(Span::new(head.start, head.start), span_of(first));
-    let start = match body.and_then(<[Stmt]>::first).map(span_of) {
-        Some(head) if !is_bound_inside && is_at_head(head) => head.start,
-        _ => common_statement(cx, &calls.iter().map(|(call, _)| span_of(*call)).collect::<Vec<_>>())?,
+    let common = common_statement(cx, &calls.iter().map(|(call, _)| span_of(*call)).collect::<Vec<_>>())?;
+    // A split at the head of a body should be near the calls, and pass no branch that makes none of them.
+    let is_at_head = |head: &Step<'_>| {
+        let is_own = common.is_beside(*head);
+        let from = span_of(head.statement()).start;
+        is_read_beside || is_own && cx.are_near(Span::new(from, from), span_of(first))
     };
+    let head = body.filter(|body| !body.is_empty()).map(|suite| Step { suite, index: 0 });
+    let at = head.filter(|head| !is_bound_inside && is_at_head(head)).unwrap_or(common);
+    let start = span_of(at.statement()).start;
+    let uses: Vec<Use<'_>> =
+        calls.iter().map(|(call, key)| Use { call, key, steps: cx.steps(span_of(*call)) }).collect();
+    let edits = match &uses[..] {
+        [one] if key.is_name_expr() => children::carried_on(cx, one),
+        _ => None,
+    };
+    let message = format!("split `{name}` in each iteration; the numbers change");
+    if let Some(edits) = edits {
+        return Some(Proposal::new(message, edits, found.resolves.clone()));
+    }
     let split = cx.spelled(start, jax::SPLIT, Some(first))?;
     // A split that drops its result was intended to make the others' keys.
     let is_bare = matches!(cx.steps(span_of(first)).pop()?.statement(), Stmt::Expr(statement) if span_of(&*statement.value) == span_of(first));
@@ -217,22 +232,24 @@ fn split_each(cx: &FixContext<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> O
         let names = cx.fresh_for(found.scope, name, &calls[1..], range);
         let mut edits = vec![Edit::replace(span_of(first), statement(name, &split, &names, true))];
         edits.extend(calls[1..].iter().zip(&names).map(|((_, key), new)| replace(key, new.clone())));
-        let message = format!("split `{name}` in each iteration; the numbers change");
         let proposal = Proposal::new(message, edits, found.resolves.clone());
         return Some(proposal.naming(cx.promise_within(found.scope, &names, range)));
     }
     let range = Span::new(start, calls.iter().map(|(call, _)| span_of(*call).end).fold(start, u32::max));
-    let names = cx.fresh_for(found.scope, name, calls, range);
+    // Branches of which one is taken share a child.
+    let keys = shared(&uses);
+    let first_of = |key: usize| keys.iter().position(|known| *known == key).map(|at| calls[at]);
+    let firsts: Vec<_> = (0..calls.len()).map_while(first_of).collect();
+    let names = cx.fresh_for(found.scope, name, &firsts, range);
     let mut edits = vec![layout::before(cx.text, start, &statement(name, &split, &names, true))];
-    edits.extend(calls.iter().zip(&names).map(|((_, key), new)| replace(key, new.clone())));
-    Some(
-        Proposal::new(format!("split `{name}` in each iteration; the numbers change"), edits, found.resolves.clone())
-            .naming(cx.promise_within(found.scope, &names, range)),
-    )
+    let children = keys.iter().filter_map(|key| names.get(*key));
+    edits.extend(calls.iter().zip(children).map(|((_, key), new)| replace(key, new.clone())));
+    let proposal = Proposal::new(message, edits, found.resolves.clone());
+    Some(proposal.naming(cx.promise_within(found.scope, &names, range)))
 }
 
-/// The start of the innermost statement of one suite that all places pass.
-pub(super) fn common_statement(cx: &FixContext<'_>, places: &[Span]) -> Option<u32> {
+/// The innermost statement of one suite that all places pass.
+pub(super) fn common_statement<'a>(cx: &FixContext<'a>, places: &[Span]) -> Option<Step<'a>> {
     let ways: Vec<Vec<Step<'_>>> = places.iter().map(|place| cx.steps(*place)).collect();
     let first = ways.first()?;
     let mut depth = 0;
@@ -243,6 +260,5 @@ pub(super) fn common_statement(cx: &FixContext<'_>, places: &[Span]) -> Option<u
     {
         depth += 1;
     }
-    let earliest = ways.iter().filter_map(|way| way.get(depth)).min_by_key(|step| step.index)?;
-    Some(span_of(earliest.statement()).start)
+    ways.iter().filter_map(|way| way.get(depth)).min_by_key(|step| step.index).copied()
 }

@@ -74,7 +74,13 @@ impl FixContext<'_> {
 
     /// Names for `count` keys that are made of the key called `key`, bound where a stretch of code starts and read within it.
     pub(super) fn fresh_within(&self, scope: ScopeId, key: &str, count: usize, range: Span) -> Vec<String> {
-        let is_free = |name: &str| self.is_free_within(scope, name, range);
+        self.fresh_beside(scope, key, count, (range, &[]))
+    }
+
+    /// The same, for a statement that binds other names as well.
+    fn fresh_beside(&self, scope: ScopeId, key: &str, count: usize, (range, bound): (Span, &[&str])) -> Vec<String> {
+        let is_new = |name: &str| !bound.contains(&name) && self.is_no_other(scope, name);
+        let is_free = |name: &str| is_new(name) && self.is_free_within(scope, name, range);
         let base = base_name(key);
         let usual = self.usual_child(scope, key);
         if count == 1 {
@@ -103,7 +109,8 @@ impl FixContext<'_> {
         range: Span,
     ) -> Vec<String> {
         let count = uses.len();
-        let is_free = |name: &str| self.is_free_within(scope, name, range);
+        let is_new = |name: &str| !bound.contains(&name) && self.is_no_other(scope, name);
+        let is_free = |name: &str| is_new(name) && self.is_free_within(scope, name, range);
         // `key4` and `key5` after `key3`, where they are free.
         let stem = |name: &str| name.trim_end_matches(|one: char| one.is_ascii_digit()).len();
         let run = bound.last().and_then(|last| {
@@ -123,19 +130,25 @@ impl FixContext<'_> {
         // Beside `params_key`, another is called after its use as well.
         let is_general = |name: &&str| *name == key || is_general_child(name, key) || ends_in_digit(name);
         if count == 1 && is_usual && (bound.is_empty() || bound.iter().any(is_general)) {
-            let single = self.fresh_within(scope, key, 1, range);
+            let single = self.fresh_beside(scope, key, 1, (range, bound));
             if !single.iter().any(|name| ends_in_digit(name)) {
                 return single;
             }
         }
-        if let Some(names) = self.purposes(scope, key, uses, range) {
+        if let Some(names) = self.purposes_beside(scope, key, uses, (range, bound)) {
             return names;
         }
         if is_usual {
-            self.fresh_within(scope, key, count, range)
+            self.fresh_beside(scope, key, count, (range, bound))
         } else {
             self.numbered(&base_name(key), count, &is_free)
         }
+    }
+
+    /// Whether no other key of a scope has a number of its own: a name that is bound again and again says nothing.
+    fn is_no_other(&self, scope: ScopeId, name: &str) -> bool {
+        let bound = self.names.occurrences(name).iter().filter(|one| one.scope == scope && one.does == Does::Bind);
+        !ends_in_digit(name) || bound.count() != 1
     }
 
     /// The first free ones of `key_1`, `key_2`, …, or of `key1`, `key2`, … where the file numbers its keys so.

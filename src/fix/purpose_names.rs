@@ -19,6 +19,9 @@ const LONGEST: usize = 16;
 /// What libraries and programs call keys.
 const KEYS: [&str; 6] = ["keys", "key", "rngs", "rng", "seeds", "seed"];
 
+/// What the name of a key that says what it is for may end with.
+const KINDS: [&str; 2] = ["key", "rng"];
+
 /// How a file distinguishes its keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
@@ -43,6 +46,17 @@ impl FixContext<'_> {
 
     /// The same, if the program has words for what the calls make.
     pub(super) fn purposes(&self, scope: ScopeId, key: &str, uses: &[Given<'_>], range: Span) -> Option<Vec<String>> {
+        self.purposes_beside(scope, key, uses, (range, &[]))
+    }
+
+    /// The same, for a statement that binds other names as well, which say whether this author's keys are keys or rngs.
+    pub(super) fn purposes_beside(
+        &self,
+        scope: ScopeId,
+        key: &str,
+        uses: &[Given<'_>],
+        (range, bound): (Span, &[&str]),
+    ) -> Option<Vec<String>> {
         let base = base_name(key);
         let style = self.style();
         // Beside `k` there is `k1`.
@@ -63,7 +77,12 @@ impl FixContext<'_> {
                 return None;
             }
         }
+        let beside = bound.iter().filter(|name| **name != key).find_map(|name| {
+            let (_, last) = name.rsplit_once('_')?;
+            KINDS.into_iter().find(|kind| *kind == last)
+        });
         let kind = match base.as_str() {
+            _ if beside.is_some() => beside.unwrap_or_default(),
             rng if rng.ends_with("rng") || rng.starts_with("rng") && !rng.contains("key") => "rng",
             seed if seed.ends_with("seed") => "seed",
             _ => "key",
@@ -82,7 +101,8 @@ impl FixContext<'_> {
         let names: Vec<String> = names.collect();
         // The second of two `a` is called as the only `a_2` is.
         let are_told_apart = names.iter().enumerate().all(|(at, name)| !names[..at].contains(name));
-        let are_free = names.iter().all(|name| self.is_free_within(scope, name, range));
+        let is_free = |name: &str| !bound.contains(&name) && self.is_free_within(scope, name, range);
+        let are_free = names.iter().all(|name| is_free(name));
         (are_told_apart && are_free).then_some(names)
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::context::{FixContext, is_keyish};
 use super::tree;
 use crate::models::Effect;
-use crate::python::ast;
+use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
@@ -27,8 +27,11 @@ impl SingleKeys<'_> {
     /// Whether edits derive from single keys only, and put a single key in the place of nothing else.
     pub fn are_all_derived_from(&self, patched: &FixContext<'_>, edits: &[Edit]) -> bool {
         let inserted = inserted(edits);
+        let rows = rows(patched);
         let is_exchanged = edits.iter().zip(&inserted).any(|(edit, new)| {
-            self.before.contains(&edit.span) && !self.after.contains(new) || self.is_doubtful(edit.span)
+            let are_rows = || edit.content.split(", ").all(|name| rows.contains(name));
+            let is_several = || self.after.contains(new) || are_rows();
+            self.before.contains(&edit.span) && !is_several() || self.is_doubtful(edit.span)
         });
         let is_new = |call: &ast::ExprCall| {
             let span = span_of(call);
@@ -51,6 +54,19 @@ impl SingleKeys<'_> {
         let code = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
         is_keyish(code) && code.ends_with('s') && self.unproven.contains(&span)
     }
+}
+
+/// What `a_keys, b_keys = split(key, (2, n))` binds.
+fn rows<'a>(patched: &FixContext<'a>) -> BTreeSet<&'a str> {
+    let of = |call: &ast::ExprCall| {
+        let step = patched.steps(span_of(call)).pop()?;
+        let Stmt::Assign(assign) = step.statement() else { return None };
+        let [Expr::Tuple(targets)] = &assign.targets[..] else { return None };
+        let is_value = span_of(&*assign.value) == span_of(call) && patched.is_split(call);
+        let has_rows = call.arguments.args.get(1).is_some_and(Expr::is_tuple_expr);
+        (is_value && has_rows).then(|| targets.elts.iter().map(|target| patched.code(target)).collect::<Vec<_>>())
+    };
+    tree::calls(patched.module).into_iter().filter_map(of).flatten().collect()
 }
 
 /// Where the contents of edits stand in the text that they make.

@@ -5,6 +5,7 @@
 
 use super::attribute_keys::{NOT_STORED, Storage, storage_of};
 use super::context::{FixContext, Proposal};
+use super::elements;
 use super::jax;
 use super::key_uses::{Use, root_name, shared};
 use super::liveness::Variable;
@@ -65,7 +66,7 @@ pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -
         .collect();
     let is_kept = holds == Storage::Writable && carrier.is_some();
     let can_rebind = is_kept || name.is_some_and(|name| can_rebind(cx, site.scope, name));
-    let mut proposals = Vec::new();
+    let mut proposals: Vec<Proposal> = elements::rows(cx, uses, resolves).into_iter().collect();
     if looped.iter().any(Option::is_some) {
         if can_rebind {
             proposals.extend(writer.one_by_one(uses, &goes_on));
@@ -133,7 +134,7 @@ fn before_branches(writer: &Writer<'_, '_>, uses: &[Use<'_>]) -> Option<Proposal
 }
 
 /// Where a split has to stand so that every use passes it.
-fn site<'a>(cx: &FixContext<'_>, uses: &[Use<'a>]) -> Option<Site<'a>> {
+pub(super) fn site<'a>(cx: &FixContext<'_>, uses: &[Use<'a>]) -> Option<Site<'a>> {
     let first = uses.first()?;
     let mut common = 0;
     while uses.iter().all(|one| match (one.steps.get(common), first.steps.get(common)) {

@@ -8,8 +8,9 @@ use super::key_uses::{Use, shared};
 use super::layout;
 use super::liveness::Variable;
 use super::names::ScopeId;
-use super::naming::Reserved;
+use super::naming::{Reserved, is_general_child};
 use super::purpose_names::Given;
+use super::split_apart::site;
 use super::tree::{self, Step};
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
@@ -96,11 +97,19 @@ impl Writer<'_, '_> {
         if firsts.is_empty() || (firsts.len() < 2 && !keeps) {
             return None;
         }
-        let range = self.range(uses);
+        if let ([one], Split::Plain(_), true) = (uses, &self.split, keeps)
+            && let Some(edits) = children::carried_on(self.cx, one)
+        {
+            return Some(self.proposal(edits, Vec::new()));
+        }
+        // What goes on with the key needs no split where these uses are passed over.
+        let own = site(self.cx, uses).filter(|own| keeps && own.scope == self.site.scope);
+        let start = own.map_or(self.start, |own| span_of(own.step.statement()).start);
+        let range = Span::new(start, self.range(uses).end);
         let names = self.fresh(&firsts, range);
         let mut edits = Vec::with_capacity(uses.len() + 1);
         let statement = self.split.statement(self.key, &names, keeps);
-        edits.push(layout::before(self.cx.text, self.start, &statement));
+        edits.push(layout::before(self.cx.text, start, &statement));
         let is_optional = matches!(self.split, Split::Optional(_));
         let own: Vec<String> = keys.iter().filter_map(|key| names.get(*key).cloned()).collect();
         edits.extend(replaced(self.cx, uses, &own));
@@ -178,6 +187,15 @@ impl Writer<'_, '_> {
         let others: Vec<&Use<'_>> = uses.iter().collect();
         let mut unused = made.unused_until(cx, statement);
         unused.truncate(uses.len());
+        // `key, subkey = split(key)` is written again and again.
+        let is_usual = |target: &Expr| is_general_child(cx.code(target), self.key);
+        if unused.is_empty()
+            && bound.len() == 2
+            && bound.iter().any(is_usual)
+            && bound.iter().any(|one| cx.code(one) == self.key)
+        {
+            return None;
+        }
         let (edits, names, range) = made.give(cx, &others, &unused)?;
         let within = edits.into_iter().map(|edit| {
             let at = |offset: u32| offset.checked_sub(statement.start);
@@ -257,9 +275,9 @@ impl Writer<'_, '_> {
             edits.extend(here.iter().zip(&names).map(|(one, name)| Edit::replace(one.span(), name.clone())));
             reserved.extend(self.cx.promise_within(scope, &names, range));
         }
-        for (step, here) in at {
-            if let Some(edit) = here.first().filter(|_| here.len() == 1).and_then(|one| self.hand_on(one, step)) {
-                edits.push(edit);
+        for (step, here) in self.joined(at) {
+            if let Some(more) = here.first().filter(|_| here.len() == 1).and_then(|one| self.hand_on(one, step)) {
+                edits.extend(more);
                 continue;
             }
             let start = span_of(step.statement()).start;
@@ -274,8 +292,47 @@ impl Writer<'_, '_> {
         Some(self.proposal(edits, reserved))
     }
 
-    /// `a, b = split(key)` whose `b` nothing reads passes the next key on instead: `key, a = split(key)`.
-    fn hand_on(&self, one: &Use<'_>, step: Step<'_>) -> Option<Edit> {
+    /// Statements that follow each other share a split, if there are words for what each of their keys is for.
+    fn joined<'u, 's>(&self, at: Vec<(Step<'s>, Vec<&'u Use<'s>>)>) -> Vec<(Step<'s>, Vec<&'u Use<'s>>)> {
+        let cx = self.cx;
+        let mut joined: Vec<(Step<'s>, Vec<&'u Use<'s>>)> = Vec::with_capacity(at.len());
+        let mut end: Option<Step<'s>> = None;
+        for (step, here) in at {
+            let follows = |last: Step<'s>| {
+                let (from, to) = (span_of(last.statement()), span_of(step.statement()));
+                let lines =
+                    memchr::memchr_iter(b'\n', cx.slice(Span::new(from.end, to.start.max(from.end))).as_bytes());
+                last.is_beside(step) && last.index + 1 == step.index && cx.is_in_one_cell(from, to) && lines.count() < 3
+            };
+            let is_split = |one: &&Use<'_>| {
+                children::split_of(cx, one.steps.last().map_or(step, |own| *own).statement()).is_some()
+            };
+            let before = joined.last_mut().filter(|_| end.is_some_and(follows) && !here.iter().any(is_split));
+            end = Some(step);
+            if let Some((first, known)) = before {
+                let all: Vec<&Use<'_>> = known.iter().chain(&here).copied().collect();
+                let given: Vec<Given<'_>> = all.iter().map(|one| one.given()).collect();
+                let start = span_of(first.statement()).start;
+                let range = Span::new(start, all.iter().map(|one| one.call_span().end).fold(start, u32::max));
+                let is_plain = matches!(self.split, Split::Plain(_)) && !known.iter().any(is_split);
+                if is_plain && cx.purposes(self.site.scope, self.key, &given, range).is_some() {
+                    *known = all;
+                    continue;
+                }
+            }
+            joined.push((step, here));
+        }
+        joined
+    }
+
+    /// `a, b = split(key)` passes the next key on as well: `key, a = split(key)` where nothing reads `b`, else
+    /// `key, a, b = split(key, 3)`.
+    fn hand_on(&self, one: &Use<'_>, step: Step<'_>) -> Option<Vec<Edit>> {
+        let edit = self.in_place_of_unused(one, step).map(|edit| vec![edit]);
+        edit.or_else(|| children::carried_on(self.cx, one).filter(|_| matches!(self.split, Split::Plain(_))))
+    }
+
+    fn in_place_of_unused(&self, one: &Use<'_>, step: Step<'_>) -> Option<Edit> {
         let (call, bound) = children::split_of(self.cx, step.statement())?;
         let ([Expr::Name(left), Expr::Name(right)], Split::Plain(_)) = (bound, &self.split) else { return None };
         let scope = self.site.scope;
