@@ -14,7 +14,7 @@ use crate::analysis::record::{
     Activation, Consumption, Escape, LoggedBuffer, LoggedExit, LoggedReference, Recording, Stage,
 };
 use crate::finding::{Confidence, ConsequenceKind, Intent, IntentKind, Place};
-use crate::ir::{FunctionId, FunctionKind, Op, OpKind, Variable};
+use crate::ir::{Function, FunctionId, FunctionKind, Op, OpKind, Variable};
 use crate::judge::broadcasts::extract_broadcasts;
 use crate::judge::consequence::Flows;
 use crate::judge::derivation::derivation;
@@ -103,21 +103,24 @@ fn report_harm(
     better.or(Some((own, direct)))
 }
 
-/// The bound that the run hit first, if it hit one.
+/// The bound that the run hit first, if it hit one, of the function of this module that holds the place; elsewhere of what was run.
 fn limit(run: &Recording<'_>) -> Option<Exhausted> {
     let (place, budget) = run.limited?;
     let module = run.module(run.home);
-    let (function_at, function) = match run.stage {
-        Stage::Entry(id) => {
-            let code = module.function(id);
-            (Place { file: module.file, span: code.span }, code.qualified.to_string())
-        }
-        Stage::Body | Stage::End => {
-            let start = Place { file: module.file, span: Span::default() };
-            (if place.file == module.file { place } else { start }, "<module>".to_owned())
-        }
+    let holds = |code: &&Function| code.full.start <= place.span.start && place.span.end <= code.full.end;
+    let around = || module.functions.iter().skip(1).filter(holds).min_by_key(|code| code.full.end - code.full.start);
+    let within = if place.file == module.file { around() } else { None };
+    let run_code = match run.stage {
+        Stage::Entry(id) => Some(module.function(id)),
+        Stage::Body | Stage::End => None,
     };
-    Some(Exhausted { place, budget, function_at, function })
+    let (function_at, function) = if let Some(code) = within.or(run_code) {
+        (Place { file: module.file, span: code.span }, code.qualified.to_string())
+    } else {
+        let start = Place { file: module.file, span: Span::default() };
+        (if place.file == module.file { place } else { start }, "<module>".to_owned())
+    };
+    Some(Exhausted { place, budget, function_at, function, others: 0 })
 }
 
 /// The home module defines a class that is based on one for tests, of whatever library: what is shared there is shared to be compared.

@@ -205,7 +205,27 @@ pub fn reconcile(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
         }
     }
     drop_known(modules, is_test);
+    count_limits(modules);
     crate::judge::traced::reconcile(modules);
+}
+
+/// One place where a bound is hit is reported once: of the function that holds it, otherwise of the first that leads there.
+fn count_limits(modules: &mut [Facts]) {
+    use std::collections::BTreeMap;
+    let mut at: BTreeMap<Place, (bool, Place, usize)> = BTreeMap::new();
+    for Exhausted { place, function_at, .. } in modules.iter().flat_map(|facts| &facts.exhausted) {
+        let candidate = (place.file != function_at.file, *function_at);
+        let (is_elsewhere, first, count) = at.entry(*place).or_insert((candidate.0, candidate.1, 0));
+        (*is_elsewhere, *first) = (*is_elsewhere, *first).min(candidate);
+        *count += 1;
+    }
+    for facts in modules {
+        facts.exhausted.retain_mut(|exhausted| {
+            let Some((_, first, count)) = at.get(&exhausted.place) else { return true };
+            exhausted.others = count.saturating_sub(1);
+            *first == exhausted.function_at
+        });
+    }
 }
 
 /// Drops what is only suspected of a key where the consumption is part of a reuse that is reported, tests not counted: there
@@ -782,4 +802,6 @@ pub struct Exhausted {
     pub function_at: Place,
     /// Qualified name of the function.
     pub function: String,
+    /// How many other functions hit it at the same place; [`reconcile`] counts them.
+    pub others: usize,
 }

@@ -8,6 +8,9 @@ use crate::judge::facts::{Exhausted, Facts};
 use super::Rule;
 use super::wording::{self, MODULE, Text};
 
+/// The bound that smaller functions do not help with.
+const NESTED: &str = "nested calls";
+
 pub(super) fn find(facts: &Facts) -> Vec<&Exhausted> {
     facts.exhausted.iter().collect()
 }
@@ -20,8 +23,16 @@ pub(super) fn describe(rule: &Rule, hit: &Exhausted) -> Finding {
         help: "divide it into smaller functions to have all of it analysed".to_owned(),
     };
     let mut finding = wording::finding(rule, hit.function_at, Confidence::High, &hit.function, text);
+    if hit.budget == NESTED {
+        finding.help = None;
+    }
     if hit.place != hit.function_at {
-        wording::relate(&mut finding, [wording::label(hit.place, "the limit is reached here".to_owned())]);
+        let others = match hit.others {
+            0 => String::new(),
+            1 => ", also from another function".to_owned(),
+            others => format!(", also from {others} other functions"),
+        };
+        wording::relate(&mut finding, [wording::label(hit.place, format!("the limit is reached here{others}"))]);
     }
     finding
 }

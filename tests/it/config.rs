@@ -332,6 +332,10 @@ fn the_jax_version_may_be_an_upper_bound_of_the_projects_metadata() {
     assert_eq!(version("p/a.py").as_deref(), Some("0.3.25"));
     assert_eq!(version("q/a.py").as_deref(), Some("0.4.20"));
     assert_eq!(version("r/a.py").as_deref(), Some("<0.4.11"));
+    // What a project requires is no configuration of ours.
+    let isolated = CommandLine { isolated: true, ..CommandLine::default() };
+    let pin = project.resolve("a.py", isolated).unwrap().jax_version;
+    assert_eq!(pin.map(|pin| pin.to_string()).as_deref(), Some("<0.4.0"));
 }
 
 #[test]
