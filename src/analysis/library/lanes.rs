@@ -209,8 +209,11 @@ fn lane_val<'p>(
         }
         Val::Object(object) => lane_object(machine, frame, *object, axis, lane, place),
         Val::Term(term) => {
-            if let Term::Words(..) | Term::None = machine.state.terms.get(*term) {
-                return Value::of(val.clone());
+            match machine.state.terms.get(*term) {
+                // The words of keys, by lane.
+                Term::Words(family, None) if matches!(machine.state.terms.get(*family), Term::Children(_)) => {}
+                Term::Words(..) | Term::None => return Value::of(val.clone()),
+                _ => {}
             }
             let (term, symbol) = (*term, lane.born);
             if let Axis::Mapped(number) = axis
