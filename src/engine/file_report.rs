@@ -92,13 +92,14 @@ pub(super) fn file_report(
 }
 
 /// Keeps the first syntax error of the file, or of each cell of a notebook: what the parser meets behind an error is mostly that
-/// error again. Expects the findings in source order.
+/// error again. A cell with one does not run at all, so nothing else is reported there: a parameter of a broken `def` may look like a
+/// global. Expects the findings in source order.
 fn keep_first_syntax_errors(cells: &Cells, findings: &mut Vec<Finding>) {
+    let cell = |finding: &Finding| cells.around(finding.primary.span.start).map(|cell| cell.number);
     let mut broken = BTreeSet::new();
-    findings.retain(|finding| {
-        let cell = cells.around(finding.primary.span.start).map(|cell| cell.number);
-        finding.rule != RuleId::SyntaxError || broken.insert(cell)
-    });
+    findings.retain(|finding| finding.rule != RuleId::SyntaxError || broken.insert(cell(finding)));
+    let runs = |finding: &Finding| cell(finding).is_none_or(|number| !broken.contains(&Some(number)));
+    findings.retain(|finding| finding.rule == RuleId::SyntaxError || runs(finding));
 }
 
 /// Makes notes of what comments, docstrings and blocks for direct runs call intended.

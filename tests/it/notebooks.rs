@@ -374,6 +374,10 @@ fn a_syntax_error_is_that_of_one_cell() {
     let mut cells: Vec<&str> = found.iter().map(|line| &line[.."a.ipynb:cell 1".len()]).collect();
     cells.dedup();
     assert_eq!(cells, ["a.ipynb:cell 1", "a.ipynb:cell 2", "a.ipynb:cell 4"], "{found:?}");
+    // A cell that does not parse does not run, whatever can be read of it.
+    let broken =
+        "def f(n, key:\n    return jax.random.normal(key) + jax.random.normal(key)\nc = jax.random.normal(key)";
+    assert_eq!(findings(&[start, broken, again]), ["a.ipynb:cell 2:1:14 KEY001", "a.ipynb:cell 3:1:5 KEY101"]);
     // What the broken cell binds is bound.
     assert_eq!(findings(&[start, "key = jax.random.key(1)\nx = (", again]), ["a.ipynb:cell 2:2:6 KEY001"]);
 }
