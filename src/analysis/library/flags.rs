@@ -10,8 +10,8 @@ use crate::analysis::machine::Machine;
 use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::heap::Kind;
 use crate::finding::Place;
-use crate::ir::{Argument, Constant, Function, FunctionId, Name, OpKind, Temp};
-use crate::models::Protocol;
+use crate::ir::{Argument, Constant, Function, FunctionId, Name, Op, OpKind, Temp};
+use crate::models::{Protocol, ProtocolEffect};
 
 /// What is said of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,39 @@ pub fn is_drawless(
     if said.contains(&Said::Quiet) {
         return true;
     }
-    said.is_empty() && (is_constant_here(machine, key, place) || turns_off(machine, receiver, protocol))
+    let is_for_show =
+        |machine: &Machine<'_>| is_constant_here(machine, key, place) && !draws_always(machine, receiver, protocol);
+    said.is_empty() && (is_for_show(machine) || turns_off(machine, receiver, protocol))
+}
+
+/// Whether the class of a receiver, where it is part of the program, draws whatever the call says: it asks for a key itself, or
+/// `nn.Dropout(0.5, deterministic=False)`.
+fn draws_always(machine: &Machine<'_>, receiver: &Val, protocol: &Protocol) -> bool {
+    let Val::Object(id) = receiver else { return false };
+    let Some(class) = machine.state.store.objects[id.0 as usize].class else { return false };
+    let supplies = |name: &Name| {
+        let mut protocols = machine.program.models.protocols(name).iter();
+        protocols.any(|protocol| protocol.effect == ProtocolEffect::Supply)
+    };
+    let draws = |code: &Function, op: &Op| {
+        let OpKind::Call(callee, arguments) = &op.kind else { return false };
+        let is_flag = |argument: &Argument| {
+            match argument {
+            Argument::Keyword(name, given) => protocol.no_draw_when.get(&**name).is_some_and(|wanted| {
+                matches!(&code.ops[*given as usize].kind, OpKind::Constant(Constant::Bool(flag)) if flag != wanted)
+            }),
+            _ => false,
+        }
+        };
+        let asks = matches!(&code.ops[*callee as usize].kind, OpKind::Attribute(_, name) if supplies(name));
+        asks || arguments.iter().any(is_flag)
+    };
+    machine.state.lineage(class).into_iter().any(|class| {
+        let info = &machine.state.store.classes[class.0 as usize];
+        let functions = &machine.program.module(info.module).functions;
+        let mut methods = functions.iter().filter(|function| function.class == Some(info.class));
+        methods.any(|code| code.ops.iter().any(|op| draws(code, op)))
+    })
 }
 
 fn said_by(terms: &Terms, protocol: &Protocol, name: &str, value: &Value) -> Option<Said> {
