@@ -24,7 +24,8 @@ pub fn parse_cells(text: &str, cells: &Cells, kind: SourceKind) -> Parsed {
     }
     let mut parsed = parse(&only(text, &sound), kind);
     for cell in &broken {
-        let own = parse(&only(text, std::slice::from_ref(cell)), kind);
+        let alone = only(text, std::slice::from_ref(cell));
+        let own = indented(&alone, cell, kind).unwrap_or_else(|| parse(&alone, kind));
         let inside = |problem: SyntaxProblem| {
             // The parser reports what is missing at the very end, which is the end of the text.
             let end = cell.span.end.saturating_sub(1);
@@ -39,6 +40,27 @@ pub fn parse_cells(text: &str, cells: &Cells, kind: SourceKind) -> Parsed {
     parsed.comments.sort_by_key(|comment| comment.span);
     parsed.module.body.sort_by_key(|statement| span_of(statement).start);
     parsed
+}
+
+/// A block for the statements of a cell that starts with an indented line.
+const BLOCK: &str = "if 1:\n";
+
+/// The code of a cell that starts with an indented line, and is right otherwise: the indentation of the first line is taken away when the
+/// cell is run.
+/// There must be room for the start of a block before the cell.
+fn indented(alone: &str, cell: &Cell, kind: SourceKind) -> Option<Parsed> {
+    let code = alone.get(cell.span.range())?.trim_start_matches('\n');
+    let before = alone.get(..(cell.span.start as usize).checked_sub(BLOCK.len())?)?;
+    if !code.starts_with([' ', '\t']) {
+        return None;
+    }
+    let mut parsed = parse(&format!("{before}{BLOCK}{}", alone.get(cell.span.range())?), kind);
+    if !parsed.problems.is_empty() || parsed.module.body.is_empty() {
+        return None;
+    }
+    let ast::Stmt::If(block) = parsed.module.body.remove(0) else { return None };
+    parsed.module.body.splice(0..0, block.body);
+    Some(parsed)
 }
 
 /// Cells of a text that do not parse, on their own or at all.
