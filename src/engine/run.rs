@@ -24,7 +24,7 @@ use crate::config::{JaxPin, absolute};
 use crate::finding::{Confidence, Finding, Level, Place, RuleId};
 use crate::ir;
 use crate::judge::facts::Facts;
-use crate::judge::facts::reconcile;
+use crate::judge::reconcile;
 use crate::python::WORKER_STACK_BYTES;
 use crate::rules;
 use crate::source;

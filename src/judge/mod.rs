@@ -20,6 +20,8 @@ pub use intent::{demonstration, documented, notebook, said_so};
 mod naming;
 mod origin;
 mod paths;
+mod reconcile;
+pub use reconcile::reconcile;
 mod reuse;
 mod seeds;
 mod stale;

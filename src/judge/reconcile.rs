@@ -1,0 +1,124 @@
+//! Brings the facts of all modules of a program together.
+//!
+//! **Invariant:** one mistake is one fact: of a place that several runs or functions report, one report stays.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::finding::{Confidence, IntentKind, Place};
+use crate::judge::facts::{Broadcast, CaptureKind, CapturedUse, Exhausted, Facts, KeyReuse, Origin, Use};
+use crate::judge::traced;
+use crate::text::FileId;
+
+/// Brings the facts of all modules together: a reuse that the callee shows itself is not shown again by its callers, and what
+/// is only suspected of a key whose second consumption is visible is dropped.
+pub fn reconcile(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
+    let reported: BTreeSet<Place> = modules
+        .iter()
+        .flat_map(|facts| facts.reuses.iter().chain(&facts.indirect))
+        .filter(|reuse| !reuse.is_harmless())
+        .map(|reuse| reuse.second.place)
+        .collect();
+    // What a caller knows for certain makes certain what the callee only suspects.
+    let mut known: BTreeMap<Place, Confidence> = BTreeMap::new();
+    for facts in modules.iter_mut() {
+        let indirect = std::mem::take(&mut facts.indirect);
+        // What a function only suspects of a place gives way to what a caller knows of it.
+        let surer: BTreeSet<Place> =
+            indirect.iter().filter(|c| c.confidence > Confidence::Low).map(|c| c.second.place).collect();
+        facts.reuses.retain(|c| c.confidence > Confidence::Low || !surer.contains(&c.second.place));
+        let places: BTreeSet<Place> = facts.reuses.iter().map(|reuse| reuse.second.place).collect();
+        facts.reuses.extend(indirect.into_iter().filter(|reuse| {
+            let Use { place, leaf, via, .. } = &reuse.second;
+            let below = via.iter().chain([leaf]).rfind(|below| *below != place && reported.contains(below));
+            let below = below.or(places.contains(place).then_some(place));
+            if let Some(below) = below {
+                let best = known.entry(*below).or_insert(reuse.confidence);
+                *best = reuse.confidence.max(*best);
+            }
+            below.is_none()
+        }));
+        facts.reuses.sort_by_key(|c| (c.second.place, c.first.place, c.kind));
+    }
+    for reuse in modules.iter_mut().flat_map(|facts| &mut facts.reuses).filter(|reuse| !reuse.is_harmless()) {
+        if let Some(confidence) = known.get(&reuse.second.place) {
+            reuse.confidence = reuse.confidence.max(*confidence);
+        }
+    }
+    drop_known(modules, is_test);
+    count_limits(modules);
+    traced::reconcile(modules);
+}
+
+/// One place where a bound is hit is reported once: of the function that holds it, otherwise of the first that leads there.
+fn count_limits(modules: &mut [Facts]) {
+    let mut at: BTreeMap<Place, (bool, Place, usize)> = BTreeMap::new();
+    for Exhausted { place, function_at, .. } in modules.iter().flat_map(|facts| &facts.exhausted) {
+        let candidate = (place.file != function_at.file, *function_at);
+        let (is_elsewhere, first, count) = at.entry(*place).or_insert((candidate.0, candidate.1, 0));
+        (*is_elsewhere, *first) = (*is_elsewhere, *first).min(candidate);
+        *count += 1;
+    }
+    for facts in modules {
+        facts.exhausted.retain_mut(|exhausted| {
+            let Some((_, first, count)) = at.get(&exhausted.place) else { return true };
+            exhausted.others = count.saturating_sub(1);
+            *first == exhausted.function_at
+        });
+    }
+}
+
+/// Drops what is only suspected of a key where the consumption is part of a reuse that is reported, tests not counted: there
+/// the reuse is a note.
+fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
+    // The consumptions and the calls that lead to them, with where their keys come from.
+    let mut known: BTreeMap<Place, BTreeSet<Option<Place>>> = BTreeMap::new();
+    // The functions that report a consumption among their own.
+    let mut reported_in: BTreeSet<(Place, String)> = BTreeSet::new();
+    // The consumptions that are reported where they stand.
+    let mut direct: BTreeSet<Place> = BTreeSet::new();
+    let mut note = |used: &Use, origin: Option<&Origin>| {
+        for place in used.via.iter().chain([&used.place, &used.leaf]) {
+            known.entry(*place).or_default().insert(origin.map(|origin| origin.place));
+        }
+        if used.place == used.leaf {
+            direct.insert(used.leaf);
+        }
+    };
+    let is_reported = |place: Place, confidence: Confidence| confidence > Confidence::Low && !is_test(place.file);
+    for facts in modules.iter() {
+        let harmful = facts.reuses.iter().filter(|reuse| !reuse.is_harmless());
+        for KeyReuse { first, second, origin, function, .. } in
+            harmful.filter(|reuse| is_reported(reuse.second.place, reuse.confidence))
+        {
+            note(first, origin.as_ref());
+            note(second, origin.as_ref());
+            reported_in.extend([first.place, second.place].map(|place| (place, function.clone())));
+        }
+        for Broadcast { used, origin, .. } in
+            facts.broadcasts.iter().filter(|broadcast| is_reported(broadcast.used.place, broadcast.confidence))
+        {
+            note(used, origin.as_ref());
+        }
+    }
+    // The default of a parameter is no state that somebody forgot to advance.
+    let is_default =
+        |reuse: &&KeyReuse| reuse.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::DocumentedDefault);
+    let defaults = modules.iter().flat_map(|facts| &facts.reuses).filter(is_default);
+    let defaults: BTreeSet<Place> = defaults.flat_map(|reuse| [reuse.first.leaf, reuse.second.leaf]).collect();
+    for facts in modules {
+        let ignored: BTreeSet<Place> = facts.ignored.iter().map(|ignored| ignored.place).collect();
+        facts.broadcasts.retain(|broadcast| broadcast.made_at.is_none_or(|made| !ignored.contains(&made)));
+        // A parameter may be given a key of its own, whose reuse by the caller says nothing of the default.
+        facts.captured.retain(|captured| {
+            let CapturedUse { used, origin, .. } = captured;
+            let origin = origin.as_ref().map(|origin| origin.place);
+            let of_default = captured.kind == CaptureKind::Default;
+            let is_reused_there = reported_in.contains(&(used.place, captured.function.clone()));
+            known.get(&used.place).is_none_or(|origins| of_default && !origins.contains(&origin) && !is_reused_there)
+                && (of_default || !direct.contains(&used.leaf))
+        });
+        let is_known = |used: &Use| known.contains_key(&used.place) || direct.contains(&used.leaf);
+        facts.stale.retain(|stale| !is_known(&stale.used) && !defaults.contains(&stale.used.leaf));
+        facts.carried.retain(|carried| !is_known(&carried.used));
+    }
+}
