@@ -30,12 +30,12 @@ struct Source {
 /// The unstable seeds of a module.
 pub fn extract_seeds(program: &Program<'_>, index: ModuleIndex, facts: &mut Facts) {
     let module = program.module(index);
-    let names = Names { module, models: program.models, roots: program.roots };
+    let names = Names::of(module, program.models, program.roots);
     for (number, code) in (0u32..).zip(&module.functions) {
         for op in &code.ops {
             let OpKind::Call(callee, arguments) = &op.kind else { continue };
             let Some((maker, seed)) = seed_of(&names, code, *callee, arguments) else { continue };
-            let mut walk = Walk { program, names, seen: BTreeSet::new(), carriers: BTreeSet::new() };
+            let mut walk = Walk { program, names: &names, seen: BTreeSet::new(), carriers: BTreeSet::new() };
             let Some(source) = walk.source(FunctionId(number), seed) else { continue };
             if walk.is_shown() {
                 continue;
@@ -54,7 +54,7 @@ pub fn extract_seeds(program: &Program<'_>, index: ModuleIndex, facts: &mut Fact
 }
 
 /// The call that makes a key of a number, or folds one in, with that number.
-fn seed_of(names: &Names<'_>, code: &Function, callee: Temp, arguments: &[Argument]) -> Option<(String, Temp)> {
+fn seed_of<'a>(names: &Names<'a>, code: &'a Function, callee: Temp, arguments: &[Argument]) -> Option<(String, Temp)> {
     let (OpKind::Load(_) | OpKind::Attribute(..)) = &code.ops.get(callee as usize)?.kind else { return None };
     let path = names.path(code, callee)?;
     let callable = names.models.callable(&path)?;
@@ -75,9 +75,9 @@ fn seed_of(names: &Names<'_>, code: &Function, callee: Temp, arguments: &[Argume
     Some((path, given.or_else(positional)?))
 }
 
-struct Walk<'a> {
-    program: &'a Program<'a>,
-    names: Names<'a>,
+struct Walk<'n, 'a> {
+    program: &'n Program<'a>,
+    names: &'n Names<'a>,
     seen: BTreeSet<(u32, Temp)>,
     /// Variables that hold the seed, or what it is computed from, by function.
     carriers: BTreeSet<(u32, Carrier)>,
@@ -86,7 +86,7 @@ struct Walk<'a> {
 /// A variable that can be ordered: a slot, or a name of the module or of an attribute.
 type Carrier = Result<u32, Name>;
 
-impl<'a> Walk<'a> {
+impl<'a> Walk<'_, 'a> {
     fn source(&mut self, function: FunctionId, seed: Temp) -> Option<Source> {
         let mut work = vec![(function, seed)];
         let mut found: Option<Source> = None;
@@ -132,7 +132,7 @@ impl<'a> Walk<'a> {
             Variable::Global(name) => Err(name.clone()),
         };
         self.carriers.insert((home.0, carrier));
-        work.extend(values.into_iter().map(|value| (home, value)));
+        work.extend(values.iter().map(|value| (home, *value)));
     }
 
     /// `self.seed`: what methods of the class store there.
@@ -191,7 +191,7 @@ impl<'a> Walk<'a> {
     fn is_seeded(&self, path: &str) -> bool {
         let (package, _) = path.rsplit_once('.').unwrap_or_default();
         self.program.modules().iter().any(|module| {
-            let names = Names { module, ..self.names };
+            let names = Names::of(module, self.names.models, self.names.roots);
             module.functions.iter().any(|code| {
                 code.ops.iter().any(|op| {
                     let OpKind::Call(callee, arguments) = &op.kind else { return false };

@@ -97,7 +97,7 @@ impl Choices {
 
 /// The places of a module that choose the implementation of all keys.
 fn choices(module: &Module, models: &Models, roots: &[String]) -> Vec<Choice> {
-    let reader = Reader { names: Names { module, models, roots } };
+    let reader = Reader { names: Names::of(module, models, roots) };
     module.functions.iter().flat_map(|code| reader.function(code)).collect()
 }
 

@@ -1,16 +1,27 @@
 //! What names mean by the imports of their module alone, for code that is not run.
 //!
 //! **Invariant:** an answer is the path of an import that the name is bound to, under the canonical root; a name that is bound to
-//! anything else as well may mean that. Chains of names are followed through at most [`HOPS`] steps.
+//! anything else as well may mean that. Chains of names are followed through at most [`HOPS`] steps, [`STEPS`] in all. What a function
+//! stores is looked through once.
 
-use crate::ir::{Function, Module, Op, OpKind, Temp, Variable};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use crate::ir::{Function, Module, OpKind, Temp, Variable};
 use crate::models::Models;
 
 /// Most steps from a name to its import.
 const HOPS: u32 = 16;
 
+/// Most steps of all chains that one question follows.
+const STEPS: u32 = 1_024;
+
+/// What a function binds its variables to.
+type Stores<'a> = FxHashMap<&'a Variable, Rc<[Temp]>>;
+
 /// Where names are looked up.
-#[derive(Clone, Copy)]
 pub struct Names<'a> {
     /// The module.
     pub module: &'a Module,
@@ -18,17 +29,28 @@ pub struct Names<'a> {
     pub models: &'a Models,
     /// Further names of the library's root package.
     pub roots: &'a [String],
+    /// What the functions that were asked about store, by the address of the function.
+    stores: RefCell<FxHashMap<*const Function, Stores<'a>>>,
+    /// Steps that are left to a question.
+    left: Cell<u32>,
 }
 
 impl<'a> Names<'a> {
+    /// The names of a module.
+    pub fn of(module: &'a Module, models: &'a Models, roots: &'a [String]) -> Self {
+        Self { module, models, roots, stores: RefCell::default(), left: Cell::new(0) }
+    }
+
     /// The path of a library that a temp of a function stands for.
     pub fn path(&self, code: &'a Function, temp: Temp) -> Option<String> {
+        self.left.set(STEPS);
         let path = self.found(code, temp, HOPS)?;
         Some(self.models.rooted(&path, self.roots).into_owned())
     }
 
     fn found(&self, code: &'a Function, temp: Temp, hops: u32) -> Option<String> {
         let hops = hops.checked_sub(1)?;
+        self.left.set(self.left.get().checked_sub(1)?);
         match &code.ops.get(temp as usize)?.kind {
             OpKind::Import { path, whole: true } => Some(path.to_string()),
             OpKind::Import { path, whole: false } => path.split('.').next().map(str::to_owned),
@@ -51,7 +73,7 @@ impl<'a> Names<'a> {
     }
 
     /// The function that binds a variable, and what it binds it to.
-    pub fn stored(&self, code: &'a Function, variable: &Variable) -> Option<(&'a Function, Vec<Temp>)> {
+    pub fn stored(&self, code: &'a Function, variable: &Variable) -> Option<(&'a Function, Rc<[Temp]>)> {
         let (home, target) = match variable {
             Variable::Local(slot) => (code, Variable::Local(*slot)),
             Variable::Outer(depth, slot) => {
@@ -60,10 +82,19 @@ impl<'a> Names<'a> {
             }
             Variable::Global(_) => (self.module.function(Module::BODY), variable.clone()),
         };
-        let value = |op: &Op| match &op.kind {
-            OpKind::Store(stored, value) if *stored == target => Some(*value),
-            _ => None,
-        };
-        Some((home, home.ops.iter().filter_map(value).collect()))
+        let mut known = self.stores.borrow_mut();
+        let stores = known.entry(std::ptr::from_ref(home)).or_insert_with(|| stores(home));
+        Some((home, stores.get(&target).cloned().unwrap_or_default()))
     }
+}
+
+/// What a function binds its variables to, in order.
+fn stores(code: &Function) -> Stores<'_> {
+    let mut found: FxHashMap<&Variable, Vec<Temp>> = FxHashMap::default();
+    for op in &code.ops {
+        if let OpKind::Store(variable, value) = &op.kind {
+            found.entry(variable).or_default().push(*value);
+        }
+    }
+    found.into_iter().map(|(variable, values)| (variable, values.into())).collect()
 }
