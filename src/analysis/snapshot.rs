@@ -19,6 +19,7 @@ use crate::analysis::library::MODELS;
 use crate::analysis::machine::context::{Caches, Context, Transforms};
 use crate::analysis::machine::modules::submodule;
 use crate::analysis::machine::name_cache::Memo;
+use crate::analysis::machine::overrides::Descendants;
 use crate::analysis::machine::{Machine, prelude};
 use crate::analysis::program::Program;
 use crate::analysis::record::recorder::Recorder;
@@ -46,6 +47,7 @@ pub struct ImportSnapshot {
     derivations: Vec<Derivation>,
     activations: u32,
     loop_instances: u32,
+    descendants: Descendants,
 }
 
 impl ImportSnapshot {
@@ -62,7 +64,9 @@ impl ImportSnapshot {
         let State { terms, paths, mut store } = state;
         store.freeze();
         store.axis_lengths.clear();
+        let descendants = Descendants::of(&store.classes);
         Self {
+            descendants,
             names: caches.names,
             terms,
             guards: paths.guards,
@@ -148,6 +152,11 @@ pub fn within<'p>(snapshot: &mut ImportSnapshot, program: &'p Program<'p>, home:
             replays: snapshot.replays.clone(),
         },
         transforms: snapshot.transforms.clone(),
-        caches: Caches { names: Rc::clone(&snapshot.names), results: snapshot.results.clone(), ..Caches::default() },
+        caches: Caches {
+            names: Rc::clone(&snapshot.names),
+            results: snapshot.results.clone(),
+            descendants: snapshot.descendants.clone(),
+            ..Caches::default()
+        },
     }
 }

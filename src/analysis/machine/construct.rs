@@ -10,6 +10,7 @@ use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, ObjectId, Val, Value};
 use crate::analysis::machine::{Frame, Machine, annotate, call};
 use crate::analysis::store::args::Args;
+use crate::analysis::store::classes;
 use crate::analysis::store::heap::{ClassInfo, Kind, Registration};
 use crate::finding::Place;
 use crate::ir::{Annotation, Argument, ClassId, Name, Op, ParameterKind, Temp};
@@ -54,10 +55,12 @@ impl<'p> Machine<'p> {
             }
         }
         let handle = ClassHandle(u32::try_from(self.state.store.classes.len()).unwrap_or(u32::MAX));
+        let lineage = classes::lineage(&self.state.store.classes, handle, &bases);
         self.state.store.classes.push(ClassInfo {
             module: frame.module,
             class,
             bases,
+            lineage,
             attributes: BTreeMap::new(),
             record,
             frozen,
@@ -205,7 +208,7 @@ impl<'p> Machine<'p> {
     /// The fields of a record, those of its bases first.
     pub fn fields_of(&self, class: ClassHandle) -> Vec<(Name, crate::ir::Annotation)> {
         let mut fields: Vec<(Name, crate::ir::Annotation)> = Vec::new();
-        for class in self.state.lineage(class).into_iter().rev() {
+        for class in self.state.lineage(class).iter().rev() {
             let info = &self.state.store.classes[class.0 as usize];
             for field in &self.program.module(info.module).class(info.class).fields {
                 if !fields.iter().any(|(name, _)| *name == field.name) {
@@ -265,7 +268,7 @@ impl<'p> Machine<'p> {
 
     /// The annotation of a class's field, and the module that it is written in.
     pub fn field(&self, class: ClassHandle, name: &Name) -> Option<(ModuleIndex, &'p Annotation)> {
-        self.state.lineage(class).into_iter().find_map(|class| {
+        self.state.lineage(class).iter().find_map(|class| {
             let info = &self.state.store.classes[class.0 as usize];
             let class = self.program.module(info.module).class(info.class);
             class.fields.iter().find(|field| field.name == *name).map(|field| (info.module, &field.annotation))

@@ -3,6 +3,7 @@
 //! **Invariant:** only an instance from outside may be of a class that inherits from the one it is known by, and its methods
 //! are all of one class.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,8 +13,7 @@ use crate::analysis::domain::marks::OVERRIDDEN;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, Val, Value};
 use crate::analysis::machine::Machine;
-use crate::analysis::store::heap::ClassInfo;
-use crate::analysis::store::{State, classes};
+use crate::analysis::store::heap::{ClassInfo, Shared};
 use crate::ir::{ClassId, Name, Operator};
 
 /// Most classes that are taken to be what an instance may be of.
@@ -25,11 +25,68 @@ pub type Heirs = Rc<[(ClassHandle, Rc<Closure>)]>;
 /// A class statement: what it makes is a class anew whenever its module runs.
 pub type ClassStatement = (ModuleIndex, ClassId);
 
-/// The classes that inherit from those that a class statement made, where a store has so many classes.
+/// The classes that inherit from those that a class statement made: among those of the snapshot, and among the others.
 #[derive(Clone, Default)]
 pub struct Descendants {
-    classes: usize,
+    frozen: Rc<Descent>,
+    own: Rc<Descent>,
+}
+
+/// The classes that inherit from each other, among some of a store.
+#[derive(Default)]
+struct Descent {
+    among: Range<usize>,
     of: FxHashMap<ClassStatement, Rc<[ClassHandle]>>,
+    /// The statements that made those that inherit.
+    statements: FxHashSet<ClassStatement>,
+}
+
+impl Descent {
+    /// The newest class comes first. A module that ran again made its classes anew: the last one counts.
+    fn of(classes: &Shared<ClassInfo>, among: Range<usize>) -> Self {
+        let mut found: FxHashMap<ClassStatement, Vec<ClassHandle>> = FxHashMap::default();
+        let mut statements = FxHashSet::default();
+        for index in among.clone().rev() {
+            let info = &classes[index];
+            if info.bases.is_empty() || !statements.insert(statement(info)) {
+                continue;
+            }
+            let heir = ClassHandle(u32::try_from(index).unwrap_or(u32::MAX));
+            for of in info.lineage.iter() {
+                let heirs = found.entry(statement(&classes[of.0 as usize])).or_default();
+                if heirs.last() != Some(&heir) {
+                    heirs.push(heir);
+                }
+            }
+        }
+        let of = found.into_iter().map(|(base, heirs)| (base, heirs.into())).collect();
+        Self { among, of, statements }
+    }
+}
+
+impl Descendants {
+    /// Those of a store, all of whose classes are frozen.
+    pub fn of(classes: &Shared<ClassInfo>) -> Self {
+        Self { frozen: Rc::new(Descent::of(classes, 0..classes.frozen())), own: Rc::default() }
+    }
+
+    /// The classes that inherit from the one that a statement makes, the newest first.
+    fn get(&mut self, classes: &Shared<ClassInfo>, base: ClassStatement) -> Rc<[ClassHandle]> {
+        let (frozen, own) = (0..classes.frozen(), classes.frozen()..classes.len());
+        if self.frozen.among != frozen {
+            self.frozen = Rc::new(Descent::of(classes, frozen));
+        }
+        if self.own.among != own {
+            self.own = Rc::new(Descent::of(classes, own));
+        }
+        let of = |descent: &Descent| descent.of.get(&base).cloned().unwrap_or_default();
+        let (frozen, own) = (of(&self.frozen), of(&self.own));
+        let is_current = |heir: &&ClassHandle| !self.own.statements.contains(&statement(&classes[heir.0 as usize]));
+        if own.is_empty() && frozen.iter().all(|heir| is_current(&heir)) {
+            return frozen;
+        }
+        own.iter().chain(frozen.iter().filter(is_current)).copied().collect()
+    }
 }
 
 /// What may run where a method of an instance is called: the method itself, or one that overrides it and touches keys as it does not.
@@ -80,7 +137,8 @@ fn heirs(machine: &mut Machine<'_>, class: ClassHandle, name: &Name, own: &Closu
             && !machine.module(method.module).function(method.function).is_stub
     };
     let mut found: Vec<(ClassHandle, Rc<Closure>)> = Vec::new();
-    for &heir in descendants(machine, base).iter() {
+    let heirs = machine.caches.descendants.get(&machine.state.store.classes, base);
+    for &heir in heirs.iter() {
         let Some(method) = machine.state.class_attribute(heir, name) else { continue };
         let Some(Val::Function(method)) = method.single() else { continue };
         if (own.module, own.function) != (method.module, method.function) && touches_keys(machine, method) {
@@ -97,31 +155,4 @@ fn heirs(machine: &mut Machine<'_>, class: ClassHandle, name: &Name, own: &Closu
 
 fn statement(class: &ClassInfo) -> ClassStatement {
     (class.module, class.class)
-}
-
-/// The classes that inherit from the one that a statement makes, the newest first. A module that ran again made its classes anew: the
-/// last one counts.
-fn descendants(machine: &mut Machine<'_>, base: ClassStatement) -> Rc<[ClassHandle]> {
-    let State { store, .. } = &machine.state;
-    let known = &mut machine.caches.descendants;
-    if known.classes != store.classes.len() {
-        let mut found: FxHashMap<ClassStatement, Vec<ClassHandle>> = FxHashMap::default();
-        let mut seen = FxHashSet::default();
-        let classes = u32::try_from(store.classes.len()).unwrap_or(u32::MAX);
-        for heir in (0..classes).rev().map(ClassHandle) {
-            let info = &store.classes[heir.0 as usize];
-            if info.bases.is_empty() || !seen.insert(statement(info)) {
-                continue;
-            }
-            for of in classes::lineage(&store.classes, heir) {
-                let heirs = found.entry(statement(&store.classes[of.0 as usize])).or_default();
-                if heirs.last() != Some(&heir) {
-                    heirs.push(heir);
-                }
-            }
-        }
-        let of = found.into_iter().map(|(base, heirs)| (base, heirs.into())).collect();
-        *known = Descendants { classes: store.classes.len(), of };
-    }
-    known.of.get(&base).cloned().unwrap_or_default()
 }

@@ -16,7 +16,6 @@ use crate::analysis::domain::guard::Guards;
 use crate::analysis::domain::term::{TermId, Terms};
 use crate::analysis::domain::value::{ClassHandle, Closure, DerivationId, ModuleIndex, Val, Value};
 use crate::analysis::program::Program;
-use crate::analysis::store::classes::lineage;
 use crate::analysis::store::heap::{ClassInfo, Environment, Layered, ModuleState, Object, Shared};
 use crate::finding::Place;
 use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Uses, Variable};
@@ -119,8 +118,8 @@ impl<'r> Recording<'r> {
     }
 
     /// A class and those that it inherits from, as far as they are part of the program.
-    pub fn lineage(&self, class: ClassHandle) -> Vec<ClassHandle> {
-        lineage(self.classes, class)
+    pub fn lineage(&self, class: ClassHandle) -> Rc<[ClassHandle]> {
+        self.classes[class.0 as usize].lineage.clone()
     }
 
     /// What a name of a module, or an attribute chain on one, stands for.

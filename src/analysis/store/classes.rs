@@ -15,35 +15,39 @@ use crate::ir::Name;
 /// Most classes that a lookup visits.
 pub const LINEAGE: usize = 24;
 
-/// A class and those that it inherits from, as far as they are part of the program.
-pub fn lineage(classes: &Shared<ClassInfo>, class: ClassHandle) -> Vec<ClassHandle> {
-    let mut order = Vec::new();
-    let mut work = vec![class];
+/// A class that has these bases, and those that it inherits from, as far as they are part of the program.
+pub fn lineage(classes: &Shared<ClassInfo>, class: ClassHandle, bases: &[Value]) -> Rc<[ClassHandle]> {
+    let mut order = vec![class];
+    let mut work = Vec::new();
+    let add = |work: &mut Vec<ClassHandle>, bases: &[Value]| {
+        let known = bases.iter().rev().filter_map(|base| match base.single() {
+            Some(Val::Class(base)) => Some(*base),
+            _ => None,
+        });
+        work.extend(known);
+    };
+    add(&mut work, bases);
     while let Some(current) = work.pop() {
         if order.contains(&current) || order.len() >= LINEAGE {
             continue;
         }
         order.push(current);
-        for base in classes[current.0 as usize].bases.iter().rev() {
-            if let Some(Val::Class(base)) = base.single() {
-                work.push(*base);
-            }
-        }
+        add(&mut work, &classes[current.0 as usize].bases);
     }
-    order
+    order.into()
 }
 
 impl State {
     /// The class and its bases within the program, in lookup order.
-    pub fn lineage(&self, class: ClassHandle) -> Vec<ClassHandle> {
-        lineage(&self.store.classes, class)
+    pub fn lineage(&self, class: ClassHandle) -> Rc<[ClassHandle]> {
+        self.store.classes[class.0 as usize].lineage.clone()
     }
 
     /// What a class or its bases bind a name to.
     pub fn class_attribute(&self, class: ClassHandle, name: &Name) -> Option<Value> {
-        self.lineage(class)
-            .into_iter()
-            .find_map(|class| self.store.classes[class.0 as usize].attributes.get(name).cloned())
+        let classes = &self.store.classes;
+        let mut lineage = classes[class.0 as usize].lineage.iter();
+        lineage.find_map(|class| classes[class.0 as usize].attributes.get(name)).cloned()
     }
 
     /// A class is registered as a pytree, or may be.

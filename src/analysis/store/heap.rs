@@ -45,6 +45,11 @@ impl<T> Shared<T> {
         self.frozen.len() + self.own.len()
     }
 
+    /// Number of elements that all copies share.
+    pub fn frozen(&self) -> usize {
+        self.frozen.len()
+    }
+
     /// The elements, in order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         (0..self.len()).map(|index| &self[index])
@@ -310,6 +315,8 @@ pub struct ClassInfo {
     pub class: crate::ir::ClassId,
     /// Its bases.
     pub bases: Vec<Value>,
+    /// The class and those that it inherits from, as far as they are part of the program, in lookup order.
+    pub lineage: Rc<[ClassHandle]>,
     /// What its body bound.
     pub attributes: BTreeMap<Name, Value>,
     /// Whether instances hold what the constructor is given, field by field.

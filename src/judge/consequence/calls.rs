@@ -356,7 +356,7 @@ fn kind_of(run: &Recording<'_>, class: ClassHandle) -> (bool, bool) {
 fn fields_of(run: &Recording<'_>, class: ClassHandle) -> (Vec<Name>, usize) {
     let mut fields: Vec<Name> = Vec::new();
     let mut placed = None;
-    for class in run.lineage(class).into_iter().rev() {
+    for class in run.lineage(class).iter().rev() {
         let info = &run.classes[class.0 as usize];
         for field in &run.module(info.module).class(info.class).fields {
             if field.has_default {
