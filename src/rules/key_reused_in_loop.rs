@@ -75,6 +75,18 @@ fn help(hit: &KeyReuse) -> String {
     if hit.carried_at.is_some() || reuse::two_names(hit).is_some() {
         return "hand a key that nothing has consumed on to the next iteration".to_owned();
     }
+    let Some(known) = name else { return "give each iteration a key of its own".to_owned() };
+    if wording::is_several(known) {
+        return format!("give each iteration keys of its own, not the same `{key}`");
+    }
+    // `key, subkey = split(key)` is there.
+    let is_split_for_the_next = hit.second.role == Role::Split && hit.second.via.is_empty();
+    let is_split_here = is_split_for_the_next && hit.second.place == hit.second.leaf;
+    if is_split_here && hit.first.place != hit.second.place && hit.loop_kind == LoopKind::Statement {
+        let callee = wording::code(&hit.first.callee);
+        let what = if hit.first.place == hit.first.leaf { format!("{callee} a child of") } else { "the other call a child of".to_owned() };
+        return format!("give {what} `{key}` instead of `{key}`, which is split for the next iteration");
+    }
     match hit.loop_kind {
         LoopKind::Statement => {
             let index = format!("derive a key from the index, `jax.random.fold_in({key}, i)`");

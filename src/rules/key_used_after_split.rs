@@ -15,7 +15,8 @@ pub(super) fn find(facts: &Facts) -> Vec<&KeyReuse> {
 
 pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
     let subject = reuse::subject(hit);
-    let key = wording::code(wording::variable(hit.second.name.as_ref()));
+    let name = hit.second.name.as_ref();
+    let key = name.map_or_else(|| "the key".to_owned(), |name| wording::code(&name.text));
     let (message, what, help) = if hit.second.role == Role::Split {
         (
             format!("{subject} is split after {} consumed it", wording::code(&hit.first.callee)),
@@ -25,6 +26,8 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
     } else {
         let help = match &hit.intended_child {
             Some(child) => format!("use `{child}`, the child that is still unused"),
+            // A split in another function makes no child for this call.
+            None if hit.first.place != hit.first.leaf => wording::split_help(name),
             None => format!("split {key} into one more child, and use that one here"),
         };
         (format!("{subject} is consumed by {} after it was split", wording::code(&hit.second.callee)), "consumed", help)

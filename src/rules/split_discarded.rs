@@ -18,7 +18,7 @@ pub(super) fn describe(rule: &Rule, hit: &Discarded) -> Finding {
         Text {
             message: format!("the result of {callee} is never used"),
             label: "returns new keys and leaves its argument unchanged".to_owned(),
-            help: "bind the result, `key, subkey = jax.random.split(key)`, or remove the call".to_owned(),
+            help: "bind the keys that it returns, or remove the call".to_owned(),
         }
     } else {
         let child = hit.name.as_ref().map_or_else(|| "one of the keys".to_owned(), |name| wording::code(name));
