@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use super::cross_module::CrossModuleUsage;
 use super::imports::Imports;
 use super::jax;
+use super::layout;
 use super::names::{Names, ScopeId, ScopeKind};
 use super::naming::Reserved;
 use super::tree::{self, Step};
@@ -204,6 +205,14 @@ impl<'a> FixContext<'a> {
     pub(super) fn are_near(&self, first: Span, second: Span) -> bool {
         let between = self.slice(Span::new(first.end.min(second.start), second.start));
         self.is_in_one_cell(first, second) && memchr::memchr_iter(b'\n', between.as_bytes()).count() <= FAR
+    }
+
+    /// The edit that puts a statement before another, and before what a comment says of that one. What a cell starts with stays there.
+    pub(super) fn before(&self, start: u32, code: &str) -> Edit {
+        let at = layout::with_comment(self.text, start);
+        let begins = |cell: &Span| self.slice(Span::new(cell.start, at.max(cell.start))).trim().is_empty();
+        let is_first = self.cells.iter().any(|cell| cell.contains(at) && begins(cell));
+        layout::before(self.text, if is_first { start } else { at }, code)
     }
 
     /// Reserves the names of a proposal, unless it is only displayed, and records what it resolves.

@@ -14,6 +14,34 @@ pub(super) fn before(text: &str, start: u32, code: &str) -> Edit {
     Edit::insert(start, content)
 }
 
+/// Lines of a comment beyond which it speaks of more than the statement below it.
+const COMMENT: usize = 4;
+
+/// Where the comment starts that stands right above a statement, or several lines of it: what is put before the statement goes before
+/// them. The statement's own start where there is none, or where it is a heading or a word to a tool.
+pub(super) fn with_comment(text: &str, start: u32) -> u32 {
+    let Some(indent) = indentation(text, start) else { return start };
+    let own = start as usize - indent.len();
+    let mut first = own;
+    loop {
+        let Some(above) = text[..first].strip_suffix('\n').map(|head| head.trim_end_matches('\r')) else {
+            return start;
+        };
+        let line = above.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        let Some(comment) = above[line..].strip_prefix(indent).filter(|rest| rest.starts_with('#')) else { break };
+        let said = comment.trim_start_matches('#').trim_start();
+        let is_heading = ["---", "===", "***", "###"].iter().any(|rule| comment[1..].contains(rule));
+        let is_for_tools =
+            comment[1..].starts_with(['@', '|', '!', ':', '%']) || said.starts_with('%') || said.contains(": ");
+        let is_long = memchr::memchr_iter(b'\n', text[line..own].as_bytes()).count() > COMMENT;
+        if line == 0 || is_long || said.is_empty() || is_heading || is_for_tools {
+            return start;
+        }
+        first = line;
+    }
+    u32::try_from(first + indent.len()).unwrap_or(start)
+}
+
 /// The white space before a statement that starts its line; `None` where something else stands before it.
 pub(super) fn indentation(text: &str, start: u32) -> Option<&str> {
     let head = text.get(..start as usize)?;
@@ -100,6 +128,21 @@ mod tests {
         assert_eq!(inserted("a\r\nx", "x"), "a\r\nnew\r\nx");
         assert_eq!(inserted("if p: \\\n  x\n", "x"), "if p: \\\n  new; x\n");
         assert_eq!(inserted("é = 1\n  # note\nx", "x"), "é = 1\n  # note\nnew\nx");
+    }
+
+    #[test]
+    fn comments_stay_with_what_they_speak_of() {
+        let above = |text: &str| {
+            let start = u32::try_from(text.find("draw").unwrap()).unwrap();
+            let at = with_comment(text, start);
+            text[at as usize..].lines().next().unwrap().to_owned()
+        };
+        assert_eq!(above("x\n    # why\n    # so\n    draw"), "# why");
+        assert_eq!(above("x\n  # of another block\n    draw"), "draw");
+        assert_eq!(above("# of the file\ndraw"), "draw");
+        assert_eq!(above("x\n# ---- heading ----\ndraw"), "draw");
+        assert_eq!(above("x\n# type: ignore\ndraw"), "draw");
+        assert_eq!(above("x\n# a\n# b\n# c\n# d\n# e\ndraw"), "draw");
     }
 
     #[test]

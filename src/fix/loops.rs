@@ -241,7 +241,7 @@ fn split_each(cx: &FixContext<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> O
     let first_of = |key: usize| keys.iter().position(|known| *known == key).map(|at| calls[at]);
     let firsts: Vec<_> = (0..calls.len()).map_while(first_of).collect();
     let names = cx.fresh_for(found.scope, name, &firsts, range);
-    let mut edits = vec![layout::before(cx.text, start, &statement(name, &split, &names, true))];
+    let mut edits = vec![cx.before(start, &statement(name, &split, &names, true))];
     let children = keys.iter().filter_map(|key| names.get(*key));
     edits.extend(calls.iter().zip(children).map(|((_, key), new)| replace(key, new.clone())));
     let proposal = Proposal::new(message, edits, found.resolves.clone());

@@ -109,7 +109,7 @@ impl Writer<'_, '_> {
         let names = self.fresh(&firsts, range);
         let mut edits = Vec::with_capacity(uses.len() + 1);
         let statement = self.split.statement(self.key, &names, keeps);
-        edits.push(layout::before(self.cx.text, start, &statement));
+        edits.push(self.cx.before(start, &statement));
         let is_optional = matches!(self.split, Split::Optional(_));
         let own: Vec<String> = keys.iter().filter_map(|key| names.get(*key).cloned()).collect();
         edits.extend(replaced(self.cx, uses, &own));
@@ -285,7 +285,7 @@ impl Writer<'_, '_> {
             let range = Span::new(start, end);
             let names = self.fresh(&here, range);
             let code = self.split.statement(self.key, &names, true);
-            edits.push(layout::before(self.cx.text, start, &code));
+            edits.push(self.cx.before(start, &code));
             edits.extend(here.iter().zip(&names).map(|(one, name)| Edit::replace(one.span(), name.clone())));
             reserved.extend(self.cx.promise_within(scope, &names, range));
         }
