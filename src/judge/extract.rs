@@ -16,6 +16,7 @@ use crate::analysis::record::{
 use crate::finding::{Confidence, ConsequenceKind, Intent, IntentKind, Place};
 use crate::ir::{Function, FunctionId, FunctionKind, Op, OpKind, Variable};
 use crate::judge::broadcasts::extract_broadcasts;
+use crate::judge::closures::extract_closure_calls;
 use crate::judge::consequence::Flows;
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{
@@ -27,6 +28,7 @@ use crate::judge::implementations::extract_mismatches;
 use crate::judge::origin::origin;
 use crate::judge::paths::Paths;
 use crate::judge::reuse::{Reuse, Reuses, detect, others, report, use_at};
+use crate::judge::stale::is_called_once_where_defined;
 use crate::judge::traced::{extract_constant_keys, extract_leaks};
 use crate::judge::unused::extract_unused;
 use crate::judge::wrappers::extract_wrapped_keys;
@@ -53,6 +55,7 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
     extract_broadcasts(run, &flows, &mut facts, file);
     extract_buffers(run, paths, &mut facts, file);
     extract_captures(run, &mut facts, file);
+    extract_closure_calls(run, &mut facts);
     extract_exits(run, paths, &reuses, &mut facts, file);
     extract_kept(run, paths, &mut facts, file);
     extract_unused(run, &mut facts, file);
@@ -285,6 +288,7 @@ fn extract_captures(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
 pub fn defaults(run: &Recording<'_>, facts: &mut Facts, id: FunctionId) {
     let Some(closure) = run.made.get(&(run.home, id)).cloned() else { return };
     let code = run.module(run.home).function(id);
+    let is_called_once = is_called_once_where_defined(run, id);
     let environment = run.log.entered.clone();
     let inner = || run.module(run.home).functions.iter().filter(|inner| inner.parent == Some(id));
     for (slot, default) in closure.defaults.iter() {
@@ -325,7 +329,7 @@ pub fn defaults(run: &Recording<'_>, facts: &mut Facts, id: FunctionId) {
                 _ => None,
             }),
             name: parameter.name.to_string(),
-            confidence: Confidence::Medium,
+            confidence: if is_called_once { Confidence::Low } else { Confidence::Medium },
             function: code.qualified.to_string(),
         });
     }

@@ -9,6 +9,7 @@ pub use crate::judge::implementation_facts::{GlobalChoice, Mismatch, RawBridge, 
 use rustc_hash::FxHashMap;
 
 use crate::finding::{Confidence, Consequence, Derivation, Intent, Place};
+use crate::judge::closures::ClosureCall;
 use crate::text::{FileId, Span};
 
 /// All facts about one module.
@@ -24,13 +25,15 @@ pub struct Facts {
     pub discarded: Vec<Discarded>,
     /// Keys captured by a function that will consume them at every call.
     pub captured: Vec<CapturedUse>,
+    /// Calls of closures that were given away; `reconcile` reads them.
+    pub closure_calls: Vec<ClosureCall>,
     /// Attributes or globals whose key is consumed and never replaced.
     pub stale: Vec<StaleState>,
     /// Consumed keys that leave the function.
     pub carried: Vec<CarriedKey>,
     /// Functions that take a key or seed and draw from a constant one.
     pub ignored: Vec<IgnoredCaller>,
-    /// Functions that are handed to a transform that traces or maps them; [`reconcile`] reads them.
+    /// Functions that are handed to a transform that traces or maps them; `reconcile` reads them.
     pub traced: Vec<TracedFunction>,
     /// Keys that a traced function leaves behind.
     pub leaked: Vec<LeakedKey>,
@@ -81,6 +84,7 @@ impl Facts {
         self.buffers.extend(other.buffers);
         self.discarded.extend(other.discarded);
         self.captured.extend(other.captured);
+        self.closure_calls.extend(other.closure_calls);
         self.stale.extend(other.stale);
         self.carried.extend(other.carried);
         self.ignored.extend(other.ignored);

@@ -7,6 +7,7 @@
 
 mod bridges;
 mod broadcasts;
+mod closures;
 mod consequence;
 mod derivation;
 mod extract;

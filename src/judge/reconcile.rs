@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Confidence, IntentKind, Place};
 use crate::judge::facts::{Broadcast, CaptureKind, CapturedUse, Exhausted, Facts, KeyReuse, Origin, Use};
-use crate::judge::traced;
+use crate::judge::{closures, traced};
 use crate::text::FileId;
 
 /// Brings the facts of all modules together: a reuse that the callee shows itself is not shown again by its callers, and what
@@ -46,6 +46,7 @@ pub fn reconcile(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
     }
     drop_known(modules, is_test);
     count_limits(modules);
+    closures::reconcile(modules);
     traced::reconcile(modules);
 }
 

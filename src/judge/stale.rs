@@ -103,7 +103,10 @@ fn candidates(run: &Recording<'_>, paths: &Paths<'_>, id: FunctionId) -> Vec<Can
             }
             let owner = run.terms.owner(event.target.term).and_then(|owner| run.terms.symbol(owner));
             let owner = owner.map_or("self", |info| &*info.text);
-            let fact = stale_fact(used, format!("{owner}.{name}"), code);
+            let mut fact = stale_fact(used, format!("{owner}.{name}"), code);
+            if is_called_once(run, code) {
+                fact.confidence = Confidence::Low;
+            }
             candidates.push(Candidate { class: Some(class), name, fact });
         } else if let Some((name, _, _)) = run.log.global_reads.iter().find(|(_, term, _)| *term == event.target.term)
             && !run.log.global_stores.contains(name)
@@ -215,6 +218,41 @@ fn runs_once(run: &Recording<'_>, code: &Function, callers: u32) -> bool {
             FunctionKind::Def => callers > 0 && runs_once(run, reader, callers - 1),
             _ => false,
         }
+}
+
+/// Whether the statements of a method's module, or a function of them that runs once, call it in one place and no loop, and nothing
+/// else in the module asks for a method of that name: the class is a part of a script too.
+fn is_called_once(run: &Recording<'_>, code: &Function) -> bool {
+    let module = run.module(run.home);
+    let is_it = |kind: &OpKind| matches!(kind, OpKind::Attribute(_, name) if *name == code.name);
+    let mut readers =
+        module.functions.iter().flat_map(|reader| reader.ops.iter().filter(|op| is_it(&op.kind)).map(move |_| reader));
+    let (Some(reader), None) = (readers.next(), readers.next()) else { return false };
+    calls_outside_loops(reader, &reader.body, &is_it)
+        && (reader.kind == FunctionKind::Module || runs_once(run, reader, CALLERS))
+}
+
+/// Whether the function that defines another only calls it, in one place and no loop: `def local(k=key): …` and `local()`.
+pub fn is_called_once_where_defined(run: &Recording<'_>, id: FunctionId) -> bool {
+    let module = run.module(run.home);
+    let code = module.function(id);
+    let Some(outer) = code.parent else { return false };
+    let (definer, uses) = (module.function(outer), run.uses_of(run.home, outer));
+    let stored = definer.ops.iter().find_map(|op| match &op.kind {
+        OpKind::Store(variable, value) if matches!(definer.ops[*value as usize].kind, OpKind::Function(made, _) if made == id) => {
+            Some(variable.clone())
+        }
+        _ => None,
+    });
+    let is_it = |kind: &OpKind| matches!(kind, OpKind::Load(variable) if Some(variable) == stored.as_ref());
+    let is_own = match &stored {
+        Some(Variable::Local(slot)) => !uses.is_captured(*slot) && uses.stores_of(*slot) == 1,
+        Some(Variable::Global(_)) => runs_once(run, code, CALLERS),
+        _ => false,
+    };
+    is_own
+        && definer.ops.iter().filter(|op| is_it(&op.kind)).count() == 1
+        && calls_outside_loops(definer, &definer.body, &is_it)
 }
 
 /// Whether a function of the module binds a global: the module's own statements give it its first value.
@@ -406,6 +444,19 @@ fn calls_outside_loops(code: &Function, block: &Block, is_it: &dyn Fn(&OpKind) -
         OpKind::Loop { .. } => false,
         kind => kind.blocks().into_iter().any(|inner| calls_outside_loops(code, inner, is_it)),
     })
+}
+
+/// Whether a loop of a function repeats an operation.
+pub fn is_in_loop(code: &Function, temp: Temp) -> bool {
+    let loops = code.ops.iter().filter(|op| matches!(op.kind, OpKind::Loop { .. }));
+    let mut work: Vec<&Block> = loops.flat_map(|op| op.kind.blocks()).collect();
+    while let Some(block) = work.pop() {
+        if block.contains(&temp) {
+            return true;
+        }
+        work.extend(block.iter().flat_map(|inner| code.ops[*inner as usize].kind.blocks()));
+    }
+    false
 }
 
 /// A use reported where it happens.

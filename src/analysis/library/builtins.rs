@@ -89,6 +89,7 @@ pub fn builtin<'p>(
         BuiltinOp::List | BuiltinOp::Deque | BuiltinOp::Set | BuiltinOp::Frozenset | BuiltinOp::Sorted => {
             let listed = container_construction::list_of(machine, frame, op, first, place);
             callbacks::run_key_function(machine, frame, args, &listed, place);
+            container_construction::put_in_order(machine, op, args, &listed);
             listed
         }
         BuiltinOp::Tuple => tuple(machine, frame, first),

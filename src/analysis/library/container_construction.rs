@@ -55,6 +55,34 @@ pub fn list_of<'p>(
     }
 }
 
+/// Makes what `sorted` gave a list in order, where the elements are known names or known numbers.
+pub fn put_in_order(machine: &mut Machine<'_>, op: BuiltinOp, args: &Args, sorted: &Value) {
+    let Some(Val::Object(id)) = sorted.single().cloned() else { return };
+    if op != BuiltinOp::Sorted || !args.keywords.is_empty() {
+        return;
+    }
+    let Kind::Set(items) = &machine.state.store.objects[id.0 as usize].kind else { return };
+    let mut items = items.clone();
+    let terms = &machine.state.terms;
+    let term = |item: &Item| match item.value.single() {
+        Some(Val::Term(term)) if item.guard == Guard::TRUE => Some(*term),
+        _ => None,
+    };
+    let name = |item: &Item| match term(item).map(|term| terms.get(term)) {
+        Some(Term::Text(name)) => Some(name.clone()),
+        _ => None,
+    };
+    let number = |item: &Item| term(item).and_then(|term| terms.as_int(term));
+    if items.iter().all(|item| name(item).is_some()) {
+        items.sort_by_key(name);
+    } else if items.iter().all(|item| number(item).is_some()) {
+        items.sort_by_key(number);
+    } else {
+        return;
+    }
+    machine.state.store.objects[id.0 as usize].kind = Kind::List { items, unknown: false };
+}
+
 /// `list(iterator)` of unknown length: a few iterations, then unknown.
 pub fn collected<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: &Value, place: Place) -> Value {
     let known = iterate::known_length(&mut machine.state, iterator);

@@ -584,12 +584,36 @@ fn concatenate<'p>(
         ShapeOp::Concatenate | ShapeOp::Hstack => return unfamiliar(&mut machine.state.terms, first.kind, rank),
         _ => return unfamiliar(&mut machine.state.terms, first.kind, None),
     }
+    if let Some(elements) = elements_of(machine, &parts) {
+        return arrays::listed(&mut machine.state.terms, elements, first.kind);
+    }
     Value::of(Val::Array(Rc::new(Array {
         kind: first.kind,
         derivation: 0,
         dims: rank.map(|rank| vec![None; rank].into()),
         elements: Elements::Joined(parts.into()),
     })))
+}
+
+/// The elements of arrays that are put together, where they are few and all are known.
+fn elements_of(machine: &mut Machine<'_>, parts: &[Value]) -> Option<Vec<Value>> {
+    let mut elements = Vec::new();
+    for part in parts {
+        let Some(Val::Array(array)) = part.single().cloned() else { return None };
+        if !matches!(array.elements, Elements::Listed(_) | Elements::View { order: Order::Known, .. }) {
+            return None;
+        }
+        let length = array.dims.as_ref()?.first().copied().flatten()?;
+        let length = machine.state.terms.as_int(length)?;
+        if length.saturating_add(i128::try_from(elements.len()).ok()?) > arrays::LISTED {
+            return None;
+        }
+        for index in 0..length {
+            let index = machine.state.terms.int(index);
+            elements.push(arrays::array_element(machine, &array, index));
+        }
+    }
+    (!elements.is_empty()).then_some(elements)
 }
 
 /// `where(condition, a, b)`: one of the two, by the condition.

@@ -2,12 +2,14 @@
 //!
 //! **Invariant:** an iterator whose position is not known yields fresh values, and is never rewound.
 
-use crate::analysis::domain::guard::Guard;
+use rustc_hash::FxHashMap;
+
+use crate::analysis::domain::guard::{Guard, Guards};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::machine::loops::Step;
 use crate::analysis::machine::{Frame, Machine, arrays, prelude};
-use crate::analysis::store::heap::{Item, Kind, Source};
+use crate::analysis::store::heap::{Entry, Item, Kind, Source};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
@@ -38,9 +40,7 @@ impl<'p> Machine<'p> {
             Val::Array(_) => Source::Array(value.clone()),
             Val::Object(object) => match &self.state.store.objects[object.0 as usize].kind {
                 Kind::List { items, unknown: false } | Kind::Set(items) => Source::Items(items.clone()),
-                Kind::Dict { entries, unknown: false } => Source::Items(
-                    entries.iter().map(|entry| Item { guard: entry.guard, value: entry.key_value.clone() }).collect(),
-                ),
+                Kind::Dict { entries, unknown: false } => Source::Items(keys_of(&mut self.state.paths.guards, entries)),
                 Kind::Iterator(..) => return value,
                 Kind::Stream(path) => {
                     let next = (self.library.stream_next)(self.program, &path.clone());
@@ -310,9 +310,7 @@ impl<'p> Machine<'p> {
                 self.force_generator(frame, object, self.context.here);
                 match self.state.store.objects[object.0 as usize].kind.clone() {
                     Kind::List { items, unknown: false } | Kind::Set(items) => Some(items),
-                    Kind::Dict { entries, unknown: false } => Some(
-                        entries.into_iter().map(|entry| Item { guard: entry.guard, value: entry.key_value }).collect(),
-                    ),
+                    Kind::Dict { entries, unknown: false } => Some(keys_of(&mut self.state.paths.guards, &entries)),
                     Kind::Instance => {
                         let Some(items) = self.items_of_record(frame, object) else {
                             return self.items_given(frame, &value);
@@ -458,4 +456,19 @@ pub fn leave_iterator(state: &mut State, iterator: &Value, broke: bool) {
             *position = None;
         }
     }
+}
+
+/// The keys of a dict, each once: what was stored under one key on different paths is several entries.
+fn keys_of(guards: &mut Guards, entries: &[Entry]) -> Vec<Item> {
+    let mut keys: Vec<Item> = Vec::with_capacity(entries.len());
+    let mut seen: FxHashMap<TermId, usize> = FxHashMap::default();
+    for entry in entries {
+        if let Some(item) = seen.get(&entry.key).and_then(|at| keys.get_mut(*at)) {
+            item.guard = guards.or(item.guard, entry.guard);
+        } else {
+            seen.insert(entry.key, keys.len());
+            keys.push(Item { guard: entry.guard, value: entry.key_value.clone() });
+        }
+    }
+    keys
 }

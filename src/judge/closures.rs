@@ -1,0 +1,65 @@
+//! Calls of functions that another function defines and gives away: `first, second = make(key)` and `second(first())`.
+//!
+//! **Invariant:** a closure counts as called once only if the program calls it in one place, and in no loop there.
+
+use std::collections::BTreeMap;
+
+use crate::analysis::record::{Callee, Recording};
+use crate::finding::{Confidence, Place};
+use crate::ir::{FunctionId, FunctionKind};
+use crate::judge::facts::{CaptureKind, Facts};
+use crate::judge::stale::is_in_loop;
+
+/// A call of a function that is defined within another, from outside of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ClosureCall {
+    /// The definition.
+    pub defined_at: Place,
+    /// The call.
+    pub place: Place,
+    /// Whether a loop of the calling function repeats it.
+    pub is_repeated: bool,
+}
+
+/// The calls of such functions in the home module.
+pub fn extract_closure_calls(run: &Recording<'_>, facts: &mut Facts) {
+    let home = run.module(run.home);
+    for (place, callees) in run.log.callees.iter().filter(|(place, _)| place.file == home.file) {
+        for callee in callees {
+            let Callee::Function(module, id, _) = callee else { continue };
+            let (module, closure) = (run.module(*module), run.module(*module).function(*id));
+            let Some(definer) = closure.parent.map(|parent| module.function(parent)) else { continue };
+            let Some(caller) = innermost(run, *place) else { continue };
+            if definer.kind != FunctionKind::Def || home.function(caller).span == definer.span {
+                continue;
+            }
+            let defined_at = Place { file: module.file, span: closure.span };
+            let call = run.uses_of(run.home, caller).call_at(place.span);
+            let is_repeated = call.is_none_or(|call| is_in_loop(home.function(caller), call));
+            facts.closure_calls.push(ClosureCall { defined_at, place: *place, is_repeated });
+        }
+    }
+}
+
+/// The innermost function of the home module that a place lies in.
+fn innermost(run: &Recording<'_>, place: Place) -> Option<FunctionId> {
+    let functions = (0u32..).map(FunctionId).zip(&run.module(run.home).functions);
+    let around = functions.filter(|(_, code)| code.full.covers(place.span));
+    around.min_by_key(|(_, code)| code.full.end - code.full.start).map(|(id, _)| id)
+}
+
+/// Lowers the confidence in what closures capture that are called once.
+pub fn reconcile(modules: &mut [Facts]) {
+    let mut calls: BTreeMap<Place, Vec<ClosureCall>> = BTreeMap::new();
+    for call in modules.iter_mut().flat_map(|facts| std::mem::take(&mut facts.closure_calls)) {
+        calls.entry(call.defined_at).or_default().push(call);
+    }
+    let stored = modules.iter_mut().flat_map(|facts| &mut facts.captured);
+    for captured in stored.filter(|captured| captured.kind == CaptureKind::Stored) {
+        let of_it = calls.get(&captured.defined_at).map_or(&[][..], Vec::as_slice);
+        let first = of_it.first().filter(|first| !first.is_repeated);
+        if first.is_some_and(|first| of_it.iter().all(|call| call.place == first.place)) {
+            captured.confidence = Confidence::Low;
+        }
+    }
+}
