@@ -220,16 +220,25 @@ fn runs_once(run: &Recording<'_>, code: &Function, callers: u32) -> bool {
         }
 }
 
-/// Whether the statements of a method's module, or a function of them that runs once, call it in one place and no loop, and nothing
-/// else in the module asks for a method of that name: the class is a part of a script too.
+/// Whether all that a method's module does with methods of that name is to call them, in no loop, in its own statements or in functions
+/// that run once: parts of a script too. A second call on one object would be visible there.
 fn is_called_once(run: &Recording<'_>, code: &Function) -> bool {
     let module = run.module(run.home);
     let is_it = |kind: &OpKind| matches!(kind, OpKind::Attribute(_, name) if *name == code.name);
-    let mut readers =
-        module.functions.iter().flat_map(|reader| reader.ops.iter().filter(|op| is_it(&op.kind)).map(move |_| reader));
-    let (Some(reader), None) = (readers.next(), readers.next()) else { return false };
-    calls_outside_loops(reader, &reader.body, &is_it)
-        && (reader.kind == FunctionKind::Module || runs_once(run, reader, CALLERS))
+    let mut readers = module.functions.iter().filter(|reader| reader.ops.iter().any(|op| is_it(&op.kind))).peekable();
+    readers.peek().is_some()
+        && readers.all(|reader| {
+            let reads = (0u32..).zip(&reader.ops).filter(|(_, op)| is_it(&op.kind));
+            let mut calls = reads.map(|(read, _)| call_of(reader, read));
+            (reader.kind == FunctionKind::Module || runs_once(run, reader, CALLERS))
+                && calls.all(|call| call.is_some_and(|call| !is_in_loop(reader, call)))
+        })
+}
+
+/// The call of what an operation reads.
+fn call_of(code: &Function, read: Temp) -> Option<Temp> {
+    let calls = (0u32..).zip(&code.ops);
+    calls.filter(|(_, op)| matches!(op.kind, OpKind::Call(callee, _) if callee == read)).map(|(temp, _)| temp).next()
 }
 
 /// Whether the function that defines another only calls it, in one place and no loop: `def local(k=key): …` and `local()`.
