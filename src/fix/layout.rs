@@ -33,7 +33,7 @@ pub(super) fn with_comment(text: &str, start: u32) -> u32 {
         let is_heading = ["---", "===", "***", "###"].iter().any(|rule| comment[1..].contains(rule));
         let is_for_tools =
             comment[1..].starts_with(['@', '|', '!', ':', '%']) || said.starts_with('%') || said.contains(": ");
-        let is_long = memchr::memchr_iter(b'\n', text[line..own].as_bytes()).count() > COMMENT;
+        let is_long = memchr::memchr_iter(b'\n', &text.as_bytes()[line..own]).count() > COMMENT;
         if line == 0 || is_long || said.is_empty() || is_heading || is_for_tools {
             return start;
         }

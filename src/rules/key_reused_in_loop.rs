@@ -84,7 +84,11 @@ fn help(hit: &KeyReuse) -> String {
     let is_split_here = is_split_for_the_next && hit.second.place == hit.second.leaf;
     if is_split_here && hit.first.place != hit.second.place && hit.loop_kind == LoopKind::Statement {
         let callee = wording::code(&hit.first.callee);
-        let what = if hit.first.place == hit.first.leaf { format!("{callee} a child of") } else { "the other call a child of".to_owned() };
+        let what = if hit.first.place == hit.first.leaf {
+            format!("{callee} a child of")
+        } else {
+            "the other call a child of".to_owned()
+        };
         return format!("give {what} `{key}` instead of `{key}`, which is split for the next iteration");
     }
     match hit.loop_kind {

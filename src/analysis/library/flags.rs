@@ -74,7 +74,7 @@ fn draws_always(machine: &Machine<'_>, receiver: &Val, protocol: &Protocol) -> b
         let asks = matches!(&code.ops[*callee as usize].kind, OpKind::Attribute(_, name) if supplies(name));
         asks || arguments.iter().any(is_flag)
     };
-    machine.state.lineage(class).into_iter().any(|class| {
+    machine.state.lineage(class).iter().any(|class| {
         let info = &machine.state.store.classes[class.0 as usize];
         let functions = &machine.program.module(info.module).functions;
         let mut methods = functions.iter().filter(|function| function.class == Some(info.class));
