@@ -54,7 +54,8 @@ struct Truth {
 }
 
 /// Two draws from one key: where a finding may stand, what was drawn first and second, the row of the first, whether the
-/// key was once made by `fold_in` and once by `split`, and the row of the second in the lowest frame that sees both.
+/// key was once made by `fold_in` and once by `split`, or served in place of the children of its split, and the row of the second in the
+/// lowest frame that sees both.
 #[derive(Clone, Deserialize, PartialEq)]
 struct Collision(Vec<(usize, usize)>, String, String, usize, bool, usize);
 

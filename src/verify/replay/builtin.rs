@@ -53,7 +53,8 @@ impl<'p> Machine<'p> {
             BuiltinOp::Hasattr => first.map(|object| self.has_attribute(object, args)),
             BuiltinOp::Super => Some(self.super_of(args)),
             BuiltinOp::Type => first.and_then(class_of),
-            BuiltinOp::Copy | BuiltinOp::Deepcopy => first.map(copied),
+            BuiltinOp::Copy => first.map(|value| copied(value, &mut 1)),
+            BuiltinOp::Deepcopy => first.map(|value| copied(value, &mut { COPIED })),
             BuiltinOp::Replace => first.map(|value| self.replaced(value, args)),
             BuiltinOp::Object => {
                 self.numbers += 1;
@@ -248,10 +249,31 @@ fn is_closed(instance: &Instance<'_>) -> bool {
     instance.class.lineage().iter().flat_map(|class| class.bases.iter()).all(|base| matches!(base, Value::Class(_)))
 }
 
-fn copied<'p>(value: &Value<'p>) -> Value<'p> {
+/// Objects that a deep copy copies; those behind them are shared with the original.
+const COPIED: usize = 1_000;
+
+/// A copy of an object, and of those that it holds as far as the budget reaches: one object is a shallow copy.
+fn copied<'p>(value: &Value<'p>, budget: &mut usize) -> Value<'p> {
+    if *budget == 0 || !matches!(value, Value::List(_) | Value::Tuple(_) | Value::Dict(_) | Value::Instance(_)) {
+        return value.clone();
+    }
+    *budget -= 1;
+    let mut each = |value: &Value<'p>| copied(value, budget);
     match value {
-        Value::List(values) => Value::list(values.borrow().clone()),
-        Value::Dict(pairs) => Value::dict(pairs.borrow().clone()),
+        Value::List(values) => Value::list(values.borrow().iter().map(each).collect()),
+        Value::Tuple(values) => Value::Tuple(values.iter().map(each).collect()),
+        Value::Dict(pairs) => {
+            Value::dict(pairs.borrow().iter().map(|(name, value)| (name.clone(), each(value))).collect())
+        }
+        Value::Instance(instance) => {
+            let attributes =
+                instance.attributes.borrow().iter().map(|(name, value)| (name.clone(), each(value))).collect();
+            Value::Instance(Rc::new(Instance {
+                class: instance.class.clone(),
+                attributes: std::cell::RefCell::new(attributes),
+                symbol: instance.symbol,
+            }))
+        }
         other => other.clone(),
     }
 }
