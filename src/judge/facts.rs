@@ -66,7 +66,7 @@ pub struct Facts {
     /// Operations that the analysis ran.
     pub operations: u64,
     /// Reuses within a callee that only this caller can see; those that the callee shows itself are dropped by
-    /// [`reconcile`].
+    /// [`reconcile`](crate::judge::reconcile()).
     pub indirect: Vec<KeyReuse>,
     /// Why all that the module shares is intended, if it is.
     pub intent: Option<Intent>,
@@ -534,7 +534,7 @@ pub struct LeakedKey {
     pub leaf: Place,
     /// The functions that it is written in, innermost first.
     pub steps: Vec<TraceStep>,
-    /// The trace; set by [`reconcile`].
+    /// The trace; set by [`reconcile`](crate::judge::reconcile()).
     pub trace: Option<Trace>,
     /// How certain.
     pub confidence: Confidence,
@@ -551,7 +551,7 @@ pub struct ConstantKey {
     pub used: Use,
     /// The functions that it is made in, innermost first.
     pub steps: Vec<TraceStep>,
-    /// The trace; set by [`reconcile`].
+    /// The trace; set by [`reconcile`](crate::judge::reconcile()).
     pub trace: Option<Trace>,
     /// How certain.
     pub confidence: Confidence,
@@ -566,7 +566,7 @@ pub struct HostDraw {
     pub leaf: Place,
     /// The function that leads to the draw.
     pub steps: Vec<TraceStep>,
-    /// The trace; set by [`reconcile`].
+    /// The trace; set by [`reconcile`](crate::judge::reconcile()).
     pub trace: Option<Trace>,
     /// How certain.
     pub confidence: Confidence,
@@ -689,6 +689,6 @@ pub struct Exhausted {
     pub function_at: Place,
     /// Qualified name of the function.
     pub function: String,
-    /// How many other functions hit it at the same place; [`reconcile`] counts them.
+    /// How many other functions hit it at the same place; [`reconcile`](crate::judge::reconcile()) counts them.
     pub others: usize,
 }
