@@ -18,6 +18,8 @@ pub struct Words {
     other_types: Vec<String>,
     /// What a network is called that lags behind another.
     targets: Vec<String>,
+    /// What the spread of what is sampled is called.
+    spreads: Vec<String>,
     /// What the inverse of a function is called.
     inverses: Vec<String>,
     /// Beginnings of words that say the opposite of each other.
@@ -75,6 +77,7 @@ impl Words {
         self.unmistakable_keys.extend(other.unmistakable_keys);
         self.other_types.extend(other.other_types);
         self.targets.extend(other.targets);
+        self.spreads.extend(other.spreads);
         self.inverses.extend(other.inverses);
         self.opposites.extend(other.opposites);
         self.test_cases.extend(other.test_cases);
@@ -93,6 +96,11 @@ impl Words {
         self.joints.extend(other.joints);
         self.denials.extend(other.denials);
         self.complaints.extend(other.complaints);
+    }
+
+    /// Whether what is sampled spreads by a number of this name, so that zero gives the mean or the likeliest.
+    pub fn scales_noise(&self, name: &str) -> bool {
+        holds(&self.spreads, name)
     }
 
     /// Whether a function of this name shows what it is given to people.

@@ -18,7 +18,8 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
     let subject = reuse::subject(hit);
     let equal = reuse::two_names(hit)
         .map_or_else(|| "two keys are equal".to_owned(), |names| format!("{names} are the same key"));
-    let is_disjoint = hit.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::DisjointParts);
+    let is_disjoint =
+        hit.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::DisjointParts && intent.place.is_none());
     let (message, help) = match hit.kind {
         ReuseKind::FoldedTwice => (
             format!("{equal}: two `fold_in` calls have equal data, and both results are consumed"),

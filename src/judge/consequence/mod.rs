@@ -10,6 +10,7 @@ mod apart;
 mod body;
 mod calls;
 mod meet;
+mod muted;
 mod separate;
 mod unused_children;
 
@@ -426,7 +427,8 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
         // Two splits of which one is dropped give no child twice.
         let is_for_nothing = are_splits && is_dropped(flows.run, event)
             || unused_children::is_split_for_nothing(flows.run, event)
-            || is_unused_stream(flows.run, draw, event);
+            || is_unused_stream(flows.run, draw, event)
+            || muted::is_muted(flows.run, event);
         if is_for_nothing {
             return Some(new(ConsequenceKind::Unobserved, Some(event.place)));
         }

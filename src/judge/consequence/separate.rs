@@ -5,13 +5,15 @@
 //!
 //! **Invariant:** the draws meet nowhere, as far as they can be followed, and are not printed for one reader, put into one object or carried
 //! into a later iteration. Only of keys that the program makes from one seed twice may one result serve the other. Two samplers that stand
-//! in one body are never excused, nor is a key that is drawn from and then goes on, or that the body of a loop splits.
+//! in one body are never excused, nor is a key that is drawn from and then goes on, or that the body of a loop draws from or splits
+//! without making it first.
 
 use rustc_hash::FxHashSet;
 
-use crate::analysis::record::{Activation, Chain, Consumption, Iteration, Recording};
-use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
-use crate::ir::{FunctionKind, OpKind, Temp, Variable};
+use crate::analysis::domain::term::Term;
+use crate::analysis::record::{Activation, Chain, Consumption, Derivation, Iteration, Recording};
+use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind, Place};
+use crate::ir::{Argument, Function, FunctionKind, OpKind, Temp, Variable};
 use crate::judge::consequence::body::Ways;
 use crate::judge::consequence::{Flows, Frame};
 use crate::judge::facts::{ReuseKind, Role};
@@ -31,23 +33,23 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
         // Whoever writes one seed twice for two computations wants to start both from it, even if a result of one serves the other.
         ReuseKind::SeededTwice => {
             let meet = matches!(consequence.kind, ConsequenceKind::Meet | ConsequenceKind::Returned);
+            let is_in_one_body = pair.first.activation.id == pair.second.activation.id;
             // One piece of code that runs twice gives the same numbers twice, and so do two splits that stand in one body.
             let are_alike = pair.first.place == pair.second.place
-                || pair.first.role == pair.second.role && pair.first.activation.id == pair.second.activation.id;
-            let is_in_one_body = pair.first.activation.id == pair.second.activation.id;
+                || pair.first.role == pair.second.role && is_in_one_body && !are_two_networks(run, pair);
             let is_own = match consequence.kind {
                 // Nothing of the program sees both: two samplers in one body were hardly to draw the same.
                 ConsequenceKind::Escapes if !is_in_one_body => !are_printed,
                 _ if is_apart => !are_draws && !are_printed,
                 _ => !are_draws && meet && !are_alike,
             };
-            is_own.then(|| Intent::new(IntentKind::SeparateRuns, made(pair.first)))
+            is_own.then(|| Intent::new(IntentKind::SeparateRuns, made(pair.first))).or_else(|| coincide_once(run, pair))
         }
         _ if !is_apart || are_printed => None,
         ReuseKind::Iterated => {
             let iteration = pair.repeated_by.as_ref()?;
-            let starts =
-                pair.first.place == pair.second.place && !draws(pair.second) && !is_split_in(run, pair, iteration);
+            let goes_on = draws(pair.second) || is_split_in(run, pair, iteration);
+            let starts = pair.first.place == pair.second.place && (is_made_anew(run, pair) || !goes_on);
             let is_own = starts && !is_collected(flows, pair, iteration);
             is_own.then(|| Intent::new(IntentKind::SeparateRuns, Some(iteration.place)))
         }
@@ -61,6 +63,50 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
         | ReuseKind::FoldMeetsChild
         | ReuseKind::FoldAndSampled => None,
     }
+}
+
+/// Whether two different networks are initialised.
+fn are_two_networks(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
+    let initialises = |event: &Consumption| {
+        let method = event.callee.rsplit('.').next().unwrap_or(&event.callee);
+        event.role == Role::Protocol
+            && run.program.models.protocols(method).iter().any(|protocol| protocol.reads_shapes)
+    };
+    pair.first.callee != pair.second.callee && initialises(pair.first) && initialises(pair.second)
+}
+
+/// Why two keys of one seed are intended of which a loop over seeds makes one: `key(step)` meets `key(0)` in one of its iterations.
+fn coincide_once(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
+    let (one, other) = (run.derivation(pair.first.target.derivation)?, run.derivation(pair.second.target.derivation)?);
+    let counted = |made: &Derivation, beside: &Derivation| {
+        let code = run.code(&made.activation);
+        let call = run.call_at(&made.activation, made.place)?;
+        let OpKind::Call(_, arguments) = &code.ops[call as usize].kind else { return None };
+        let [Argument::Positional(seed) | Argument::Keyword(_, seed)] = &arguments[..] else { return None };
+        let OpKind::Load(counter) = &code.ops[*seed as usize].kind else { return None };
+        let counts = |temp: &Temp| match &code.ops[*temp as usize].kind {
+            OpKind::Store(stored, value) => {
+                stored == counter && matches!(code.ops[*value as usize].kind, OpKind::Next(_))
+            }
+            _ => false,
+        };
+        code.ops.iter().find_map(|op| {
+            let OpKind::Loop { head, body, .. } = &op.kind else { return None };
+            let body: FxHashSet<Temp> = within(code, head).into_iter().chain(within(code, body)).collect();
+            let place = Place { file: made.place.file, span: op.span };
+            let is_outside = run.call_at(&made.activation, beside.place).is_none_or(|call| !body.contains(&call));
+            (body.contains(&call) && body.iter().any(counts) && is_outside).then_some(place)
+        })
+    };
+    let place = counted(one, other).or_else(|| counted(other, one))?;
+    let reason = "only one iteration of a loop over seeds makes an equal key";
+    Some(Intent::because(IntentKind::SeparateRuns, reason, Some(place)))
+}
+
+/// Whether each iteration makes the key from one seed again, as what is to start in the same way each time does.
+fn is_made_anew(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
+    let (one, other) = (pair.first.target, pair.second.target);
+    one.derivation != other.derivation && matches!(run.terms.get(other.term), Term::Seed(_))
 }
 
 /// Whether the body of a loop itself splits the key: whoever does this and does not bind the key anew has forgotten to.
@@ -133,13 +179,18 @@ fn loop_at(run: &Recording<'_>, activation: &Activation, iteration: &Iteration) 
         OpKind::Loop { body, .. } if op.span == iteration.place.span => Some(body),
         _ => None,
     })?;
+    Some(within(code, body))
+}
+
+/// The operations in a block and in the blocks within it.
+fn within(code: &Function, body: &[Temp]) -> FxHashSet<Temp> {
     let mut found = FxHashSet::default();
     let mut work = vec![body];
     while let Some(block) = work.pop() {
         for temp in block {
             found.insert(*temp);
-            work.extend(code.ops[*temp as usize].kind.blocks());
+            work.extend(code.ops[*temp as usize].kind.blocks().into_iter().map(|block| &block[..]));
         }
     }
-    Some(found)
+    found
 }

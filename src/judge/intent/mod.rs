@@ -53,7 +53,7 @@ const PAIRED: [Reason; 5] = [
 ];
 
 /// Only how long a draw takes matters.
-const TIMED: [Reason; 3] = [timing::timed, timing::warm_up, timing::measured];
+const TIMED: [Reason; 4] = [timing::timed, timing::warm_up, timing::measured, timing::rehearsed];
 
 /// The reason where two draws are sides of one choice.
 pub const ALTERNATIVES: &str = "each element uses only one of the two draws";
@@ -70,9 +70,8 @@ pub fn of(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<Inten
             &PAIRED,
             &[default_key::stand_ins],
         ],
-        ReuseKind::SplitAndSampled | ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => {
-            &[]
-        }
+        ReuseKind::SplitAndSampled => &[&[timing::rehearsed]],
+        ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => &[],
     };
     groups.iter().copied().flatten().find_map(|reason| reason(run, pair))
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::finding::{ConsequenceKind, Finding, Intent, IntentKind, Level, Place, RuleId};
+use crate::finding::{ConsequenceKind, Evidence, Finding, Intent, IntentKind, Level, Place, RuleId};
 use crate::text::{Cells, Span};
 
 /// Whether a place is the last expression of a cell, of which a notebook shows the value.
@@ -20,7 +20,8 @@ pub fn is_shown(cells: &Cells, text: &str, span: Span) -> bool {
 /// thing each with the key that is there. `marks` are the places of comments that begin cells, where the file is no notebook.
 ///
 /// Of computations that are handed one key, only those count whose results never meet, and the first of them in each cell. Two samplers
-/// in two cells draw the same numbers for all to see, and stay findings.
+/// that two cells call themselves draw the same numbers for all to see, and stay findings. A key that a cell draws from and a later one
+/// splits counts where the earlier cell itself calls the sampler.
 pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding]) {
     let cell = |place: Place| match cells.around(place.span.start) {
         Some(cell) => cell.number as usize,
@@ -33,10 +34,14 @@ pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding
         let elsewhere = match finding.rule {
             RuleId::SeedReused => finding.related.iter().map(|label| label.place).find(is_elsewhere),
             RuleId::KeyReused | RuleId::KeyDerivedTwice if are_apart(finding) => {
-                let computed = finding.evidence.as_ref().filter(|evidence| !evidence.draws_numbers);
+                let computed = finding.evidence.as_ref().filter(|evidence| !are_samplers(evidence));
                 let used = computed.and_then(|evidence| evidence.first.first()).copied();
                 used.filter(|used| is_elsewhere(used) && begun.insert((here, *used)))
             }
+            RuleId::KeyUsedAfterSplit if are_stored(finding) => match finding.evidence.as_ref() {
+                Some(Evidence { first, .. }) if first.len() == 1 => first.first().copied().filter(is_elsewhere),
+                _ => None,
+            },
             _ => None,
         };
         if let Some(elsewhere) = elsewhere {
@@ -44,6 +49,16 @@ pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding
             finding.intent.get_or_insert(Intent::new(IntentKind::SeparateCells, Some(elsewhere)));
         }
     }
+}
+
+/// Whether the cells themselves call two samplers.
+fn are_samplers(evidence: &Evidence) -> bool {
+    evidence.draws_numbers && evidence.first.len() == 1 && evidence.second.len() == 1
+}
+
+/// Whether both draws of a finding are kept, and nothing in sight sees both.
+fn are_stored(finding: &Finding) -> bool {
+    finding.consequence.as_ref().is_some_and(|consequence| consequence.kind == ConsequenceKind::Stored)
 }
 
 /// Whether nothing is known to see both draws of a finding.

@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** a function measures only what comes to it as a parameter, and is called between two readings of a clock.
 
+use rustc_hash::FxHashSet;
+
 use crate::analysis::domain::value::{ModuleIndex, Val, Value};
 use crate::analysis::record::{Consumption, Recording};
 use crate::finding::{Intent, IntentKind, Place};
@@ -45,6 +47,62 @@ pub fn timed(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
             calls.place(*once),
         )
     })
+}
+
+/// Most results that a rehearsal is followed through.
+const REHEARSED: usize = 64;
+
+/// What is made of one of the keys goes only into calls of functions that the code calls again below, and what the last of them gives is
+/// dropped: a step is run once for the compiler's sake before the loop that runs it again.
+pub fn rehearsed(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
+    let dropped = [pair.first, pair.second].into_iter().find_map(|event| dropped_below(run, event))?;
+    let reason = "what this call gives is dropped, and the code calls the function again below";
+    Some(because(IntentKind::WarmUp, reason, dropped))
+}
+
+/// The call that drops what is made of a key, where nothing else is done with it than to call functions that are called again below.
+fn dropped_below(run: &Recording<'_>, event: &Consumption) -> Option<Place> {
+    let activation = &event.activation;
+    let (code, uses) = (run.code(activation), run.uses_of(activation.module, activation.function));
+    let made = run.call_at(activation, event.place)?;
+    let mut work = vec![made];
+    let mut seen = FxHashSet::from_iter([made]);
+    let mut dropped = None;
+    while let Some(temp) = work.pop() {
+        let readers = uses.readers(temp);
+        if readers.is_empty() && temp != made && matches!(code.ops[temp as usize].kind, OpKind::Call(..)) {
+            dropped.get_or_insert(temp);
+        }
+        for reader in readers {
+            let next = match &code.ops[*reader as usize].kind {
+                OpKind::Store(variable @ Variable::Local(slot), _) if !uses.is_captured(*slot) => {
+                    uses.reaching(code, variable).loads_of(*reader).to_vec()
+                }
+                OpKind::Unpack { .. } | OpKind::Project(..) | OpKind::Build(..) | OpKind::Operate(..) => vec![*reader],
+                OpKind::Item(of, _) if *of == temp => vec![*reader],
+                OpKind::Call(callee, _) if *callee != temp && is_called_again(code, &uses, *reader, *callee) => {
+                    vec![*reader]
+                }
+                _ => return None,
+            };
+            work.extend(next.into_iter().filter(|temp| seen.insert(*temp)));
+        }
+        if seen.len() > REHEARSED {
+            return None;
+        }
+    }
+    Some(Place { file: event.place.file, span: code.ops[dropped? as usize].span })
+}
+
+/// Whether a function that is called by its name is called by it again below, for a result that is used.
+fn is_called_again(code: &Function, uses: &Uses, call: Temp, callee: Temp) -> bool {
+    let OpKind::Load(name) = &code.ops[callee as usize].kind else { return false };
+    let calls_it = |temp: &Temp| match &code.ops[*temp as usize].kind {
+        OpKind::Call(callee, _) => matches!(&code.ops[*callee as usize].kind, OpKind::Load(other) if other == name),
+        _ => false,
+    };
+    let count = u32::try_from(code.ops.len()).unwrap_or(u32::MAX);
+    (call + 1..count).any(|temp| calls_it(&temp) && !uses.readers(temp).is_empty())
 }
 
 /// Whether nothing is done with a result but to wait until it is there: `draw(key).block_until_ready()`.

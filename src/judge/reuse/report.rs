@@ -262,22 +262,23 @@ pub fn report(run: &Recording<'_>, flows: &Flows<'_>, paths: &mut Paths<'_>, reu
 
 /// Why both draws are intended, as far as it shows in what becomes of them.
 fn flow_intent(flows: &Flows<'_>, kind: ReuseKind, reuse: Reuse) -> Option<Intent> {
+    let are_sides = || {
+        let place = alternatives(flows, reuse.first, reuse.second)?;
+        Some(Intent::because(IntentKind::DisjointParts, ALTERNATIVES, Some(place)))
+    };
     match kind {
-        ReuseKind::SplitTwice => {
-            let (one, other) = (flows.children_seen(reuse.first)?, flows.children_seen(reuse.second)?);
-            let is_apart = !one.is_empty() && !other.is_empty() && one.iter().all(|child| !other.contains(child));
-            is_apart.then(|| {
-                Intent::because(IntentKind::DisjointParts, "the code uses different children of the two splits", None)
-            })
-        }
-        ReuseKind::Sampled | ReuseKind::SeededTwice | ReuseKind::Iterated => {
-            let place = alternatives(flows, reuse.first, reuse.second)?;
-            Some(Intent::because(IntentKind::DisjointParts, ALTERNATIVES, Some(place)))
-        }
-        ReuseKind::SplitAndSampled | ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => {
-            None
-        }
+        ReuseKind::SplitTwice => use_other_children(flows, reuse).or_else(are_sides),
+        ReuseKind::Sampled | ReuseKind::SplitAndSampled | ReuseKind::SeededTwice | ReuseKind::Iterated => are_sides(),
+        ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => None,
     }
+}
+
+/// Why two splits of one key are intended of which no child is used twice.
+fn use_other_children(flows: &Flows<'_>, reuse: Reuse) -> Option<Intent> {
+    let (one, other) = (flows.children_seen(reuse.first)?, flows.children_seen(reuse.second)?);
+    let is_apart = !one.is_empty() && !other.is_empty() && one.iter().all(|child| !other.contains(child));
+    is_apart
+        .then(|| Intent::because(IntentKind::DisjointParts, "the code uses different children of the two splits", None))
 }
 
 /// Whether a key is held in an attribute, or in a container that is.
