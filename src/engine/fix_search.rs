@@ -470,5 +470,5 @@ fn is_proven(value: &KeyValue) -> bool {
 /// What is believed of an expression, as a fix asks for it.
 fn known_key(value: &KeyValue) -> KnownKey {
     let (is_raw, is_typed) = (value.kind == KeyKind::Raw, value.kind == KeyKind::Typed);
-    KnownKey { span: value.place.span, is_raw, is_typed, is_array: value.is_array }
+    KnownKey { span: value.place.span, is_raw, is_typed, is_array: value.is_array, is_called: value.is_called }
 }

@@ -194,7 +194,8 @@ impl RunContext<'_> {
                 migrated.unverified.push(LeftPlace {
                     path: plan.source.path.clone(),
                     locus: locus(place.span),
-                    reason: reason.clone(),
+                    // The replay speaks of fixes.
+                    reason: reason.replace("the fixed program", "the migrated program"),
                 });
             }
         }
@@ -301,7 +302,8 @@ fn known_of(facts: &[Facts]) -> BTreeMap<FileId, Known> {
     let mut known: BTreeMap<FileId, Known> = BTreeMap::new();
     for value in facts.iter().flat_map(|facts| &facts.values).filter(|value| is_key(value)) {
         let (is_raw, is_typed) = (value.kind == KeyKind::Raw, value.kind == KeyKind::Typed);
-        let key = KnownKey { span: value.place.span, is_raw, is_typed, is_array: value.is_array };
+        let KeyValue { is_array, is_called, .. } = *value;
+        let key = KnownKey { span: value.place.span, is_raw, is_typed, is_array, is_called };
         known.entry(value.place.file).or_default().keys.push(key);
     }
     for used in facts.iter().flat_map(|facts| &facts.buffers) {
@@ -341,7 +343,7 @@ fn word_use(used: &BufferUse) -> WordUse {
         ),
         _ => None,
     };
-    WordUse { span: used.place.span, doubt }
+    WordUse { span: used.place.span, doubt, is_called: used.is_called }
 }
 
 /// Hands the syntax of a plan's file to `work`, in the project that it belongs to.

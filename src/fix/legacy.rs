@@ -150,8 +150,10 @@ pub(super) fn tested(cx: &FixContext<'_>, span: Span, array: &str) -> Option<Edi
     is_test.then(|| Edit::replace(span_of(call), content))
 }
 
-/// Whether a place lies in an annotation of a parameter, a result or a variable.
+/// Whether a place lies in an annotation of a parameter, a result or a variable, in a base class's parameters (`Iterator[PRNGKey]`)
+/// or in an alias of a type (`Key = Optional[PRNGKey]`).
 pub(super) fn is_annotation(cx: &FixContext<'_>, span: Span) -> bool {
+    let is_parameter = |of: &Expr| matches!(of, Expr::Subscript(generic) if span_of(&*generic.slice).covers(span));
     tree::ancestors(cx.module, span).into_iter().any(|node| match node {
         ast::AnyNodeRef::Parameter(parameter) => {
             parameter.annotation.as_deref().is_some_and(|annotation| span_of(annotation).covers(span))
@@ -160,6 +162,8 @@ pub(super) fn is_annotation(cx: &FixContext<'_>, span: Span) -> bool {
             def.returns.as_deref().is_some_and(|returns| span_of(returns).covers(span))
         }
         ast::AnyNodeRef::StmtAnnAssign(assign) => span_of(&*assign.annotation).covers(span),
+        ast::AnyNodeRef::StmtClassDef(class) => class.bases().iter().any(is_parameter),
+        ast::AnyNodeRef::StmtAssign(assign) => is_parameter(&assign.value),
         _ => false,
     })
 }

@@ -125,6 +125,13 @@ pub(super) fn makes_keys(cx: &FixContext<'_>, span: Span) -> bool {
 
 /// The keys whose words are touched by the operation at a span.
 pub(super) fn keys_at<'a>(cx: &FixContext<'a>, span: Span) -> Vec<&'a Expr> {
+    let statement = cx.steps(span).pop().map(tree::Step::statement);
+    // What is unpacked may be known by the names that are bound.
+    if let Some(Stmt::Assign(assign)) = statement
+        && assign.targets.iter().any(|target| span_of(target).covers(span))
+    {
+        return Some(&*assign.value).filter(|value| is_key(cx, value)).into_iter().collect();
+    }
     if let Some(expr) = tree::expression_at(cx.module, span) {
         let mut keys: Vec<&Expr> = key_of(cx, expr).into_iter().collect();
         if keys.is_empty() {
@@ -139,7 +146,7 @@ pub(super) fn keys_at<'a>(cx: &FixContext<'a>, span: Span) -> Vec<&'a Expr> {
         return keys;
     }
     // A whole statement unpacks.
-    match cx.steps(span).pop().map(tree::Step::statement) {
+    match statement {
         Some(Stmt::Assign(assign)) if is_key(cx, &assign.value) => vec![&assign.value],
         _ => Vec::new(),
     }

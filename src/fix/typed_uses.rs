@@ -26,6 +26,8 @@ pub struct KnownKey {
     pub is_typed: bool,
     /// Whether it is an array of keys.
     pub is_array: bool,
+    /// Whether it is a key only where a certain caller runs the function.
+    pub is_called: bool,
 }
 
 /// Whether no use of a key in this file, whose keys have been made typed ones by `edits`, rests on a key's being an array of words.

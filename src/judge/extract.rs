@@ -179,6 +179,9 @@ fn extract_keys(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
 
 fn extract_buffers(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts, file: FileId) {
     let mut seen = BTreeSet::new();
+    let is_called = |used: &LoggedBuffer| !used.activation.root && used.activation.caller.is_some();
+    let own: BTreeSet<_> =
+        run.log.buffers.iter().filter(|used| !is_called(used)).map(|used| (used.place, used.op)).collect();
     for used in run.log.buffers.clone() {
         let is_asked = used.place.file == file || run.program.follows;
         if !is_asked || !seen.insert((used.place, used.op)) {
@@ -220,6 +223,7 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts
             text: used.text,
             kind: used.key.kind,
             raises: used.raises || used.key.kind == KeyKind::Typed,
+            is_called: !own.contains(&(used.place, used.op)),
             origin: origin(run, used.key.term, used.key.derivation),
             derivation: derivation(run.terms, used.key.term),
             confidence,

@@ -338,6 +338,8 @@ pub struct BufferUse {
     pub kind: KeyKind,
     /// Whether the program raises here (a typed key), rather than going on with wrong numbers.
     pub raises: bool,
+    /// Whether it is a key only where a certain caller runs the function.
+    pub is_called: bool,
     /// Where the key came from.
     pub origin: Option<Origin>,
     /// The key as derived.

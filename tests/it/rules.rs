@@ -83,6 +83,7 @@ fn buffer(op: BufferOp, line: u32, text: &str, kind: KeyKind) -> BufferUse {
         text: text.to_owned(),
         kind,
         raises: kind == KeyKind::Typed,
+        is_called: false,
         origin: Some(origin()),
         derivation: Derivation::new("key(0)".to_owned(), Made::Elsewhere),
         confidence: Confidence::High,

@@ -18,7 +18,7 @@ use super::jax;
 use super::names::Names;
 use super::tree;
 use super::typed;
-use super::typed_uses::{KnownKey, maker};
+use super::typed_uses::{KnownKey, is_key, maker};
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -69,6 +69,8 @@ pub struct WordUse {
     pub span: Span,
     /// Why a person should look at the place, if they should.
     pub doubt: Option<&'static str>,
+    /// Whether it is a key only where a certain caller runs the function.
+    pub is_called: bool,
 }
 
 /// What is known of a file before it is migrated.
@@ -147,13 +149,15 @@ struct Writer<'b, 'a> {
 impl Writer<'_, '_> {
     /// What the analysis knows of an expression: `None` if it is no key, or a typed one already.
     fn key(&self, expr: &Expr) -> Option<Known> {
-        self.known_at(span_of(expr))
+        let known = self.known_at(span_of(expr))?;
+        Some(Known { is_called: known.is_called && !is_key(self.cx, expr), ..known })
     }
 
     fn known_at(&self, span: Span) -> Option<Known> {
         let known = self.known.get(&span)?;
         let is_typed = known.iter().any(|one| one.is_typed);
-        (!is_typed).then(|| Known { is_array: known.iter().all(|one| one.is_array) })
+        let is_called = known.iter().all(|one| one.is_called);
+        (!is_typed).then(|| Known { is_array: known.iter().all(|one| one.is_array), is_called })
     }
 
     /// Adds edits that belong together; whether there was room for them.
@@ -186,9 +190,18 @@ impl Writer<'_, '_> {
         self.done.remarks.insert(Remark { span, reason: reason.into() });
     }
 
+    /// Leaves a place where some caller hands over a key, since others may hand over something else.
+    fn leave(&mut self, span: Span) -> bool {
+        self.remark(span, "a caller passes a key here, and others may pass another array: the place is left as it is");
+        false
+    }
+
     /// Takes the words of a key where it stands.
     fn convert(&mut self, key: &Expr) -> bool {
         let at = span_of(key);
+        if self.key(key).is_some_and(|known| known.is_called) {
+            return self.leave(at);
+        }
         let Some(function) = self.spelled(at.start, jax::KEY_DATA, Some(key)) else {
             self.remark(at, "the words of this key are needed, but the file has no name for `jax.random.key_data`");
             return false;
@@ -198,6 +211,9 @@ impl Writer<'_, '_> {
 
     fn take_words(&mut self, word: &WordUse) -> bool {
         let keys = typed::keys_at(self.cx, word.span);
+        if word.is_called && !keys.iter().all(|key| is_key(self.cx, key)) {
+            return self.leave(word.span);
+        }
         if keys.is_empty() || typed::makes_keys(self.cx, word.span) {
             return false;
         }
@@ -233,6 +249,8 @@ impl Writer<'_, '_> {
 struct Known {
     /// Whether it is an array of keys, whoever calls.
     is_array: bool,
+    /// Whether it is a key only where certain callers run the function, and is not called one either.
+    is_called: bool,
 }
 
 fn is_taken(names: &Names<'_>, name: &str) -> bool {

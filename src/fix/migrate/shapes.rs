@@ -32,6 +32,10 @@ pub(super) fn rewrite(writer: &mut Writer<'_, '_>, attribute: &ast::ExprAttribut
     if is_shown(writer, span, &around) || asks_for_the_kind(writer, span) {
         return;
     }
+    if key.is_called {
+        writer.leave(span);
+        return;
+    }
     let answer = match query {
         ShapeQuery::Shape => shape(writer, attribute, key, parent, &around),
         ShapeQuery::Ndim => number(span, parent, |number| number.checked_sub(1)),

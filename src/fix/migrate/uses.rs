@@ -43,7 +43,7 @@ fn called<'a>(writer: &mut Writer<'_, 'a>, call: &'a ast::ExprCall) {
     }
     if let Some(Effect::Shape { op: ShapeOp::Reshape | ShapeOp::BroadcastTo, .. }) = model
         && let [_, shape @ ..] = &call.arguments.args[..]
-        && reshaped(writer, shape)
+        && reshaped(writer, shape, span_of(call))
     {
         return;
     }
@@ -113,7 +113,8 @@ fn read<'a>(writer: &mut Writer<'_, 'a>, attribute: &'a ast::ExprAttribute) {
         }
     }
     if let (Some(Effect::Shape { op: ShapeOp::Reshape, .. }), Some(AnyNodeRef::ExprCall(call))) = (model, parent)
-        && reshaped(writer, &call.arguments.args)
+        && !key.is_called
+        && reshaped(writer, &call.arguments.args, span_of(call))
     {
         return;
     }
@@ -124,21 +125,42 @@ fn read<'a>(writer: &mut Writer<'_, 'a>, attribute: &'a ast::ExprAttribute) {
 }
 
 /// Takes the axis of words out of the shape that keys are given; whether the shape is then one for typed keys.
-fn reshaped(writer: &mut Writer<'_, '_>, shape: &[Expr]) -> bool {
+fn reshaped(writer: &mut Writer<'_, '_>, shape: &[Expr], whole: Span) -> bool {
     if writer.stays_raw {
         return false;
     }
     let edits = match shape {
-        [Expr::Tuple(tuple)] => shapes::without_words(writer, tuple),
+        [Expr::Tuple(tuple)] => {
+            shapes::without_words(writer, tuple).or_else(|| without_rest(writer, &tuple.elts, whole))
+        }
+        // `topology + (2,)`
+        [Expr::BinOp(sum)] if matches!(&*sum.right, Expr::Tuple(words) if is_words(writer, words)) => {
+            Some(vec![Edit::delete(Span::new(span_of(&*sum.left).end, span_of(sum).end))])
+        }
         // `(n, m) + keys.shape[1:]`
         [Expr::BinOp(sum)] => ends_like_keys(writer, &sum.right).then(Vec::new),
         [.., before, last] if is_width(writer, last) => {
             Some(vec![Edit::delete(Span::new(span_of(before).end, span_of(last).end))])
         }
         [.., Expr::Starred(starred)] => ends_like_keys(writer, &starred.value).then(Vec::new),
-        _ => None,
+        lengths => without_rest(writer, lengths, whole),
     };
     edits.is_some_and(|edits| edits.is_empty() || writer.add(Change::Shape, edits))
+}
+
+/// Whether a tuple of one length is the axis of words.
+fn is_words(writer: &Writer<'_, '_>, tuple: &ast::ExprTuple) -> bool {
+    matches!(&tuple.elts[..], [only] if is_width(writer, only))
+}
+
+/// The edits that take the last length out where it is `-1` and stands for the words: the result is known to be keys, of more axes.
+fn without_rest(writer: &Writer<'_, '_>, lengths: &[Expr], whole: Span) -> Option<Vec<Edit>> {
+    let [others @ .., before, last] = lengths else { return None };
+    let is_plain = |length: &Expr| !length.is_starred_expr() && shapes::constant(length) != Some(-1);
+    let is_rest = shapes::constant(last) == Some(-1) && others.iter().chain([before]).all(is_plain);
+    let are_keys = writer.known_at(whole).is_some_and(|known| known.is_array);
+    (is_rest && are_keys && !others.is_empty())
+        .then(|| vec![Edit::delete(Span::new(span_of(before).end, span_of(last).end))])
 }
 
 /// Whether a part of a shape is the end of that of keys: `keys.shape[1:]`, or all of it.
