@@ -213,7 +213,7 @@ impl<'a> RunContext<'a> {
                 rounds += 1;
                 let shown = outcome.findings.iter().filter(|reported| reported.shown);
                 let wanted = shown.map(|reported| &reported.finding).filter(|finding| is_wanted(finding));
-                for (file, batch) in fix::select(wanted) {
+                for (file, batch) in fix::select(wanted, |file| outcome.files.text(file)) {
                     let Some(input) = given.inputs.get(file.0 as usize) else { continue };
                     let Some((before, after)) = repaired(&given.files, input, outcome.files.text(file), &batch.edits)
                     else {

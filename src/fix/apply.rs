@@ -1,9 +1,9 @@
 //! Which fixes are applied together.
 //!
-//! **Invariant:** the edits of a batch do not overlap, and no two fixes of it insert at one place; a fix that has to wait comes in a
-//! later round, after a new analysis.
+//! **Invariant:** the edits of a batch do not overlap, no two fixes of it insert at one place, and none takes away a name that another
+//! reads; a fix that has to wait comes in a later round, after a new analysis.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Finding, Fix, RuleId};
 use crate::text::{Edit, FileId, Span};
@@ -18,18 +18,24 @@ pub struct Batch {
 }
 
 /// The fixes of findings that can be applied together, file by file, first come first served.
-pub fn select<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> BTreeMap<FileId, Batch> {
-    let mut batches: BTreeMap<FileId, (Batch, Vec<&'a Fix>)> = BTreeMap::new();
+pub fn select<'a>(
+    findings: impl IntoIterator<Item = &'a Finding>,
+    text_of: impl Fn(FileId) -> &'a str,
+) -> BTreeMap<FileId, Batch> {
+    let mut batches: BTreeMap<FileId, (Batch, Vec<(&'a Fix, Names<'a>)>)> = BTreeMap::new();
     for finding in findings {
         let Some(fix) = &finding.fix else { continue };
+        let names = Names::of(text_of(finding.primary.file), fix);
         let (batch, taken) = batches.entry(finding.primary.file).or_default();
-        if taken.iter().any(|other| other.edits == fix.edits) {
+        if taken.iter().any(|(other, _)| other.edits == fix.edits) {
             batch.resolved.push(finding.rule);
-        } else if fix.edits.iter().all(|edit| batch.edits.iter().all(|other| are_apart(edit.span, other.span))) {
+        } else if fix.edits.iter().all(|edit| batch.edits.iter().all(|other| are_apart(edit.span, other.span)))
+            && taken.iter().all(|(_, other)| names.leave(other) && other.leave(&names))
+        {
             batch.resolved.push(finding.rule);
             batch.edits.extend(fix.edits.iter().cloned());
             batch.edits.sort_by_key(|edit| edit.span);
-            taken.push(fix);
+            taken.push((fix, names));
         }
     }
     batches.into_iter().map(|(file, (batch, _))| (file, batch)).collect()
@@ -38,4 +44,90 @@ pub fn select<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> BTreeMap<F
 /// Whether two edits can be applied together: they neither overlap nor touch.
 fn are_apart(one: Span, other: Span) -> bool {
     one.end < other.start || other.end < one.start
+}
+
+/// What a fix does to names. Each fix was tried alone, so that two are apart only if neither needs what the other takes away.
+#[derive(Default)]
+struct Names<'a> {
+    /// Those that it no longer binds.
+    unbound: BTreeSet<&'a str>,
+    /// Those that it writes where they did not stand.
+    written: BTreeSet<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    fn of(text: &'a str, fix: &'a Fix) -> Self {
+        let mut names = Self::default();
+        for edit in &fix.edits {
+            let before = text.get(edit.span.range()).unwrap_or_default();
+            let (old, new) = (identifiers(before), identifiers(&edit.content));
+            let rest = text.get(edit.span.start as usize..).unwrap_or_default();
+            let targets = targets(rest).map_or(0, |end| end.min(before.len()));
+            names.unbound.extend(identifiers(before.get(..targets).unwrap_or_default()).difference(&new));
+            names.written.extend(new.difference(&old));
+        }
+        names
+    }
+
+    /// Whether another fix finds all names that it writes.
+    fn leave(&self, other: &Self) -> bool {
+        self.unbound.is_disjoint(&other.written)
+    }
+}
+
+/// Where the targets of an assignment end, if a line goes on with some: before the first `=` outside of brackets.
+fn targets(rest: &str) -> Option<usize> {
+    let line = rest.lines().next().unwrap_or_default();
+    let mut depth = 0_i32;
+    for (at, character) in line.char_indices() {
+        match character {
+            '(' | '[' => depth += 1,
+            ')' | ']' if depth == 0 => return None,
+            ')' | ']' => depth -= 1,
+            '=' if depth == 0 => return Some(at),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The names in a piece of code.
+fn identifiers(code: &str) -> BTreeSet<&str> {
+    let is_part = |one: char| one.is_alphanumeric() || one == '_';
+    code.split(|one| !is_part(one)).filter(|word| word.starts_with(|one: char| !one.is_numeric())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::{Applicability, Verdict};
+
+    /// The fix that replaces pieces of a text, each of which occurs once.
+    fn fix(text: &str, pieces: &[(&str, &str)]) -> Fix {
+        let edit = |(old, new): &(&str, &str)| {
+            let start = u32::try_from(text.find(old).unwrap()).unwrap();
+            Edit::replace(Span::new(start, start + u32::try_from(old.len()).unwrap()), *new)
+        };
+        let edits = pieces.iter().map(edit).collect();
+        let (message, applicability) = (String::new(), Applicability::Unsafe);
+        Fix { message, applicability, verdict: Verdict::Verified, reason: None, edits }
+    }
+
+    #[test]
+    fn a_name_is_not_taken_away_from_another_fix() {
+        let text = "a, b = split(key)\nx = normal(b)\ny = normal(key=c)\n";
+        let renamed = fix(text, &[("a, b = ", "key, b = ")]);
+        let meets = |pieces: &[(&str, &str)]| {
+            let other = fix(text, pieces);
+            let (one, other) = (Names::of(text, &renamed), Names::of(text, &other));
+            !(one.leave(&other) && other.leave(&one))
+        };
+        assert!(meets(&[("normal(b)", "normal(a)")]));
+        assert!(!meets(&[("normal(b)", "normal(d)")]));
+        // An argument's name is no target.
+        assert!(!meets(&[("key=c", "key=d")]));
+        assert_eq!(targets("a, (b, c[0]) = f(x=1)"), Some("a, (b, c[0]) ".len()));
+        assert_eq!(targets("key=c)"), Some(3));
+        assert_eq!(targets("c), d = 1"), None);
+    }
 }

@@ -277,8 +277,11 @@ impl<'a> Made<'a> {
         let statement = span_of(self.step.statement());
         let between = Span::new(statement.end, last.start.max(statement.end));
         let whole = statement.cover(last);
+        // What the statement of the last use binds is bound after that use has read its key.
+        let after = cx.steps(last).pop().filter(|step| step.statement().is_assign_stmt());
+        let is_after = |one: &Occurrence| after.is_some_and(|step| span_of(step.statement()).covers(one.span));
         let is_unused = |name: &str| {
-            let is_bound = |one: &Occurrence| one.does != Does::Read && between.covers(one.span);
+            let is_bound = |one: &Occurrence| one.does != Does::Read && between.covers(one.span) && !is_after(one);
             let is_bound = cx.names.occurrences(name).iter().any(is_bound);
             let is_free = name == "_" || !cx.is_promised(self.scope, name, whole);
             !is_bound && is_free && Variable::of(cx, self.scope, name).is_unneeded_from(way)

@@ -325,23 +325,21 @@ impl Writer<'_, '_> {
         joined
     }
 
-    /// `a, b = split(key)` passes the next key on as well: `key, a = split(key)` where nothing reads `b`, else
-    /// `key, a, b = split(key, 3)`.
+    /// `a, b = split(key)` passes the next key on as well: `key, a, b = split(key, 3)`. `_, a = split(key)` has a place for it:
+    /// `key, a = split(key)`.
     fn hand_on(&self, one: &Use<'_>, step: Step<'_>) -> Option<Vec<Edit>> {
-        let edit = self.in_place_of_unused(one, step).map(|edit| vec![edit]);
+        let edit = self.in_place_of_unnamed(one, step).map(|edit| vec![edit]);
         edit.or_else(|| children::carried_on(self.cx, one).filter(|_| matches!(self.split, Split::Plain(_))))
     }
 
-    fn in_place_of_unused(&self, one: &Use<'_>, step: Step<'_>) -> Option<Edit> {
+    fn in_place_of_unnamed(&self, one: &Use<'_>, step: Step<'_>) -> Option<Edit> {
         let (call, bound) = children::split_of(self.cx, step.statement())?;
         let ([Expr::Name(left), Expr::Name(right)], Split::Plain(_)) = (bound, &self.split) else { return None };
-        let scope = self.site.scope;
         let way = self.cx.behind(step);
-        let is_unused = |target: &ast::ExprName| {
-            let name = target.id.as_str();
-            name != self.key && Variable::of(self.cx, scope, name).is_unneeded_from(&way)
+        let is_unnamed = |target: &ast::ExprName| {
+            target.id.as_str() == "_" && Variable::of(self.cx, self.site.scope, "_").is_unneeded_from(&way)
         };
-        let wanted = match (is_unused(left), is_unused(right)) {
+        let wanted = match (is_unnamed(left), is_unnamed(right)) {
             (false, true) => left,
             (true, false) => right,
             _ => return None,
