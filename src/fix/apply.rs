@@ -22,20 +22,20 @@ pub fn select<'a>(
     findings: impl IntoIterator<Item = &'a Finding>,
     text_of: impl Fn(FileId) -> &'a str,
 ) -> BTreeMap<FileId, Batch> {
-    let mut batches: BTreeMap<FileId, (Batch, Vec<(&'a Fix, Names<'a>)>)> = BTreeMap::new();
+    let mut batches: BTreeMap<FileId, (Batch, Vec<Names<'a>>)> = BTreeMap::new();
     for finding in findings {
         let Some(fix) = &finding.fix else { continue };
         let names = Names::of(text_of(finding.primary.file), fix);
         let (batch, taken) = batches.entry(finding.primary.file).or_default();
-        if taken.iter().any(|(other, _)| other.edits == fix.edits) {
+        if taken.iter().any(|other| other.edits == fix.edits) {
             batch.resolved.push(finding.rule);
         } else if fix.edits.iter().all(|edit| batch.edits.iter().all(|other| are_apart(edit.span, other.span)))
-            && taken.iter().all(|(_, other)| names.leave(other) && other.leave(&names))
+            && taken.iter().all(|other| names.leave(other) && other.leave(&names))
         {
             batch.resolved.push(finding.rule);
             batch.edits.extend(fix.edits.iter().cloned());
             batch.edits.sort_by_key(|edit| edit.span);
-            taken.push((fix, names));
+            taken.push(names);
         }
     }
     batches.into_iter().map(|(file, (batch, _))| (file, batch)).collect()
@@ -49,6 +49,8 @@ fn are_apart(one: Span, other: Span) -> bool {
 /// What a fix does to names. Each fix was tried alone, so that two are apart only if neither needs what the other takes away.
 #[derive(Default)]
 struct Names<'a> {
+    /// The edits of the fix.
+    edits: &'a [Edit],
     /// Those that it no longer binds.
     unbound: BTreeSet<&'a str>,
     /// Those that it writes where they did not stand.
@@ -57,7 +59,7 @@ struct Names<'a> {
 
 impl<'a> Names<'a> {
     fn of(text: &'a str, fix: &'a Fix) -> Self {
-        let mut names = Self::default();
+        let mut names = Self { edits: &fix.edits, ..Self::default() };
         for edit in &fix.edits {
             let before = text.get(edit.span.range()).unwrap_or_default();
             let (old, new) = (identifiers(before), identifiers(&edit.content));

@@ -17,6 +17,10 @@ use crate::text::{Edit, Span};
 
 /// What the analysis believes of an expression that is a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "what is believed of a key are answers to questions that are asked one by one"
+)]
 pub struct KnownKey {
     /// Where it stands.
     pub span: Span,
