@@ -45,6 +45,7 @@ pub fn reconcile(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
         }
     }
     drop_known(modules, is_test);
+    drop_repeated_stale(modules);
     count_limits(modules);
     closures::reconcile(modules);
     traced::reconcile(modules);
@@ -121,5 +122,18 @@ fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
         let is_known = |used: &Use| known.contains_key(&used.place) || direct.contains(&used.leaf);
         facts.stale.retain(|stale| !is_known(&stale.used) && !defaults.contains(&stale.used.leaf));
         facts.carried.retain(|carried| !is_known(&carried.used));
+    }
+}
+
+/// A key that a method consumes without replacing it is reported there, not again by methods that call it.
+fn drop_repeated_stale(modules: &mut [Facts]) {
+    let stale = modules.iter().flat_map(|facts| &facts.stale);
+    let own = stale.filter(|stale| stale.used.place == stale.used.leaf);
+    let own: BTreeMap<Place, Confidence> = own.map(|stale| (stale.used.leaf, stale.confidence)).collect();
+    for facts in modules {
+        facts.stale.retain(|stale| {
+            stale.used.place == stale.used.leaf
+                || own.get(&stale.used.leaf).is_none_or(|confidence| *confidence < stale.confidence)
+        });
     }
 }
