@@ -1,19 +1,22 @@
-//! Functions that a constructor stores, for the methods that call them: `self.step = jax.jit(self._step)`.
+//! What a constructor stores, for the methods that call it: `self.step = jax.jit(self._step)`, `self.net = Net(size)`.
 //!
-//! **Invariant:** only what is a function is taken from a constructor, and only if nothing else stores an attribute of that name:
-//! whatever else it stores is unknown to a method that runs on its own.
+//! **Invariant:** functions are taken from a constructor as they are, of instances and of lists of them only the class, and only if
+//! nothing else stores an attribute of that name: whatever else it stores is unknown to a method that runs on its own.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{ClassHandle, Closure, ObjectId, Partial, Val, Value, Wrapped};
 use crate::analysis::entry;
-use crate::analysis::machine::context::Stored;
-use crate::analysis::machine::{Machine, call};
+use crate::analysis::machine::context::{Held, Stored};
+use crate::analysis::machine::{Machine, annotate, call};
 use crate::analysis::record::Activation;
+use crate::analysis::store::State;
 use crate::analysis::store::budget::FUEL;
-use crate::ir::{Function, Module, Name, OpKind, Variable};
+use crate::analysis::store::heap::Kind;
+use crate::ir::{Function, FunctionId, Module, Name, OpKind, Variable};
 
 /// Runs the constructors of the home module that store functions which some method calls, without logging anything.
 pub fn run_constructors(machine: &mut Machine<'_>) {
@@ -34,14 +37,48 @@ pub fn run_constructors(machine: &mut Machine<'_>) {
         }
         let closure = closure.clone();
         let module = machine.module(machine.context.home);
-        let names = functions_stored(module, module.function(closure.function));
-        if !names.is_empty() {
-            run_constructor(machine, class, &closure, &names);
+        let code = module.function(closure.function);
+        let mut wanted = stored(module, code);
+        if !makes_instances(machine, code) || !is_relevant(machine, class) {
+            wanted.instances.clear();
+        }
+        if !wanted.functions.is_empty() || !wanted.instances.is_empty() {
+            run_constructor(machine, class, &closure, &wanted);
         }
     }
 }
 
-fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Closure, names: &BTreeSet<Name>) {
+/// Whether a constructor calls a class of the program by its name.
+fn makes_instances(machine: &mut Machine<'_>, init: &Function) -> bool {
+    let home = machine.context.home;
+    init.ops.iter().any(|op| {
+        let OpKind::Call(callee, _) = &op.kind else { return false };
+        let made = match init.ops.get(*callee as usize).map(|op| &op.kind) {
+            Some(OpKind::Load(Variable::Global(name))) => machine.global(home, name),
+            Some(OpKind::Attribute(of, name)) => match init.ops.get(*of as usize).map(|op| &op.kind) {
+                Some(OpKind::Load(Variable::Global(outer))) => {
+                    let outer = machine.global(home, outer);
+                    match outer.as_ref().and_then(Value::single) {
+                        Some(Val::Module(module)) => machine.global(*module, name),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        matches!(made.as_ref().and_then(Value::single), Some(Val::Class(_)))
+    })
+}
+
+/// Whether a method of a class has to do with keys.
+fn is_relevant(machine: &Machine<'_>, class: ClassHandle) -> bool {
+    let (home, class) = (machine.context.home, machine.state.store.classes[class.0 as usize].class);
+    let methods = (0u32..).zip(&machine.module(home).functions).filter(|(_, code)| code.class == Some(class));
+    methods.map(|(number, _)| FunctionId(number)).any(|method| machine.program.relevance.of(home, method))
+}
+
+fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Closure, wanted: &Wanted) {
     let quiet = machine.recorder.afresh();
     let recorder = std::mem::replace(&mut machine.recorder, quiet);
     let pending = std::mem::take(&mut machine.context.pending);
@@ -93,18 +130,48 @@ fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Clos
     machine.recorder.adopt_derivations(quiet);
     if let Some(Val::Object(object)) = object {
         let attributes = &machine.state.store.objects[object.0 as usize].attributes;
-        let functions: Vec<(Name, Value)> = names
+        let functions: Vec<(Name, Value)> = wanted
+            .functions
             .iter()
             .filter_map(|name| Some((name.clone(), attributes.get(name)?.clone())))
             .filter(|(_, value)| value.single().is_some_and(is_function))
             .collect();
-        if !functions.is_empty() {
-            machine.caches.constructors.insert(class, Rc::new(Stored { object, functions }));
+        let held = |name: &Name| Some((name.clone(), held(&machine.state, attributes.get(name)?)?));
+        let instances: Vec<(Name, Held)> = wanted.instances.iter().filter_map(held).collect();
+        if !functions.is_empty() || !instances.is_empty() {
+            machine.caches.constructors.insert(class, Rc::new(Stored { object, functions, instances }));
         }
     }
 }
 
-/// Gives an instance, of which a method runs on its own, the functions that its constructor stores.
+/// The class of an instance, or of all elements of a container.
+fn held(state: &State, value: &Value) -> Option<Held> {
+    let one = |value: &Value| match value.single() {
+        Some(Val::Object(id)) => {
+            let object = &state.store.objects[id.0 as usize];
+            object.class.filter(|_| matches!(object.kind, Kind::Instance))
+        }
+        _ => None,
+    };
+    let all = |values: Vec<&Value>| {
+        let first = one(values.first()?)?;
+        values.into_iter().all(|value| one(value) == Some(first)).then_some(Held::Each(first))
+    };
+    if let Some(class) = one(value) {
+        return Some(Held::One(class));
+    }
+    match value.single()? {
+        Val::Tuple(parts) => all(parts.iter().collect()),
+        Val::Object(id) => match &state.store.objects[id.0 as usize].kind {
+            Kind::List { items, .. } => all(items.iter().map(|item| &item.value).collect()),
+            Kind::Dict { entries, .. } => all(entries.iter().map(|entry| &entry.value).collect()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Gives an instance, of which a method runs on its own, the functions that its constructor stores, and instances of the classes.
 pub fn give_stored(machine: &mut Machine<'_>, class: ClassHandle, instance: &Value) {
     let (Some(stored), Some(Val::Object(own))) =
         (machine.caches.constructors.get(&class).cloned(), instance.single().cloned())
@@ -114,6 +181,18 @@ pub fn give_stored(machine: &mut Machine<'_>, class: ClassHandle, instance: &Val
     for (name, value) in &stored.functions {
         let value = moved(value, stored.object, own);
         machine.state.store.objects[own.0 as usize].attributes.insert(name.clone(), value);
+    }
+    for (name, held) in &stored.instances {
+        let object = &machine.state.store.objects[own.0 as usize];
+        let attribute = Term::Attribute(object.symbol, name.clone(), object.epoch);
+        let attribute = machine.state.terms.intern(attribute);
+        match held {
+            Held::One(class) => {
+                let value = annotate::instance_of(&mut machine.state, attribute, *class);
+                machine.state.store.objects[own.0 as usize].attributes.insert(name.clone(), value);
+            }
+            Held::Each(class) => machine.state.store.element_classes.insert(attribute, *class),
+        }
     }
 }
 
@@ -144,28 +223,44 @@ fn moved(value: &Value, from: ObjectId, to: ObjectId) -> Value {
     }
 }
 
-/// The attributes that a constructor stores calls, functions or names of functions in, that nothing else in the class stores, and that
-/// some function of the module calls.
-fn functions_stored(module: &Module, init: &Function) -> BTreeSet<Name> {
+/// The attributes that are of interest in what a constructor stores.
+#[derive(Default)]
+struct Wanted {
+    /// Those that some function of the module calls.
+    functions: BTreeSet<Name>,
+    /// Those that some other function of the module reads.
+    instances: BTreeSet<Name>,
+}
+
+/// The attributes that a constructor stores, that nothing else in the class stores, and that some function of the module calls or reads.
+fn stored(module: &Module, init: &Function) -> Wanted {
     let is_self = |code: &Function, temp: u32| {
         matches!(code.ops.get(temp as usize).map(|op| &op.kind), Some(OpKind::Load(Variable::Local(0))))
     };
-    let mut names = BTreeSet::new();
+    let mut wanted = Wanted::default();
     for op in &init.ops {
-        if let OpKind::StoreAttribute(object, name, value) = &op.kind
-            && is_self(init, *object)
-            && matches!(
-                init.ops.get(*value as usize).map(|op| &op.kind),
-                Some(OpKind::Call(..) | OpKind::Function(..) | OpKind::Attribute(..) | OpKind::Load(_))
-            )
-        {
-            names.insert(name.clone());
+        let OpKind::StoreAttribute(object, name, value) = &op.kind else { continue };
+        if !is_self(init, *object) {
+            continue;
+        }
+        match init.ops.get(*value as usize).map(|op| &op.kind) {
+            Some(OpKind::Call(..) | OpKind::Load(_)) => {
+                wanted.functions.insert(name.clone());
+                wanted.instances.insert(name.clone());
+            }
+            Some(OpKind::Function(..) | OpKind::Attribute(..)) => {
+                wanted.functions.insert(name.clone());
+            }
+            Some(OpKind::Build(..)) => {
+                wanted.instances.insert(name.clone());
+            }
+            _ => {}
         }
     }
-    if names.is_empty() {
-        return names;
+    if wanted.functions.is_empty() && wanted.instances.is_empty() {
+        return wanted;
     }
-    let (mut called, mut stores) = (BTreeSet::new(), Vec::new());
+    let (mut called, mut read, mut stores) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for code in &module.functions {
         for op in &code.ops {
             match &op.kind {
@@ -176,11 +271,16 @@ fn functions_stored(module: &Module, init: &Function) -> BTreeSet<Name> {
                         called.insert(name.clone());
                     }
                 }
+                OpKind::Attribute(object, name) if code.span != init.span && is_self(code, *object) => {
+                    read.insert(name.clone());
+                }
                 OpKind::StoreAttribute(_, name, _) if code.class == init.class => stores.push(name.clone()),
                 _ => {}
             }
         }
     }
-    names.retain(|name| called.contains(name) && stores.iter().filter(|stored| *stored == name).count() == 1);
-    names
+    let is_stored_once = |name: &Name| stores.iter().filter(|stored| *stored == name).count() == 1;
+    wanted.functions.retain(|name| called.contains(name) && is_stored_once(name));
+    wanted.instances.retain(|name| read.contains(name) && is_stored_once(name));
+    wanted
 }

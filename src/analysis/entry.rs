@@ -252,7 +252,10 @@ pub fn symbolic_parameters<'p>(
                 let symbol = machine.state.terms.fresh(Symbol::Parameter, parameter.name.clone(), Some(place));
                 let value = Value::term(symbol);
                 let words = &machine.program.models.words;
-                if parameter.annotation.as_ref().is_some_and(|of| is_of_another_kind(words, of)) {
+                let annotation = parameter.annotation.as_ref();
+                if annotation
+                    .is_some_and(|of| is_of_another_kind(words, of) || annotate::admits_stream(machine, module, of))
+                {
                     machine.recorder.declare_otherwise(symbol);
                 }
                 if !parameter.has_default && parameter.annotation.as_ref().is_some_and(excludes_none) {

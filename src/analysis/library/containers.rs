@@ -154,8 +154,7 @@ pub fn dict_method(
     match (&**name, key) {
         ("get", Some(key)) => {
             let key = state.term_of(&key);
-            let absent =
-                !unknown && !entries.iter().any(|entry| entry.key == key || !state.terms.is_constant(entry.key));
+            let absent = !unknown && entries.iter().all(|entry| state.terms.distinct(entry.key, key));
             if absent {
                 return match args.positional.get(1) {
                     Some(default) => default.value.clone(),

@@ -8,7 +8,7 @@ use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::library::{callbacks, containers, functions, protocols};
 use crate::analysis::machine::notes::{self, BufferUse};
-use crate::analysis::machine::{Frame, Machine, arrays, operate, writes};
+use crate::analysis::machine::{Frame, Machine, annotate, arrays, operate, writes};
 use crate::analysis::program::Program;
 use crate::analysis::store::args::{Args, Call};
 use crate::analysis::store::heap::{Kind, Source};
@@ -118,10 +118,10 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
         }
         Val::Term(term) if &**name == "get" && !args.positional.is_empty() => {
             let key = machine.state.term_of(&args.positional[0].value);
-            match machine.state.shadow_item(*term, key) {
-                Some(value) => value,
-                None => Value::term(machine.state.terms.intern(Term::Item(*term, key, 0))),
-            }
+            machine.state.shadow_item(*term, key).unwrap_or_else(|| {
+                let item = machine.state.terms.intern(Term::Item(*term, key, 0));
+                annotate::element(&mut machine.state, *term, item)
+            })
         }
         _ => protocols::protocol_or_unknown(machine, frame, val, name, Call { args, place, written }),
     }

@@ -7,8 +7,9 @@ use std::rc::Rc;
 
 use crate::analysis::domain::kinds::{KeyKind, ReferenceKind};
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{Array, Elements, Key, ModuleIndex, Order, Val, Value};
+use crate::analysis::domain::value::{Array, ClassHandle, Elements, Key, ModuleIndex, Order, Val, Value};
 use crate::analysis::machine::{Frame, Machine};
+use crate::analysis::store::State;
 use crate::analysis::store::heap::Kind;
 use crate::finding::Place;
 use crate::ir::{Annotation, Name};
@@ -47,14 +48,11 @@ pub fn annotated_in(machine: &mut Machine<'_>, module: ModuleIndex, value: &Valu
     if let Some(class) = annotated_class(machine, module, annotation)
         && matches!(machine.state.terms.get(term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..))
     {
-        let object = if let Some(object) = machine.state.store.shadows.get(&term) {
-            *object
-        } else {
-            let object = machine.state.allocate_with(Kind::Instance, term, Some(class), true);
-            machine.state.store.shadows.insert(term, object);
-            object
-        };
-        return Value::of(Val::Object(object));
+        return instance_of(&mut machine.state, term, class);
+    }
+    if let Some(class) = element_class(machine, module, annotation) {
+        machine.state.store.element_classes.insert(term, class);
+        return value.clone();
     }
     if let Some(path) = annotated_factory(machine, module, annotation) {
         return made_by_factory(path, Vec::new());
@@ -83,6 +81,56 @@ pub fn annotated_in(machine: &mut Machine<'_>, module: ModuleIndex, value: &Valu
     }
 }
 
+/// What came from outside and is an instance of a class of the program.
+pub fn instance_of(state: &mut State, term: TermId, class: ClassHandle) -> Value {
+    let object = if let Some(object) = state.store.shadows.get(&term) {
+        *object
+    } else {
+        let object = state.allocate_with(Kind::Instance, term, Some(class), true);
+        state.store.shadows.insert(term, object);
+        object
+    };
+    Value::of(Val::Object(object))
+}
+
+/// An element of a container from outside, whose class may be known: `layers: list[Layer]`.
+pub fn element(state: &mut State, container: TermId, item: TermId) -> Value {
+    match state.store.element_classes.get(&container).copied() {
+        Some(class) => instance_of(state, item, class),
+        None => Value::term(item),
+    }
+}
+
+/// The class of the program of which all elements of a container are, or all values of a mapping.
+fn element_class(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &Annotation) -> Option<ClassHandle> {
+    let Annotation::Subscript(base, arguments) = annotation else { return None };
+    let Annotation::Path(path, _) = &**base else { return None };
+    let ((
+        "list" | "List" | "Sequence" | "MutableSequence" | "Iterable" | "Collection" | "deque" | "tuple" | "Tuple",
+        [element] | [element, Annotation::Other],
+    )
+    | ("dict" | "Dict" | "Mapping" | "MutableMapping" | "OrderedDict", [_, element])) =
+        (&**path.last()?, arguments.as_slice())
+    else {
+        return None;
+    };
+    annotated_class(machine, module, element)
+}
+
+/// Whether an annotation admits a stream of a library: `rngs: nnx.Rngs | None`.
+pub fn admits_stream(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &Annotation) -> bool {
+    match annotation {
+        Annotation::Path(..) => annotated_stream(machine, module, annotation).is_some(),
+        Annotation::Union(parts) => parts.iter().any(|part| admits_stream(machine, module, part)),
+        Annotation::Subscript(base, parts) => {
+            let is_union = matches!(&**base, Annotation::Path(path, _)
+                if path.last().is_some_and(|name| matches!(&**name, "Optional" | "Union")));
+            is_union && parts.iter().any(|part| admits_stream(machine, module, part))
+        }
+        Annotation::Text(_) | Annotation::None | Annotation::Other => false,
+    }
+}
+
 fn annotated_stream(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &Annotation) -> Option<Name> {
     match annotation {
         Annotation::Path(path, _) => {
@@ -102,11 +150,7 @@ fn annotated_factory(machine: &mut Machine<'_>, module: ModuleIndex, annotation:
     (callable.exact && matches!(callable.effect, Effect::Factory { .. })).then(|| path.as_str().into())
 }
 
-fn annotated_class(
-    machine: &mut Machine<'_>,
-    module: ModuleIndex,
-    annotation: &Annotation,
-) -> Option<crate::analysis::domain::value::ClassHandle> {
+fn annotated_class(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &Annotation) -> Option<ClassHandle> {
     let Annotation::Path(path, _) = annotation else { return None };
     let mut value = machine.global(module, path.first()?)?;
     for name in &path[1..] {
@@ -121,16 +165,19 @@ fn annotated_class(
 
 /// The qualified name that an annotation's path means in a module.
 fn annotation_path(machine: &mut Machine<'_>, module: ModuleIndex, path: &[Name]) -> Option<String> {
-    let first = path.first()?;
-    let root = match machine.global(module, first)?.single() {
-        Some(Val::Library(library)) => library.to_string(),
-        _ => return None,
-    };
-    let mut joined = root;
+    let mut value = machine.global(module, path.first()?)?;
+    let mut joined = String::new();
     for name in &path[1..] {
-        joined.push('.');
-        joined.push_str(name);
+        // A package of the program hands on what a library defines: `from layers import nn`.
+        if let Some(Val::Module(inner)) = value.single() {
+            value = machine.global(*inner, name)?;
+        } else {
+            joined.push('.');
+            joined.push_str(name);
+        }
     }
+    let Some(Val::Library(library)) = value.single() else { return None };
+    joined.insert_str(0, library);
     Some(machine.program.models.rooted(&joined, machine.program.roots).into_owned())
 }
 

@@ -35,6 +35,17 @@ pub struct Stored {
     pub object: ObjectId,
     /// The functions, by attribute.
     pub functions: Vec<(Name, Value)>,
+    /// The classes of instances, by attribute.
+    pub instances: Vec<(Name, Held)>,
+}
+
+/// How an attribute holds instances of a class.
+#[derive(Clone, Copy, Debug)]
+pub enum Held {
+    /// It is one.
+    One(ClassHandle),
+    /// All elements of the container that it is are.
+    Each(ClassHandle),
 }
 
 /// Where the run stands.

@@ -10,8 +10,9 @@ use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::machine::notes::{self, BufferUse};
-use crate::analysis::machine::{Frame, Machine, arrays, name_cache, operate, text};
+use crate::analysis::machine::{Frame, Machine, annotate, arrays, name_cache, operate, text};
 use crate::analysis::store::heap::{Item, Kind};
+use crate::analysis::store::items::SELECTED;
 use crate::analysis::store::{State, evidence, items, paths};
 use crate::arrays::{position, slice};
 use crate::ir::{Op, Temp};
@@ -55,7 +56,7 @@ fn item_of_val<'p>(
 ) -> Value {
     let place = machine.place(frame, op.span);
     match val {
-        Val::Tuple(parts) => sequence_item(&mut machine.state, &parts.clone(), index, place),
+        Val::Tuple(parts) => element_of(&mut machine.state, parts, index, val, place),
         Val::Array(array) => array_item(machine, frame, &array.clone(), index, op, written),
         Val::Key(key) => key_item(machine, frame, *key, index, op, written),
         // The buffers of what may be an array of keys: an index selects one of them.
@@ -88,7 +89,8 @@ fn item_of_val<'p>(
                     if let Some(length) = machine.state.item_of_shape(*term, *number) {
                         return Value::term(length);
                     }
-                    Value::term(machine.state.terms.intern(Term::Item(*term, *number, epoch)))
+                    let item = machine.state.terms.intern(Term::Item(*term, *number, epoch));
+                    annotate::element(&mut machine.state, *term, item)
                 }
                 [Index::Slice(bounds)] if evidence::may_be_key(&machine.state.terms, *term) => {
                     let start = machine.state.terms.int(0);
@@ -167,6 +169,25 @@ fn sequence_item(state: &mut State, parts: &Rc<[Value]>, index: &Value, place: c
             None => state.terms.opaque("<item>", Some(place)),
         }
     }
+}
+
+/// `sequence[index]`, where an index that is not known gives the same element wherever it is written again.
+fn element_of(
+    state: &mut State,
+    parts: &Rc<[Value]>,
+    index: &Value,
+    sequence: &Val,
+    place: crate::finding::Place,
+) -> Value {
+    let number = state.term_of(index);
+    if matches!(index.single(), Some(Val::Slice(_))) || state.terms.is_constant(number) {
+        return sequence_item(state, parts, index, place);
+    }
+    let whole = state.term_of_val(sequence);
+    let element = Value::term(state.terms.intern(Term::Item(whole, number, 0)));
+    let numbered = (0i128..).zip(parts.iter().take(SELECTED + 1));
+    let elements: Vec<(TermId, Value)> = numbered.map(|(at, part)| (state.terms.int(at), part.clone())).collect();
+    items::selected(state, &elements, number, &element).unwrap_or(element)
 }
 
 /// Bounds of a slice that are absent or literal.
@@ -362,7 +383,7 @@ fn object_item<'p>(
                         _ => value,
                     };
                 }
-                return sequence_item(&mut machine.state, &parts, index, place);
+                return element_of(&mut machine.state, &parts, index, &Val::Object(object), place);
             }
             // Elements that are there on some paths only: an index is sure where all before it are there.
             let term = machine.state.term_of(index);
@@ -552,7 +573,8 @@ fn unpack_val<'p>(
                     if let Some(length) = machine.state.item_of_shape(*term, index) {
                         return Value::term(length);
                     }
-                    Value::term(machine.state.terms.intern(Term::Item(*term, index, epoch)))
+                    let item = machine.state.terms.intern(Term::Item(*term, index, epoch));
+                    annotate::element(&mut machine.state, *term, item)
                 }
                 Val::Object(object)
                     if !matches!(

@@ -8,7 +8,7 @@ use crate::analysis::domain::guard::{Guard, Guards};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::machine::loops::Step;
-use crate::analysis::machine::{Frame, Machine, arrays, prelude};
+use crate::analysis::machine::{Frame, Machine, annotate, arrays, prelude};
 use crate::analysis::store::heap::{Entry, Item, Kind, Source};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
@@ -112,7 +112,7 @@ impl<'p> Machine<'p> {
                 self.count(position, length);
                 let has = has_element(&mut self.state, *term, index);
                 let item = self.state.terms.intern(Term::Item(*term, index, 0));
-                Step { has, present: Guard::TRUE, value: Value::term(item) }
+                Step { has, present: Guard::TRUE, value: annotate::element(&mut self.state, *term, item) }
             }
             Source::Array(value) => {
                 let Some(Val::Array(array)) = value.single().cloned() else {

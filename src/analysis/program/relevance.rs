@@ -123,8 +123,10 @@ impl Relevance {
             table.imported = homes;
         }
         let mut graph = Graph::new(&project, &tables);
+        let call: Name = "__call__".into();
         for (index, table) in tables.iter().enumerate() {
-            Reader { project: &project, index, table, vocabulary: &mut vocabulary, graph: &mut graph }.read_module();
+            let (vocabulary, graph) = (&mut vocabulary, &mut graph);
+            Reader { project: &project, index, table, vocabulary, graph, call: &call }.read_module();
         }
         let speech = graph.close(modules);
         let hosts = models.callables().into_iter().filter(|callable| callable.host.is_some_and(Host::draws));
@@ -384,6 +386,8 @@ struct Reader<'a, 'b, 'm> {
     table: &'a Table,
     vocabulary: &'a mut Vocabulary<'m>,
     graph: &'a mut Graph<'b>,
+    /// The name of the method by which an object is called.
+    call: &'a Name,
 }
 
 impl Reader<'_, '_, '_> {
@@ -610,6 +614,10 @@ impl Reader<'_, '_, '_> {
                     {
                         return Speech::Keys;
                     }
+                    // An object may be called: `layer(x, key=key)`.
+                    if self.passes_a_key(function, arguments) {
+                        asked.insert(self.graph.attribute(self.index, self.call));
+                    }
                     if self.wraps_protocol(function, paths[*callee as usize], arguments) {
                         return Speech::Keys;
                     }
@@ -665,6 +673,20 @@ impl Reader<'_, '_, '_> {
             // A key by keyword is evidence whatever the library is, where keys can come from at all.
             let is_in_use = protocol.libraries.iter().any(|library| self.table.libraries.contains(library.as_str()));
             (named || placed) && is_in_use || named && self.table.libraries.contains(ROOT)
+        })
+    }
+
+    /// Whether something that is named for a key is among the arguments of a call.
+    fn passes_a_key(&self, function: &Function, arguments: &[Argument]) -> bool {
+        let words = &self.project.models.words;
+        arguments.iter().any(|argument| match argument {
+            Argument::Keyword(name, _) => words.names_a_key(name),
+            Argument::Positional(value) => match function.ops.get(*value as usize).map(|op| &op.kind) {
+                Some(OpKind::Load(variable)) => name_of(function, variable).is_some_and(|name| words.names_a_key(name)),
+                Some(OpKind::Attribute(_, name)) => words.names_a_key(name),
+                _ => false,
+            },
+            _ => false,
         })
     }
 

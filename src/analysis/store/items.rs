@@ -7,6 +7,43 @@ use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::store::heap::{Entry, Kind};
 use crate::analysis::store::{State, paths};
+use crate::ir::Operator;
+
+/// Most elements that a subscript which is not known may select, each on paths of its own.
+pub const SELECTED: usize = 4;
+
+/// One of a few objects or functions of the program, each on the paths on which the index is its own: `agents[name]` in a loop over
+/// names from outside. Keys stay as they are written, since two elements of one container are never one key.
+pub fn selected(state: &mut State, elements: &[(TermId, Value)], index: TermId, otherwise: &Value) -> Option<Value> {
+    let is_of_program = |value: &Value| match value.single() {
+        Some(Val::Function(_) | Val::Method(_) | Val::Class(_) | Val::Partial(_) | Val::Wrapped(_)) => true,
+        Some(Val::Object(id)) => {
+            let object = &state.store.objects[id.0 as usize];
+            object.class.is_some() && matches!(object.kind, Kind::Instance)
+        }
+        _ => false,
+    };
+    let is_few = (1..=SELECTED).contains(&elements.len());
+    if !is_few || state.terms.is_constant(index) || !elements.iter().all(|(_, value)| is_of_program(value)) {
+        return None;
+    }
+    let mut rest = Guard::TRUE;
+    let mut result = Value::unbound();
+    for (key, value) in elements {
+        let is_it = state.terms.operate(Operator::Eq, &[index, *key]);
+        let holds = state.truth_of_term(is_it);
+        let guard = state.paths.guards.and(rest, holds);
+        rest = state.paths.guards.without(rest, holds);
+        for alternative in value.alternatives() {
+            result.push(&mut state.paths.guards, guard, alternative.val.clone());
+        }
+    }
+    for alternative in otherwise.alternatives() {
+        let guard = state.paths.guards.and(rest, alternative.guard);
+        result.push(&mut state.paths.guards, guard, alternative.val.clone());
+    }
+    Some(result)
+}
 
 /// `d[key]`: the last entry written, path by path.
 pub fn dict_item(state: &mut State, object: ObjectId, entries: &[Entry], unknown: bool, key: TermId) -> Value {
@@ -14,6 +51,14 @@ pub fn dict_item(state: &mut State, object: ObjectId, entries: &[Entry], unknown
         entry.key != key && !this.terms.distinct(entry.key, key) && !this.terms.is_constant(entry.key)
     };
     let symbol = state.term_of_val(&Val::Object(object));
+    if entries.iter().all(|entry| entry.guard.is_true() && state.terms.is_constant(entry.key)) {
+        let elements: Vec<(TermId, Value)> =
+            entries.iter().take(SELECTED + 1).map(|entry| (entry.key, entry.value.clone())).collect();
+        let otherwise = Value::term(state.terms.intern(Term::Item(symbol, key, 0)));
+        if let Some(value) = selected(state, &elements, key, &otherwise) {
+            return value;
+        }
+    }
     let mut rest = Guard::TRUE;
     let mut result = Value::unbound();
     for entry in entries.iter().rev() {

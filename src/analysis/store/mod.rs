@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 
 use crate::analysis::domain::size;
 use crate::analysis::domain::term::{TermId, Terms};
-use crate::analysis::domain::value::{Closure, ModuleIndex, ObjectId};
+use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, ObjectId};
 use crate::ir::FunctionId;
 
 /// What the program has made.
@@ -33,6 +33,8 @@ pub struct Store {
     pub objects: Shared<Object>,
     /// Objects that hold what was written to something that came from outside.
     pub shadows: Layered<TermId, ObjectId>,
+    /// The classes of which all elements of containers from outside are.
+    pub element_classes: Layered<TermId, ClassHandle>,
     /// The variables of activations.
     pub environments: Shared<Environment>,
     /// Classes, as their statements made them.
@@ -115,6 +117,7 @@ impl Store {
     pub fn freeze(&mut self) {
         self.objects.freeze();
         self.shadows.freeze();
+        self.element_classes.freeze();
         self.environments.freeze();
         self.classes.freeze();
         self.modules.freeze();
