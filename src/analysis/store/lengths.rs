@@ -189,6 +189,11 @@ impl State {
 
     /// The length of what a term stands for, along its first axis.
     pub fn length_of_term(&mut self, term: TermId) -> TermId {
+        if let Term::Text(text) = self.terms.get(term)
+            && let Ok(count) = i128::try_from(text.chars().count())
+        {
+            return self.terms.int(count);
+        }
         self.axis_length_within(term, 0, DEPTH)
             .unwrap_or_else(|| self.terms.intern(Term::Apply(LENGTH.into(), Box::new([term]))))
     }

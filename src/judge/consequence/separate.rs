@@ -50,7 +50,7 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
             let iteration = pair.repeated_by.as_ref()?;
             let goes_on = draws(pair.second) || is_split_in(run, pair, iteration);
             let starts = pair.first.place == pair.second.place && (is_made_anew(run, pair) || !goes_on);
-            let is_own = starts && !is_collected(flows, pair, iteration);
+            let is_own = starts && is_followed_from(run, pair, iteration) && !is_collected(flows, pair, iteration);
             is_own.then(|| Intent::new(IntentKind::SeparateRuns, Some(iteration.place)))
         }
         ReuseKind::Sampled | ReuseKind::SplitTwice if are_computations() => {
@@ -123,11 +123,23 @@ fn is_within_calls(run: &Recording<'_>, pair: &Pair<'_>, consequence: &Consequen
     let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
     let is_followed = |chain: &Chain| {
         let mut below = chain.iter().skip(common).map(|(activation, _)| run.code(activation));
-        chain.len() > common && below.all(|code| code.kind == FunctionKind::Def && !code.is_async && !code.is_generator)
+        chain.len() > common && below.all(|code| code.kind == FunctionKind::Def && returns_results(code))
     };
     let Some((frame, _)) = common.checked_sub(1).and_then(|frame| a.get(frame)) else { return false };
     let keeps = run.code(frame).kind == FunctionKind::Module && consequence.kind == ConsequenceKind::Stored;
     !keeps && is_followed(&a) && is_followed(&b)
+}
+
+/// Whether a call gives what the function returns: what becomes of the results of coroutines and generators is not followed.
+fn returns_results(code: &Function) -> bool {
+    !code.is_async && !code.is_generator
+}
+
+/// Whether all that runs within a loop down to the draw that it repeats can be followed.
+fn is_followed_from(run: &Recording<'_>, pair: &Pair<'_>, iteration: &Iteration) -> bool {
+    let chain = pair.second.chain();
+    let around = chain.iter().position(|(activation, _)| loop_at(run, activation, iteration).is_some());
+    chain.iter().skip(around.map_or(0, |at| at + 1)).all(|(activation, _)| returns_results(run.code(activation)))
 }
 
 /// Whether both draws are put into one object, as the layers of a network are: `self.a = make(key); self.b = make(key)`.

@@ -61,10 +61,11 @@ fn compare(run: &Recording<'_>, paths: &mut Paths<'_>, index: usize, reuses: &mu
         met.iter().any(|reuse| reuse.confidence > Confidence::Low && derive_alike(run, reuse.first, index));
     let second = &run.log.consumptions[index];
     met.retain(|reuse| !is_folded_into_another(run, reuses, &run.log.consumptions[reuse.first], second));
-    let Some(best) = surest(met.iter().copied()) else { return };
+    let Some(best) = surest(run, met.iter().copied()) else { return };
     let depth = |reuse: &Reuse| common_depth(&run.log.consumptions[reuse.first].activation, &second.activation);
     let innermost = met.iter().map(depth).max().filter(|innermost| *innermost > depth(&best));
-    let inner = innermost.and_then(|innermost| surest(met.iter().copied().filter(|reuse| depth(reuse) == innermost)));
+    let inner =
+        innermost.and_then(|innermost| surest(run, met.iter().copied().filter(|reuse| depth(reuse) == innermost)));
     for reuse in [Some(best), inner].into_iter().flatten() {
         if reuse.confidence > Confidence::Low {
             let (term, family) = (second.target.term, second.target.family);
@@ -85,9 +86,11 @@ fn meetings(run: &Recording<'_>, paths: &mut Paths<'_>, second: usize) -> Vec<Re
         .collect()
 }
 
-/// The most certain of some reuses; of equals, the first.
-fn surest(reuses: impl Iterator<Item = Reuse>) -> Option<Reuse> {
-    reuses.reduce(|best, reuse| if reuse.confidence > best.confidence { reuse } else { best })
+/// The most certain of some reuses; of equals, the first of the key itself, before one of an equal key that was made elsewhere.
+fn surest(run: &Recording<'_>, reuses: impl Iterator<Item = Reuse>) -> Option<Reuse> {
+    let made = |event: usize| run.log.consumptions[event].target.derivation;
+    let rank = |reuse: &Reuse| (reuse.confidence, made(reuse.first) == made(reuse.second));
+    reuses.reduce(|best, reuse| if rank(&reuse) > rank(&best) { reuse } else { best })
 }
 
 /// The number of activations below the innermost one that two have in common.
@@ -187,9 +190,13 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
     Some(confidence)
 }
 
-/// Whether all that makes a parameter a key is a test in a callee: `if isinstance(rngs, jax.Array): …`.
+/// Whether all that makes a parameter a key is a test in a callee: `if isinstance(rngs, jax.Array): …`. What is annotated as something
+/// else is no key, whatever its callees take it for.
 fn is_key_by_test(run: &Recording<'_>, paths: &mut Paths<'_>, event: &Consumption) -> bool {
     let term = event.target.term;
+    if run.log.otherwise.contains(&term) && !event.activation.root {
+        return true;
+    }
     if !run.terms.is_parameter(term) || run.log.declared.contains(&term) || event.activation.root {
         return false;
     }
