@@ -8,8 +8,25 @@ use crate::analysis::record::{Consumption, Recording};
 use crate::ir::{Argument, Constant, OpKind, Temp, Variable};
 use crate::judge::facts::Role;
 
-/// Whether what is sampled was made with no spread.
+/// Whether what is sampled was made with no spread, or all that is drawn from the children of a split.
 pub fn is_muted(run: &Recording<'_>, event: &Consumption) -> bool {
+    match event.role {
+        Role::Protocol | Role::Library => samples_the_mean(run, event),
+        Role::Split => {
+            // The stream that goes on is split there again.
+            let is_below = |other: &&Consumption| {
+                let made = run.derivation(other.target.derivation);
+                made.is_some_and(|made| made.place == event.place && made.activation.id == event.activation.id)
+                    && !(other.role == Role::Split && other.place == event.place)
+            };
+            let mut drawn = run.log.consumptions.iter().filter(is_below).peekable();
+            drawn.peek().is_some() && drawn.all(|other| samples_the_mean(run, other))
+        }
+        Role::Sample | Role::Fold | Role::Unresolved => false,
+    }
+}
+
+fn samples_the_mean(run: &Recording<'_>, event: &Consumption) -> bool {
     if !matches!(event.role, Role::Protocol | Role::Library) {
         return false;
     }
