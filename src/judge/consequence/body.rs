@@ -257,6 +257,12 @@ impl<'a, 'r> Body<'a, 'r> {
                 None => self.hold(reader, Path::new()),
             },
             OpKind::Operate(Operator::Is | Operator::IsNot, ..) => self.add(Ways::SHAPE),
+            // Zeros of the same shape.
+            OpKind::Operate(Operator::Mul, factors, _)
+                if factors.iter().flatten().any(|factor| self.is_zero(*factor)) =>
+            {
+                self.add(Ways::SHAPE);
+            }
             OpKind::Operate(..) => self.hold(reader, Path::new()),
             OpKind::Call(callee, arguments) => self.call(reader, (*callee, arguments), temp, path),
             OpKind::If { .. } | OpKind::Loop { .. } | OpKind::Raise(_) => self.add(Ways::DECIDES),
@@ -462,6 +468,15 @@ impl<'a, 'r> Body<'a, 'r> {
             }
         }
         true
+    }
+
+    /// Whether an operation gives the number zero, as it is written.
+    fn is_zero(&self, temp: Temp) -> bool {
+        match &self.code.ops[temp as usize].kind {
+            OpKind::Constant(Constant::Int(number)) => *number == 0,
+            OpKind::Constant(Constant::Float(number)) => *number == 0.0,
+            _ => false,
+        }
     }
 
     /// Which part of a container an index selects.

@@ -17,7 +17,7 @@ pub fn aligned_rows(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let arranged = |consumption: usize| run.log.arranged.get(&consumption);
     let (a, b) = (arranged(pair.reuse.first)?, arranged(pair.reuse.second)?);
     let are_aligned = a.others == b.others
-        && if a.rows == b.rows { are_of_one_tree(run, pair) } else { are_of_two_arrays(run, pair, [a.rows, b.rows]) };
+        && (are_of_one_tree(run, pair) || a.rows != b.rows && are_of_two_arrays(run, pair, [a.rows, b.rows]));
     are_aligned.then(|| intent(IntentKind::AlignedRows, pair.first.place))
 }
 
