@@ -420,8 +420,9 @@ pub struct Version {
 /// Arguments of `keylint eval`.
 #[derive(Debug, clap::Args)]
 pub struct Eval {
-    /// Python expressions such as `uniform(key(0), (3,))`; `-` reads one per line from standard input.
-    #[arg(value_name = "EXPR", required = true)]
+    /// Python such as `uniform(key(0), (3,))`, or statements that end with an expression. `-` reads one per line from standard input;
+    /// without any, each line goes on from those before it.
+    #[arg(value_name = "EXPR")]
     pub expressions: Vec<String>,
     /// The implementation of keys that name none.
     #[arg(long = "impl", value_name = "IMPL", default_value = "threefry2x32",

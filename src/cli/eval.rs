@@ -3,7 +3,7 @@
 //! **Invariant:** every expression has exactly one answer, in the order of the expressions: a value, or an error that
 //! makes the status 1.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, IsTerminal as _, Write};
 
 use unicode_width::UnicodeWidthChar;
 
@@ -32,6 +32,9 @@ pub(super) fn run(command: &Eval, world: &mut World<'_>) -> Result<Status, Failu
     // A stream of expressions is a program's; it reads one object a line.
     let format = command.output_format.unwrap_or(if reads_stdin { TextOrJson::Json } else { TextOrJson::Text });
     let mut status = Status::Clean;
+    if command.expressions.is_empty() {
+        return session(settings, format, world);
+    }
     if reads_stdin {
         let mut lines = BufReader::new(&mut *world.stdin);
         let mut line = Vec::new();
@@ -49,6 +52,44 @@ pub(super) fn run(command: &Eval, world: &mut World<'_>) -> Result<Status, Failu
         }
     }
     Ok(status)
+}
+
+/// Runs the lines of standard input one after another, each after the statements before it. A block ends with an empty line.
+fn session(settings: Settings, format: TextOrJson, world: &mut World<'_>) -> Result<Status, Failure> {
+    let mut status = Status::Clean;
+    let asks = world.stdout_is_terminal && std::io::stdin().is_terminal();
+    let mut lines = BufReader::new(&mut *world.stdin);
+    let (mut before, mut input, mut line) = (String::new(), String::new(), Vec::new());
+    loop {
+        if asks {
+            write!(world.stdout, "{}", if input.is_empty() { ">>> " } else { "... " })?;
+            world.stdout.flush()?;
+        }
+        let is_over = !read_line(&mut lines, &mut line)?;
+        let text = String::from_utf8_lossy(&line);
+        let opens = text.trim_end().ends_with(':') || text.starts_with('@');
+        input.push_str(&text);
+        input.push('\n');
+        if !is_over && (opens || input.trim_end().contains('\n') && !text.trim().is_empty()) {
+            continue;
+        }
+        let written = std::mem::take(&mut input);
+        if !written.trim().is_empty() {
+            let start = u32::try_from(before.len()).unwrap_or(u32::MAX);
+            let answer = evaluate(settings, &format!("{before}{written}")).map_err(|problem| {
+                let here = |offset: u32| offset.saturating_sub(start);
+                Problem { span: Span::new(here(problem.span.start), here(problem.span.end)), ..problem }
+            });
+            // What has no answer has bound a name, as has what stands before the last of several statements.
+            if matches!(answer, Ok(Answer::Nothing)) || answer.is_ok() && written.trim().contains([';', '\n']) {
+                before.push_str(&written);
+            }
+            write_answer(&written, answer, format, world.stdout, world.stderr, &mut status)?;
+        }
+        if is_over {
+            return Ok(if asks { Status::Clean } else { status });
+        }
+    }
 }
 
 /// Reads a line without its end.
@@ -76,6 +117,7 @@ fn write_answer(
     status: &mut Status,
 ) -> std::io::Result<()> {
     match (answer, format) {
+        (Ok(Answer::Nothing), TextOrJson::Text) => Ok(()),
         (Ok(answer), TextOrJson::Json) => writeln!(out, "{}", answer.json()),
         (Ok(answer), TextOrJson::Text) => writeln!(out, "{}", report::neutral_line(&answer.to_string())),
         (Err(problem), format) => {

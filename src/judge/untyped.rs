@@ -8,7 +8,7 @@ use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::record::Recording;
 use crate::finding::{Confidence, Place};
-use crate::ir::{FunctionId, Parameter};
+use crate::ir::{FunctionId, Operator, Parameter};
 use crate::judge::facts::{Facts, Role, UntypedKey};
 use crate::judge::paths::Paths;
 use crate::judge::reuse::use_at;
@@ -29,7 +29,16 @@ pub fn extract_untyped_keys(run: &Recording<'_>, paths: &Paths<'_>, facts: &mut 
         let mut parameters = code.parameters.iter().zip(given);
         let is_given = |(_, value): &(&Parameter, &Value)| term_of(value) == Some(event.target.term);
         let Some((parameter, _)) = parameters.find(is_given) else { continue };
-        let asks = |term: TermId| matches!(run.terms.get(term), Term::Attribute(of, name, _) if *of == event.target.term && &**name == "dtype");
+        let asks = |term: TermId| match run.terms.get(term) {
+            Term::Attribute(of, name, _) => *of == event.target.term && &**name == "dtype",
+            // What may be a stream, too, is told apart by its class; whether it is an array says nothing of its dtype.
+            Term::Operate(Operator::MatchClass, parts) => {
+                let is_array =
+                    |class: &TermId| run.terms.symbol(*class).is_some_and(|info| info.text.ends_with("rray"));
+                parts.first() == Some(&event.target.term) && !parts.get(1).is_some_and(is_array)
+            }
+            _ => false,
+        };
         let is_checked = paths.support(event.guard).into_iter().any(|literal| run.terms.mentions(literal, &asks));
         let chain = event.chain();
         if chain[0].0.function != id || !seen.insert(parameter.span) || is_checked {

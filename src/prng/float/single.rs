@@ -65,6 +65,28 @@ pub fn log1p(x: f32) -> f32 {
     x + square.mul_add(-0.5, tail)
 }
 
+/// The exponential function: `2^n` times that of what is left, in `[-ln 2 / 2, ln 2 / 2]` (Cephes, `expf.c`).
+pub fn exp(x: f32) -> f32 {
+    // Beyond these JAX gives infinity and zero; results below the least normal number are not modelled.
+    const GREATEST: f32 = 88.722_84;
+    const LEAST: f32 = -87.0;
+    if x.is_nan() {
+        return x;
+    }
+    if x > GREATEST {
+        return f32::INFINITY;
+    }
+    if x < LEAST {
+        // A subnormal number stands for all that is too small to be answered.
+        return if x < -104.0 { 0.0 } else { f32::MIN_POSITIVE / 2.0 };
+    }
+    let whole = x.mul_add(std::f32::consts::LOG2_E, 0.5).floor();
+    let rest = (-whole).mul_add(LN_2_LOW, (-whole).mul_add(LN_2_HIGH, x));
+    let tail = horner!(rest, 0.000_198_756_91_f32, 0.001_398_2, 0.008_333_452, 0.041_665_796, 0.166_666_66, 0.5);
+    let value = tail.mul_add(rest * rest, rest) + 1.0;
+    nearest(f64::from(value) * f64::from(whole).exp2())
+}
+
 /// The inverse of the error function; infinite at ±1.
 pub fn erf_inv(x: f32) -> f32 {
     if x.abs() == 1.0 {

@@ -1,6 +1,7 @@
-//! The evaluator behind `keylint eval`: Python expressions over `jax.random`, answered by the reference PRNG.
+//! The evaluator behind `keylint eval`: Python over `jax.random`, answered by the reference PRNG.
 //!
-//! An expression is lowered like any program and run by the replay's machine, in a run that [computes numbers](Settings).
+//! Statements are lowered like any program and run by the replay's machine, in a run that [computes numbers](Settings). The answer is
+//! the expression that they end with, if they end with one.
 //!
 //! **Invariant:** [`evaluate`] is total: any text gives an answer or a problem that points into the text, within
 //! bounded time, memory and stack. A number it gives is the one JAX gives; where that is not known it gives none.
@@ -11,7 +12,7 @@ use crate::text::{FileId, Span};
 use crate::verify::replay::compute;
 pub use crate::verify::replay::{Answer, Problem, Settings};
 
-/// Evaluates one Python expression.
+/// Runs Python statements, and evaluates the expression that they end with.
 pub fn evaluate(settings: Settings, text: &str) -> Result<Answer, Problem> {
     // Expressions nest, and so does the walk over them: it gets a stack that the deepest tree the parser hands out
     // cannot exhaust.
@@ -43,18 +44,17 @@ fn expression(settings: Settings, source: &str) -> Result<Answer, Problem> {
         return Err(Problem::new(problem.span, problem.message.clone()));
     }
     let mut module = parsed.module;
-    let statement = match &mut *module.body {
-        [ast::Stmt::Expr(statement)] => statement,
-        [] => return Err(Problem::new(Span::default(), "there is no expression")),
-        [ast::Stmt::Expr(_), second, ..] => {
-            return Err(Problem::new(span_of(&*second), "there is more than one expression"));
-        }
-        [statement, ..] => return Err(Problem::new(span_of(&*statement), "this is a statement, not an expression")),
+    let Some(last) = module.body.last_mut() else {
+        return Err(Problem::new(Span::default(), "there is no expression"));
+    };
+    let ast::Stmt::Expr(statement) = last else {
+        let span = span_of(&*last);
+        return compute(settings, &ir::lower(FileId(0), &module, &|_| Vec::new()), span, false);
     };
     let span = span_of(&*statement.value);
     // The expression is what a function returns, so that its value is that of a call.
     let (range, node_index) = (statement.range, ast::AtomicNodeIndex::default());
     let body = statement.value.clone();
     *statement.value = ast::Expr::Lambda(ast::ExprLambda { range, node_index, parameters: None, body });
-    compute(settings, &ir::lower(FileId(0), &module, &|_| Vec::new()), span)
+    compute(settings, &ir::lower(FileId(0), &module, &|_| Vec::new()), span, true)
 }

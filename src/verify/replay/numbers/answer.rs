@@ -14,9 +14,15 @@ use crate::prng::error::shape_text;
 use crate::prng::keys::Keys;
 use crate::text::Span;
 
+/// How deep tuples and lists of a result may nest, and how many items they may have together: one may hold another many times.
+const NESTING: usize = 64;
+const ITEMS: usize = 1 << 16;
+
 /// A result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
+    /// What statements leave: nothing to show.
+    Nothing,
     /// A Python number, as the array `NumPy` makes of it.
     Number(Array),
     /// An array.
@@ -37,7 +43,15 @@ pub enum Answer {
 impl Answer {
     /// The answer a value is, if it is one.
     pub(super) fn new(value: &Value<'_>, span: Span) -> Outcome<Self> {
+        Self::of(value, span, NESTING, &mut { ITEMS })
+    }
+
+    fn of(value: &Value<'_>, span: Span, depth: usize, items: &mut usize) -> Outcome<Self> {
         let refused = |what: &str| Err(Problem::new(span, format!("the result is {what}")));
+        if depth == 0 || *items == 0 {
+            return refused("too deep or too long to be shown");
+        }
+        *items -= 1;
         Ok(match value {
             Value::Bool(flag) => Self::Number(Array::integer(DType::Bool, i128::from(*flag))),
             Value::Int(number) => {
@@ -54,9 +68,9 @@ impl Answer {
             Value::Array(tensor) => Self::Array((*tensor.array).clone()),
             Value::Keys(array) => Self::Keys(array.keys.clone()),
             Value::Tuple(_) | Value::List(_) => {
-                let items =
-                    sequence(value).iter().flatten().map(|item| Self::new(item, span)).collect::<Outcome<_>>()?;
-                Self::Sequence { is_tuple: matches!(value, Value::Tuple(_)), items }
+                let parts = sequence(value).unwrap_or_default();
+                let parts = parts.iter().map(|item| Self::of(item, span, depth - 1, items)).collect::<Outcome<_>>()?;
+                Self::Sequence { is_tuple: matches!(value, Value::Tuple(_)), items: parts }
             }
             Value::None => return refused("None"),
             Value::Lanes(..) => return refused("mapped by vmap"),
@@ -71,6 +85,7 @@ impl Answer {
             format!(r#"{{"dtype": "{}", "shape": {}, "data": {array}}}"#, array.dtype(), lengths(array.shape()))
         };
         match self {
+            Self::Nothing => "null".to_owned(),
             Self::Number(number) => array(number),
             Self::Array(elements) => array(elements),
             Self::Keys(keys) => {
@@ -98,6 +113,7 @@ fn lengths(shape: &[usize]) -> String {
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Nothing => Ok(()),
             Self::Number(number) => f.write_str(&python(number, 0)),
             Self::Array(array) => {
                 let shape =

@@ -23,6 +23,7 @@ use crate::ir::Operator;
 use crate::prng::array::Array;
 use crate::prng::dtype::{DType, Kind};
 use crate::prng::error::Result;
+use crate::prng::float::Float as _;
 use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
 use crate::text::Span;
@@ -130,6 +131,17 @@ pub fn binary<'a>(
     right: &Value<'a>,
     span: Span,
 ) -> Outcome<Value<'a>> {
+    in_lane(mode, operator, (left, right), false, span)
+}
+
+/// Applies a binary operator in one lane; whether the right operand is the same in all lanes and the left one is not.
+pub fn in_lane<'a>(
+    mode: Mode,
+    operator: Operator,
+    (left, right): (&Value<'a>, &Value<'a>),
+    is_shared: bool,
+    span: Span,
+) -> Outcome<Value<'a>> {
     let problem = |message: String| Problem::new(span, message);
     match (left, right) {
         (Value::Keys(left), Value::Keys(right)) => compare_keys(operator, &left.keys, &right.keys, span),
@@ -139,7 +151,7 @@ pub fn binary<'a>(
         ))),
         (Value::Array(_), _) | (_, Value::Array(_)) => {
             let (left, right) = (tensor(mode, left, span)?, tensor(mode, right, span)?);
-            arrays(mode, operator, &left, &right, span)
+            arrays(mode, operator, (&left, &right), is_shared, span)
         }
         _ => python_numbers(operator, left, right, span),
     }
@@ -168,8 +180,23 @@ fn compare_keys<'a>(operator: Operator, left: &Keys, right: &Keys, span: Span) -
     })
 }
 
-fn arrays<'a>(mode: Mode, operator: Operator, left: &Tensor, right: &Tensor, span: Span) -> Outcome<Value<'a>> {
+fn arrays<'a>(
+    mode: Mode,
+    operator: Operator,
+    (left, right): (&Tensor, &Tensor),
+    is_shared: bool,
+    span: Span,
+) -> Outcome<Value<'a>> {
     let problem = |message: &str| Problem::new(span, message);
+    if operator == Operator::MatMul {
+        return product(mode, left, right, span);
+    }
+    if let Some(exponent) = constant_power(operator, left, right) {
+        let powers = raised(&left.array, exponent);
+        let array =
+            Rc::new(powers.ok_or_else(|| problem(UNSUPPORTED_REAL))?.map_err(|error| problem(&error.to_string()))?);
+        return Ok(Value::Array(Tensor { array, weak: left.weak }));
+    }
     let mut joined = Operand::of(left).join(Operand::of(right));
     if operator == Operator::Div && joined.dtype(mode).kind() != Kind::Real {
         joined = joined.join(Operand::WeakReal);
@@ -202,13 +229,21 @@ fn arrays<'a>(mode: Mode, operator: Operator, left: &Tensor, right: &Tensor, spa
         }
         operator if dtype.kind() == Kind::Real => {
             let pairs = a.reals().into_iter().zip(b.reals());
+            // XLA divides by what is the same for many elements once, and multiplies with the result.
+            let is_spread = operator == Operator::Div && (is_shared || right.array.len() < a.len());
+            let round = rounding(dtype);
+            let apply = |(a, b): (f64, f64)| match round {
+                Some(round) if is_spread => Some(a * round(1.0 / b)),
+                None if is_spread => None,
+                round => real(operator, a, b).or_else(|| divided(operator, a, b, round?)),
+            };
             let values: Outcome<Vec<f64>> =
-                pairs.map(|(a, b)| real(operator, a, b).ok_or_else(|| problem(UNSUPPORTED_REAL))).collect();
+                pairs.map(|pair| apply(pair).ok_or_else(|| problem(UNSUPPORTED_REAL))).collect();
             let array = Array::from_reals(dtype, &shape, values?);
             if let Ok(array) = &array
                 && [&a, &b, array].into_iter().any(has_subnormals)
             {
-                return Err(problem("subnormal numbers are not supported: XLA flushes them on some machines"));
+                return Err(problem(SUBNORMAL));
             }
             array
         }
@@ -223,7 +258,90 @@ fn arrays<'a>(mode: Mode, operator: Operator, left: &Tensor, right: &Tensor, spa
     Ok(Value::Array(Tensor { array, weak: !matches!(joined, Operand::Strong(_)) }))
 }
 
-const UNSUPPORTED_REAL: &str = "this operator is not supported on arrays of floating-point numbers";
+const UNSUPPORTED_REAL: &str = "this operator is not supported on arrays of floating-point numbers of this type";
+
+pub const SUBNORMAL: &str = "subnormal numbers are not supported: XLA flushes them on some machines";
+
+/// How results are rounded, in the types whose operations are rounded one by one.
+fn rounding(dtype: DType) -> Option<fn(f64) -> f64> {
+    match dtype {
+        DType::Float32 => Some(|value| f64::from(f32::from_f64(value))),
+        DType::Float64 => Some(|value| value),
+        _ => None,
+    }
+}
+
+/// `//` and `%`, from the remainder that has the sign of the dividend.
+fn divided(operator: Operator, a: f64, b: f64, round: fn(f64) -> f64) -> Option<f64> {
+    let rest = a % b;
+    let is_behind = rest != 0.0 && (rest < 0.0) != (b < 0.0);
+    match operator {
+        _ if b == 0.0 || !a.is_finite() || !b.is_finite() => None,
+        Operator::Mod => Some(if is_behind { rest + b } else { rest }),
+        Operator::FloorDiv => {
+            let whole = round(round(a - rest) / b);
+            Some(if is_behind { round(whole - 1.0) } else { whole }.round())
+        }
+        _ => None,
+    }
+}
+
+/// The exponent, where floating-point numbers are raised to a Python integer.
+fn constant_power(operator: Operator, base: &Tensor, exponent: &Tensor) -> Option<i128> {
+    let is_constant = exponent.array.rank() == 0 && Operand::of(exponent) == Operand::WeakInteger;
+    let is_power = operator == Operator::Pow && base.array.dtype().kind() == Kind::Real;
+    exponent.array.integers().first().copied().filter(|_| is_constant && is_power)
+}
+
+/// Powers as JAX unrolls them: by repeated squaring, the inverse of which a negative exponent takes.
+fn raised(base: &Array, exponent: i128) -> Option<Result<Array>> {
+    let round = rounding(base.dtype()).filter(|_| exponent.abs() <= 1 << 10)?;
+    let power = |base: f64| {
+        let (mut rest, mut square, mut product) = (exponent.unsigned_abs(), base, None);
+        while rest > 0 {
+            if rest & 1 == 1 {
+                product = Some(product.map_or(square, |product: f64| round(product * square)));
+            }
+            square = round(square * square);
+            rest >>= 1;
+        }
+        let product = product.unwrap_or(1.0);
+        if exponent < 0 { 1.0 / product } else { product }
+    };
+    let powers = Array::from_reals(base.dtype(), base.shape(), base.reals().into_iter().map(power));
+    let is_plain = powers.as_ref().map_or(true, |powers| !has_subnormals(powers)) && !has_subnormals(base);
+    is_plain.then_some(powers)
+}
+
+/// The most products of floating-point numbers whose sum is known to be added one by one.
+const PRODUCTS: usize = 32;
+
+/// `x @ y` of two vectors.
+fn product<'a>(mode: Mode, left: &Tensor, right: &Tensor, span: Span) -> Outcome<Value<'a>> {
+    let refused = |message: &str| Err(Problem::new(span, message));
+    let ([length], [other]) = (left.array.shape(), right.array.shape()) else {
+        return refused("matrix products are supported for vectors only");
+    };
+    if length != other {
+        return refused("the vectors must have the same length");
+    }
+    let (dtype, weak) =
+        common_type(mode, &[left.clone(), right.clone()]).unwrap_or((DType::default_float(mode), false));
+    let (a, b) = (left.array.cast(dtype), right.array.cast(dtype));
+    let array = match dtype {
+        DType::Float32 if *length <= PRODUCTS && !has_subnormals(&a) && !has_subnormals(&b) => {
+            let pairs = a.reals().into_iter().zip(b.reals());
+            let sum = pairs.fold(0.0_f32, |sum, (a, b)| f32::from_f64(a).mul_add(f32::from_f64(b), sum));
+            Array::real(dtype, f64::from(sum))
+        }
+        dtype if dtype.is_integer() => {
+            let pairs = a.integers().into_iter().zip(b.integers());
+            Array::integer(dtype, pairs.fold(0_i128, |sum, (a, b)| sum.wrapping_add(a.wrapping_mul(b))))
+        }
+        _ => return refused("the order in which XLA adds these products is not modelled: at most 32 of float32"),
+    };
+    Ok(Value::Array(Tensor { array: Rc::new(array), weak }))
+}
 
 fn real(operator: Operator, a: f64, b: f64) -> Option<f64> {
     match operator {
@@ -235,7 +353,7 @@ fn real(operator: Operator, a: f64, b: f64) -> Option<f64> {
     }
 }
 
-fn has_subnormals(array: &Array) -> bool {
+pub fn has_subnormals(array: &Array) -> bool {
     let least = match array.dtype() {
         DType::Float64 => f64::MIN_POSITIVE,
         DType::Float16 => 0.0,

@@ -12,6 +12,8 @@
 //! | [`arguments`] | binding arguments to parameters, and reading them |
 //! | [`random`] | the functions of `jax.random` |
 //! | [`numpy`] | `jnp.array`, `jnp.arange`, element types, attributes of arrays |
+//! | [`python`] | functions of Python itself |
+//! | [`functions`] | the functions of `jnp` on arrays that are there |
 //! | [`answer`] | results as plain data |
 //!
 //! **Invariant:** a number that is given is the one that JAX gives; where that is not known there is none. Every step and every element
@@ -20,8 +22,10 @@
 mod answer;
 mod arguments;
 mod arithmetic;
+mod functions;
 mod lanes;
 mod numpy;
+mod python;
 mod random;
 mod subscript;
 mod value;
@@ -31,6 +35,7 @@ use std::rc::Rc;
 pub use self::answer::Answer;
 use self::arguments::Arguments;
 use self::lanes::is_mapped;
+use self::python::{BUILTINS, PYTHON};
 use self::subscript::{Index, subscript};
 use self::value::{Argument, Vmap, is_function, sequence};
 use super::constants::{Constants, dtype_named};
@@ -207,17 +212,18 @@ pub(super) fn drawn(function: &str, key: &[u32], rest: &Constants, count: usize)
     }
 }
 
-/// Runs a module whose last operation makes a function, and computes what that function returns.
-pub(in crate::verify) fn evaluate(settings: Settings, module: &Module, span: Span) -> Outcome<Answer> {
+/// Runs a module, and computes what the function returns that its last operation makes, where it is asked for an answer.
+pub(in crate::verify) fn evaluate(settings: Settings, module: &Module, span: Span, asks: bool) -> Outcome<Answer> {
     let project = Project::new(vec![module], &Alone, Models::builtin(), &[]);
     let hints = Hints::default();
     let mut machine = Machine::new((&project, &library::MODELS), &hints, Script::default(), 0);
     machine.arithmetic = Some(&ARITHMETIC);
     machine.computing = Some(Box::new(Computing::new(settings)));
-    let value = machine.result(span);
+    let value = machine.result(span, asks);
     let problem = machine.computing.take().and_then(|computing| computing.problem);
     let answer = match (value, problem) {
         (_, Some(problem)) => Err(problem),
+        (Ok(_), None) if !asks => Ok(Answer::Nothing),
         (Ok(value), None) => Answer::new(&value, span),
         (Err(_), None) => Err(Problem::new(span, "this raises an exception")),
     };
@@ -230,7 +236,8 @@ fn named<'a>(name: &str) -> Value<'a> {
     let path = match name {
         "random" | "jr" => format!("{ROOT}.random"),
         "jnp" => format!("{ROOT}.numpy"),
-        "vmap" => format!("{ROOT}.vmap"),
+        "vmap" | "jit" => format!("{ROOT}.{name}"),
+        _ if PYTHON.contains(&name) => format!("{BUILTINS}{name}"),
         "functools" => name.to_owned(),
         "partial" => "functools.partial".to_owned(),
         "int" => return Value::DType(DType::Int64),
@@ -250,6 +257,10 @@ enum Found {
     Function(&'static Builtin),
     Vmap,
     Partial,
+    /// `jit`, which gives what the function gives.
+    Jit,
+    /// A function of Python.
+    Python,
     Unknown,
 }
 
@@ -260,9 +271,11 @@ fn find(path: &str, span: Span) -> Outcome<Found> {
         [ROOT, "random", name] => random::lookup(name, span)?.map_or(Found::Unknown, Found::Function),
         [ROOT, "numpy", name] => match dtype_named(name) {
             Some(dtype) => Found::DType(dtype),
-            None => numpy::lookup(name).map_or(Found::Unknown, Found::Function),
+            None => numpy::lookup(name).or_else(|| functions::lookup(name)).map_or(Found::Unknown, Found::Function),
         },
         [ROOT, "vmap"] => Found::Vmap,
+        [ROOT, "jit"] => Found::Jit,
+        ["builtins", name] if PYTHON.contains(&name) => Found::Python,
         ["functools", "partial"] => Found::Partial,
         _ => Found::Unknown,
     })
@@ -299,11 +312,14 @@ fn decidable<'p>(machine: &mut Machine<'p>, value: &Value<'p>, span: Span) -> Ra
 }
 
 impl<'p> Machine<'p> {
-    /// What the function returns that the module's last operation makes.
-    fn result(&mut self, span: Span) -> Ran<'p, Value<'p>> {
+    /// What the function returns that the module's last operation makes, if that is asked for.
+    fn result(&mut self, span: Span, asks: bool) -> Ran<'p, Value<'p>> {
         self.globals.entry(0).or_default();
         let Some(mut frame) = self.frame(0, Module::BODY, Vec::new(), None) else { return Ok(Value::None) };
         self.run(&mut frame)?;
+        if !asks {
+            return Ok(Value::None);
+        }
         let last = frame.temps.pop().unwrap_or(Value::None);
         self.call_computed(&last, Vec::new(), span)
     }
@@ -314,6 +330,13 @@ impl<'p> Machine<'p> {
             computing.problem.get_or_insert(problem);
         }
         Err(Signal::Stop)
+    }
+
+    /// Withholds the answer, where one is computed.
+    pub(super) fn unanswered(&mut self, span: Span, message: &str) {
+        if let Some(computing) = &mut self.computing {
+            computing.problem.get_or_insert_with(|| Problem::new(span, message));
+        }
     }
 
     /// Does something with what computing has.
@@ -410,7 +433,7 @@ impl<'p> Machine<'p> {
                 let name = written(frame, temp);
                 self.refuse(Problem::new(span, format!("unknown name `{name}`")))
             }
-            Found::Function(_) | Found::Vmap | Found::Partial => Ok(value),
+            Found::Function(_) | Found::Vmap | Found::Partial | Found::Jit | Found::Python => Ok(value),
         }
     }
 
@@ -468,6 +491,11 @@ impl<'p> Machine<'p> {
                 }),
                 Found::Vmap => self.computing(|_| mapped(path, arguments, span)),
                 Found::Partial => self.computing(|_| partial(arguments, span)),
+                Found::Jit => match arguments.into_iter().next().filter(|function| is_function(&function.value)) {
+                    Some(function) => Ok(function.value),
+                    None => self.refuse(Problem::new(span, "jit takes a function")),
+                },
+                Found::Python => self.python(path, arguments, span),
                 Found::Module | Found::DType(_) | Found::Unknown => {
                     self.refuse(Problem::new(span, format!("unknown name `{path}`")))
                 }
@@ -549,8 +577,12 @@ fn operated<'a>(
     let mode = computing.settings.mode;
     match right {
         None => computing.lift(span, &[left], &|values| arithmetic::unary(operator, &values[0], span)),
-        Some(right) => computing
-            .lift(span, &[left, right], &|values| arithmetic::binary(mode, operator, &values[0], &values[1], span)),
+        Some(right) => {
+            let is_shared = is_mapped(&left) && !is_mapped(&right);
+            computing.lift(span, &[left, right], &|values| {
+                arithmetic::in_lane(mode, operator, (&values[0], &values[1]), is_shared, span)
+            })
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::super::value::{Tensor, Value};
 use super::arguments::{self, Arguments, problem};
 use super::arithmetic::{common_type, convert, tensor};
 use super::value::{Argument, sequence, typed};
-use super::{Builtin, Computing};
+use super::{Builtin, Computing, functions};
 use super::{Outcome, Problem};
 use crate::arrays::{self, Map};
 use crate::prng::array::Array;
@@ -49,7 +49,12 @@ pub fn converted<'a>(computing: &mut Computing, arguments: &Arguments<'a>, dtype
 }
 
 /// `jnp.array(object, dtype)`
-fn array_of<'a>(computing: &mut Computing, object: &Value<'a>, dtype: Option<DType>, span: Span) -> Outcome<Value<'a>> {
+pub fn array_of<'a>(
+    computing: &mut Computing,
+    object: &Value<'a>,
+    dtype: Option<DType>,
+    span: Span,
+) -> Outcome<Value<'a>> {
     let mode = computing.settings.mode;
     let dtype = dtype.map(|dtype| dtype.canonical(mode));
     let mut leaves = Vec::new();
@@ -223,7 +228,9 @@ pub fn attribute<'a>(computing: &mut Computing, value: Value<'a>, name: &str, sp
             let map = Map::transpose(shape);
             computing.lift(span, &[value], &|values| rearranged(&values[0], &map, span))
         }
-        "reshape" | "astype" => Ok(Value::Method(Rc::new((value, name.into())))),
+        name if matches!(name, "reshape" | "astype") || functions::method(name).is_some() => {
+            Ok(Value::Method(Rc::new((value, name.into()))))
+        }
         _ => unknown(&value),
     }
 }
@@ -253,6 +260,11 @@ pub fn call_method<'a>(
     mut arguments: Vec<Argument<'a>>,
     span: Span,
 ) -> Outcome<Value<'a>> {
+    if let Some(function) = functions::method(method) {
+        arguments.insert(0, Argument { name: None, value: receiver.clone(), span });
+        let arguments = Arguments::bind(function, arguments, span)?;
+        return (function.run)(computing, &arguments);
+    }
     if method == "reshape" {
         if arguments.len() > 1 && arguments.iter().all(|argument| argument.name.is_none()) {
             // `x.reshape(2, 3)` is `x.reshape((2, 3))`.

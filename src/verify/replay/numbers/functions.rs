@@ -1,0 +1,443 @@
+//! Functions of `jax.numpy` on arrays: elementwise ones, reductions, and arrays that are made of others.
+//!
+//! **Invariant:** a sum is added in the order in which XLA:CPU adds it; where that order is not known, there is no answer.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "elements of `float32` are kept as `float64`, and lengths become divisors as XLA rounds them"
+)]
+
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+use super::super::value::{Tensor, Value};
+use super::arguments::{self, Arguments, problem};
+use super::arithmetic::{self, common_type, has_subnormals, tensor};
+use super::numpy::{array_of, concatenate, rearranged};
+use super::value::sequence;
+use super::{Builtin, Computing, Outcome, Problem};
+use crate::arrays::{Map, joint_shape};
+use crate::ir::Operator;
+use crate::prng::array::Array;
+use crate::prng::dtype::{DType, Kind};
+use crate::prng::float::single;
+use crate::text::Span;
+
+/// The longest axis of which the order of additions is known.
+const LONGEST_SUM: usize = 2048;
+
+/// Elements that XLA adds in one go: longer axes are cut into windows of so many, whose sums are added likewise.
+const WINDOW: usize = 32;
+
+const X: &[&str] = &["x"];
+const PAIR: &[&str] = &["x1", "x2"];
+const REDUCED: &[&str] = &["a", "axis"];
+const KEEPS: &[&str] = &["keepdims"];
+
+/// The functions, by name. Those that a [`METHODS`] list names are methods as well.
+pub(super) static FUNCTIONS: &[Builtin] = &[
+    Builtin::new("abs", X, &[], 1, |c, a| signed(c, a, f64::abs, i128::abs)),
+    Builtin::new("absolute", X, &[], 1, |c, a| signed(c, a, f64::abs, i128::abs)),
+    Builtin::new("negative", X, &[], 1, |c, a| signed(c, a, |x| -x, |x| -x)),
+    Builtin::new("square", X, &[], 1, |c, a| power(c, a, 2)),
+    Builtin::new("sqrt", X, &[], 1, |c, a| real(c, a, f32::sqrt, Some(f64::sqrt))),
+    Builtin::new("exp", X, &[], 1, |c, a| real(c, a, single::exp, None)),
+    Builtin::new("log", X, &[], 1, |c, a| real(c, a, single::log, None)),
+    Builtin::new("floor", X, &[], 1, |c, a| signed(c, a, f64::floor, |x| x)),
+    Builtin::new("ceil", X, &[], 1, |c, a| signed(c, a, f64::ceil, |x| x)),
+    Builtin::new("add", PAIR, &[], 2, |c, a| binary(c, a, Operator::Add)),
+    Builtin::new("subtract", PAIR, &[], 2, |c, a| binary(c, a, Operator::Sub)),
+    Builtin::new("multiply", PAIR, &[], 2, |c, a| binary(c, a, Operator::Mul)),
+    Builtin::new("divide", PAIR, &[], 2, |c, a| binary(c, a, Operator::Div)),
+    Builtin::new("power", PAIR, &[], 2, |c, a| binary(c, a, Operator::Pow)),
+    Builtin::new("dot", &["a", "b"], &[], 2, |c, a| binary(c, a, Operator::MatMul)),
+    Builtin::new("maximum", PAIR, &[], 2, |c, a| extreme_of_two(c, a, Ordering::Greater)),
+    Builtin::new("minimum", PAIR, &[], 2, |c, a| extreme_of_two(c, a, Ordering::Less)),
+    Builtin::new("where", &["condition", "x", "y"], &[], 3, chosen),
+    Builtin::new("sum", REDUCED, KEEPS, 1, |c, a| reduced(c, a, Reduction::Sum)),
+    Builtin::new("mean", REDUCED, KEEPS, 1, |c, a| reduced(c, a, Reduction::Mean)),
+    Builtin::new("max", REDUCED, KEEPS, 1, |c, a| reduced(c, a, Reduction::Extreme(Ordering::Greater))),
+    Builtin::new("min", REDUCED, KEEPS, 1, |c, a| reduced(c, a, Reduction::Extreme(Ordering::Less))),
+    Builtin::new("argmax", REDUCED, KEEPS, 1, |c, a| reduced(c, a, Reduction::Place(Ordering::Greater))),
+    Builtin::new("argmin", REDUCED, KEEPS, 1, |c, a| reduced(c, a, Reduction::Place(Ordering::Less))),
+    Builtin::new("any", REDUCED, KEEPS, 1, |c, a| reduced(c, a, Reduction::Any)),
+    Builtin::new("all", REDUCED, KEEPS, 1, |c, a| reduced(c, a, Reduction::All)),
+    Builtin::new("stack", &["arrays", "axis"], &[], 1, stacked),
+    Builtin::new("concatenate", &["arrays", "axis"], &[], 1, concatenated),
+    Builtin::new("ravel", &["a"], &[], 1, flat),
+    Builtin::new("full", &["shape", "fill_value", "dtype"], &[], 2, full),
+    Builtin::new("eye", &["N", "M"], &[], 1, eye),
+];
+
+/// The functions that arrays have as methods, with the array for their first argument.
+const METHODS: &[&str] = &["sum", "mean", "max", "min", "argmax", "argmin", "any", "all", "dot", "ravel"];
+
+/// The function of that name.
+pub(super) fn lookup(name: &str) -> Option<&'static Builtin> {
+    FUNCTIONS.iter().find(|function| function.name == name)
+}
+
+/// The function that a method of arrays is.
+pub(super) fn method(name: &str) -> Option<&'static Builtin> {
+    let name = if name == "flatten" { "ravel" } else { name };
+    lookup(name).filter(|function| METHODS.contains(&function.name))
+}
+
+fn held<'a>(array: Array, weak: bool) -> Value<'a> {
+    Value::Array(Tensor { array: Rc::new(array), weak })
+}
+
+/// A function of floating-point numbers; where there is none for `float64`, JAX takes it from the C library.
+fn real<'a>(
+    computing: &mut Computing,
+    arguments: &Arguments<'a>,
+    single: fn(f32) -> f32,
+    double: Option<fn(f64) -> f64>,
+) -> Outcome<Value<'a>> {
+    let (value, span) = arguments.required(0)?;
+    let (mode, name) = (computing.settings.mode, arguments.builtin.name);
+    computing.lift(arguments.span, std::slice::from_ref(value), &|values| {
+        let Tensor { array, weak } = tensor(mode, &values[0], span)?;
+        let dtype = if array.dtype().kind() == Kind::Real { array.dtype() } else { DType::default_float(mode) };
+        let array = array.cast(dtype);
+        let apply = |x: f64| match (dtype, double) {
+            (DType::Float64, double) => Some(double?(x)),
+            _ => Some(f64::from(single(x as f32))),
+        };
+        let numbers: Option<Vec<f64>> = array.reals().into_iter().map(apply).collect();
+        let Some(numbers) = numbers else {
+            return Err(Problem::new(
+                span,
+                format!("{name} in float64 is not supported: JAX takes it from the C library"),
+            ));
+        };
+        let result = Array::from_reals(dtype, array.shape(), numbers).map_err(|error| problem(span, &error))?;
+        if [&array, &result].into_iter().any(has_subnormals) {
+            return Err(Problem::new(span, arithmetic::SUBNORMAL));
+        }
+        Ok(held(result, weak))
+    })
+}
+
+/// A function that is exact in every type.
+fn signed<'a>(
+    computing: &mut Computing,
+    arguments: &Arguments<'a>,
+    of_real: fn(f64) -> f64,
+    of_integer: fn(i128) -> i128,
+) -> Outcome<Value<'a>> {
+    let (value, span) = arguments.required(0)?;
+    let mode = computing.settings.mode;
+    computing.lift(arguments.span, std::slice::from_ref(value), &|values| {
+        let Tensor { array, weak } = tensor(mode, &values[0], span)?;
+        let (dtype, shape) = (array.dtype(), array.shape());
+        let result = match dtype.kind() {
+            Kind::Real => Array::from_reals(dtype, shape, array.reals().into_iter().map(of_real)),
+            Kind::Signed | Kind::Unsigned => {
+                Array::from_integers(dtype, shape, array.integers().into_iter().map(of_integer))
+            }
+            Kind::Bool => return Err(Problem::new(span, "this function takes numbers, got an array of truth values")),
+        };
+        result.map(|array| held(array, weak)).map_err(|error| problem(span, &error))
+    })
+}
+
+fn power<'a>(computing: &mut Computing, arguments: &Arguments<'a>, exponent: i128) -> Outcome<Value<'a>> {
+    let (value, span) = arguments.required(0)?;
+    let mode = computing.settings.mode;
+    computing.lift(arguments.span, std::slice::from_ref(value), &|values| {
+        let base = Value::Array(tensor(mode, &values[0], span)?);
+        arithmetic::binary(mode, Operator::Pow, &base, &Value::Int(exponent), span)
+    })
+}
+
+/// An operator as a function: its arguments are arrays.
+fn binary<'a>(computing: &mut Computing, arguments: &Arguments<'a>, operator: Operator) -> Outcome<Value<'a>> {
+    let ((left, span), (right, _)) = (arguments.required(0)?, arguments.required(1)?);
+    let mode = computing.settings.mode;
+    computing.lift(arguments.span, &[left.clone(), right.clone()], &|values| {
+        let left = Value::Array(tensor(mode, &values[0], span)?);
+        arithmetic::binary(mode, operator, &left, &values[1], span)
+    })
+}
+
+/// Two arrays in their common type and shape.
+fn together(mode: crate::prng::mode::Mode, pair: [&Tensor; 2], span: Span) -> Outcome<([Array; 2], bool)> {
+    let [left, right] = pair;
+    let (dtype, weak) =
+        common_type(mode, &[left.clone(), right.clone()]).unwrap_or((DType::default_float(mode), false));
+    let shape = joint_shape(left.array.shape(), right.array.shape());
+    arguments::elements(&shape, span)?;
+    let spread = |tensor: &Tensor| {
+        tensor.array.cast(dtype).broadcast_to("broadcasting", &shape).map_err(|error| problem(span, &error))
+    };
+    Ok(([spread(left)?, spread(right)?], weak))
+}
+
+fn extreme_of_two<'a>(computing: &mut Computing, arguments: &Arguments<'a>, wanted: Ordering) -> Outcome<Value<'a>> {
+    let ((left, span), (right, _)) = (arguments.required(0)?, arguments.required(1)?);
+    let mode = computing.settings.mode;
+    computing.lift(arguments.span, &[left.clone(), right.clone()], &|values| {
+        let pair = [&tensor(mode, &values[0], span)?, &tensor(mode, &values[1], span)?];
+        let ([left, right], weak) = together(mode, pair, span)?;
+        let (dtype, shape) = (left.dtype(), left.shape());
+        let result = if dtype.kind() == Kind::Real {
+            let pairs = left.reals().into_iter().zip(right.reals());
+            Array::from_reals(dtype, shape, pairs.map(|(one, other)| further(wanted, one, other)))
+        } else {
+            let pairs = left.integers().into_iter().zip(right.integers());
+            let pick = |(one, other): (i128, i128)| if one.cmp(&other) == wanted { one } else { other };
+            Array::from_integers(dtype, shape, pairs.map(pick))
+        };
+        result.map(|array| held(array, weak)).map_err(|error| problem(span, &error))
+    })
+}
+
+/// The greater or the smaller number; not a number if one is not.
+fn further(wanted: Ordering, one: f64, other: f64) -> f64 {
+    if one.is_nan() || one.partial_cmp(&other) == Some(wanted) { one } else { other }
+}
+
+/// `jnp.where(condition, x, y)`
+fn chosen<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let (condition, span) = arguments.required(0)?;
+    let ((x, _), (y, _)) = (arguments.required(1)?, arguments.required(2)?);
+    let mode = computing.settings.mode;
+    computing.lift(arguments.span, &[condition.clone(), x.clone(), y.clone()], &|values| {
+        let condition = tensor(mode, &values[0], span)?.array;
+        let pair = [&tensor(mode, &values[1], span)?, &tensor(mode, &values[2], span)?];
+        let ([x, y], weak) = together(mode, pair, span)?;
+        let shape = joint_shape(condition.shape(), x.shape());
+        arguments::elements(&shape, span)?;
+        let spread = |array: &Array| array.broadcast_to("where", &shape).map_err(|error| problem(span, &error));
+        let (condition, x, y) = (spread(&condition)?.reals(), spread(&x)?, spread(&y)?);
+        let both = concatenate(&[&x, &y], x.dtype(), &[2 * x.len()]).map_err(|error| problem(span, &error))?;
+        let count = x.len();
+        let positions: Vec<usize> =
+            condition.iter().enumerate().map(|(at, is_true)| if *is_true == 0.0 { at + count } else { at }).collect();
+        both.gather(&shape, &positions).map(|array| held(array, weak)).map_err(|error| problem(span, &error))
+    })
+}
+
+/// What becomes of the elements along some axes.
+#[derive(Clone, Copy)]
+enum Reduction {
+    Sum,
+    Mean,
+    Extreme(Ordering),
+    Place(Ordering),
+    Any,
+    All,
+}
+
+fn reduced<'a>(computing: &mut Computing, arguments: &Arguments<'a>, how: Reduction) -> Outcome<Value<'a>> {
+    let (value, span) = arguments.required(0)?;
+    let keeps = arguments.flag("keepdims", false)?;
+    let mode = computing.settings.mode;
+    let axes: Option<Vec<i128>> = match arguments.optional("axis") {
+        None => None,
+        Some((axes, span)) => Some(match sequence(axes) {
+            Some(axes) => axes.iter().map(|axis| arguments::integer(axis, span)).collect::<Outcome<_>>()?,
+            None => vec![arguments::integer(axes, span)?],
+        }),
+    };
+    computing.lift(arguments.span, std::slice::from_ref(value), &|values| {
+        let array = tensor(mode, &values[0], span)?.array;
+        let rank = array.rank();
+        let missing = || Problem::new(span, format!("an array of {rank} axes does not have this axis"));
+        let gone: Vec<usize> = match &axes {
+            None => (0..rank).collect(),
+            Some(axes) => {
+                axes.iter().map(|axis| crate::arrays::axis(rank, *axis).ok_or_else(missing)).collect::<Outcome<_>>()?
+            }
+        };
+        let kept: Vec<usize> = (0..rank).filter(|axis| !gone.contains(axis)).collect();
+        let Map { shape, positions } =
+            Map::permute(array.shape(), &[&kept[..], &gone[..]].concat()).ok_or_else(missing)?;
+        let lengths: Vec<usize> = gone.iter().map(|axis| array.shape()[*axis]).collect();
+        let length: usize = lengths.iter().product();
+        let result: Vec<usize> = if keeps {
+            (0..rank).map(|axis| if gone.contains(&axis) { 1 } else { array.shape()[axis] }).collect()
+        } else {
+            shape[..kept.len()].to_vec()
+        };
+        let rows = array.gather(&shape, &positions).map_err(|error| problem(span, &error))?;
+        let is_simple = lengths.iter().filter(|length| **length > 1).count() <= 1;
+        let rows = Rows { rows, length, is_simple, span };
+        if length == 0 {
+            return Err(Problem::new(span, "reductions of empty arrays are not supported"));
+        }
+        let array = rows.reduce(mode, how, &result)?;
+        Ok(held(array, false))
+    })
+}
+
+/// Rows of numbers, each of which becomes one.
+struct Rows {
+    rows: Array,
+    length: usize,
+    /// Whether they come of one axis.
+    is_simple: bool,
+    span: Span,
+}
+
+impl Rows {
+    fn reduce(&self, mode: crate::prng::mode::Mode, how: Reduction, shape: &[usize]) -> Outcome<Array> {
+        let dtype = self.rows.dtype();
+        let is_real = dtype.kind() == Kind::Real;
+        let failed = |error: crate::prng::error::Error| problem(self.span, &error);
+        let (reals, integers) = (self.rows.reals(), self.rows.integers());
+        let reals = || reals.chunks_exact(self.length);
+        let integers = || integers.chunks_exact(self.length);
+        match how {
+            Reduction::Any | Reduction::All => {
+                let is_any = matches!(how, Reduction::Any);
+                let answer = |row: &[f64]| row.iter().any(|number| (*number != 0.0) == is_any) == is_any;
+                Array::from_bools(shape, reals().map(answer).collect()).map_err(failed)
+            }
+            Reduction::Extreme(wanted) if is_real => {
+                let pick = |row: &[f64]| row.iter().copied().reduce(|one, other| further(wanted, one, other));
+                Array::from_reals(dtype, shape, reals().filter_map(pick)).map_err(failed)
+            }
+            Reduction::Extreme(wanted) => {
+                let pick = |row: &[i128]| {
+                    row.iter().copied().reduce(|one, other| if other.cmp(&one) == wanted { other } else { one })
+                };
+                Array::from_integers(dtype, shape, integers().filter_map(pick)).map_err(failed)
+            }
+            Reduction::Place(wanted) => {
+                if reals().flatten().any(|number| number.is_nan()) {
+                    return Err(Problem::new(self.span, "not-a-number is not supported here"));
+                }
+                let place = |row: &[f64]| {
+                    let ahead = |best: usize, at: usize| row[at].partial_cmp(&row[best]) == Some(wanted);
+                    (1..row.len()).fold(0, |best, at| if ahead(best, at) { at } else { best }) as i128
+                };
+                Array::from_integers(DType::default_int(mode), shape, reals().map(place)).map_err(failed)
+            }
+            Reduction::Sum if !is_real => {
+                let dtype = match dtype.kind() {
+                    Kind::Unsigned if dtype.width() < 32 => DType::default_uint(mode),
+                    Kind::Bool | Kind::Signed if dtype.width() < 32 => DType::default_int(mode),
+                    _ => dtype,
+                };
+                let add = |row: &[i128]| row.iter().fold(0_i128, |sum, number| sum.wrapping_add(*number));
+                Array::from_integers(dtype, shape, integers().map(add)).map_err(failed)
+            }
+            Reduction::Sum | Reduction::Mean => self.added(mode, how, shape),
+        }
+    }
+
+    /// Sums of floating-point numbers, and what is made of them, in `float32`.
+    fn added(&self, mode: crate::prng::mode::Mode, how: Reduction, shape: &[usize]) -> Outcome<Array> {
+        let refused = |why: &str| Err(Problem::new(self.span, why));
+        let rows = if self.rows.dtype().kind() == Kind::Real {
+            self.rows.clone()
+        } else {
+            self.rows.cast(DType::default_float(mode))
+        };
+        if rows.dtype() != DType::Float32 {
+            return refused("sums of floating-point numbers are supported in float32 only");
+        }
+        if !self.is_simple || self.length > LONGEST_SUM {
+            return refused(
+                "the order in which XLA adds so many numbers is not modelled: add along one axis of at most 2048 at a time",
+            );
+        }
+        let inverse = 1.0 / self.length as f32;
+        let finished = |row: &[f64]| {
+            let row: Vec<f32> = row.iter().map(|number| *number as f32).collect();
+            f64::from(if matches!(how, Reduction::Mean) { sum(&row) * inverse } else { sum(&row) })
+        };
+        let numbers = rows.reals();
+        let result = Array::from_reals(DType::Float32, shape, numbers.chunks_exact(self.length).map(finished));
+        let result = result.map_err(|error| problem(self.span, &error))?;
+        if [&rows, &result].into_iter().any(has_subnormals) { refused(arithmetic::SUBNORMAL) } else { Ok(result) }
+    }
+}
+
+/// The sum as XLA:CPU adds it: in windows, the first of which is filled up with zeros on the left half of what is missing.
+fn sum(row: &[f32]) -> f32 {
+    let mut numbers = row.to_vec();
+    while numbers.len() > WINDOW {
+        let count = numbers.len().div_ceil(WINDOW);
+        let missing = count * WINDOW - numbers.len();
+        let mut padded = vec![0.0; missing / 2];
+        padded.append(&mut numbers);
+        padded.resize(count * WINDOW, 0.0);
+        numbers =
+            padded.chunks_exact(WINDOW).map(|window| window.iter().fold(0.0, |sum, number| sum + number)).collect();
+    }
+    numbers.iter().fold(0.0, |sum, number| sum + number)
+}
+
+/// `jnp.stack(arrays, axis)`
+fn stacked<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let (parts, span) = arguments.required(0)?;
+    let axis = arguments.axis(0)?;
+    let whole = array_of(computing, parts, None, span)?;
+    let shape = whole.own_shape().unwrap_or_default().to_vec();
+    let map = crate::arrays::axis(shape.len(), axis as i128).and_then(|axis| Map::moveaxis(&shape, 0, axis));
+    let map = map.ok_or_else(|| Problem::new(span, "the arrays do not have this axis"))?;
+    computing.lift(span, &[whole], &|values| rearranged(&values[0], &map, span))
+}
+
+/// `jnp.concatenate(arrays, axis)`
+fn concatenated<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let (parts, span) = arguments.required(0)?;
+    let axis = arguments.axis(0)?;
+    let Some(parts) = sequence(parts) else {
+        return Err(Problem::new(span, format!("expected a list of arrays, got {}", parts.description())));
+    };
+    let mode = computing.settings.mode;
+    computing.lift(arguments.span, &parts, &|values| {
+        let tensors: Vec<Tensor> = values.iter().map(|value| tensor(mode, value, span)).collect::<Outcome<_>>()?;
+        let shapes: Vec<&[usize]> = tensors.iter().map(|tensor| tensor.array.shape()).collect();
+        let rank = shapes.first().map_or(0, |shape| shape.len());
+        let map = crate::arrays::axis(rank, axis as i128).and_then(|axis| Map::concatenate(&shapes, axis));
+        let (Some(map), Some((dtype, _))) = (map, common_type(mode, &tensors)) else {
+            return Err(Problem::new(span, "arrays of these shapes cannot be concatenated"));
+        };
+        let casts: Vec<Array> = tensors.iter().map(|tensor| tensor.array.cast(dtype)).collect();
+        let count = casts.iter().map(Array::len).sum();
+        concatenate(&casts.iter().collect::<Vec<_>>(), dtype, &[count])
+            .and_then(|array| array.gather(&map.shape, &map.positions))
+            .map(|array| held(array, false))
+            .map_err(|error| problem(span, &error))
+    })
+}
+
+fn flat<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let (value, span) = arguments.required(0)?;
+    let count: usize = value.own_shape().unwrap_or_default().iter().product();
+    let map = Map { shape: vec![count], positions: (0..count).collect() };
+    computing.lift(span, std::slice::from_ref(value), &|values| rearranged(&values[0], &map, span))
+}
+
+/// `jnp.full(shape, fill_value, dtype)`
+fn full<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let (shape, dtype) = (arguments.shape()?, arguments.dtype()?);
+    let (value, span) = arguments.required(1)?;
+    let value = array_of(computing, value, dtype, span)?;
+    let mode = computing.settings.mode;
+    computing.lift(arguments.span, &[value], &|values| {
+        let Tensor { array, weak } = tensor(mode, &values[0], span)?;
+        array.broadcast_to("full", &shape).map(|array| held(array, weak)).map_err(|error| problem(span, &error))
+    })
+}
+
+fn eye<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let (rows, span) = arguments.required(0)?;
+    let rows = arguments::length(rows, span)?;
+    let columns = match arguments.optional("M") {
+        Some((columns, span)) => arguments::length(columns, span)?,
+        None => rows,
+    };
+    let count = arguments::elements(&[rows, columns], span)?;
+    computing.spend(span, count)?;
+    let is_diagonal = |at: usize| i128::from(columns > 0 && at / columns == at % columns);
+    Array::from_integers(DType::default_float(computing.settings.mode), &[rows, columns], (0..count).map(is_diagonal))
+        .map(Value::array)
+        .map_err(|error| problem(span, &error))
+}
