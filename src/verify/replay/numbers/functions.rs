@@ -35,7 +35,7 @@ const PAIR: &[&str] = &["x1", "x2"];
 const REDUCED: &[&str] = &["a", "axis"];
 const KEEPS: &[&str] = &["keepdims"];
 
-/// The functions, by name. Those that a [`METHODS`] list names are methods as well.
+/// The functions, by name. Those in [`METHODS`] are methods as well.
 pub(super) static FUNCTIONS: &[Builtin] = &[
     Builtin::new("abs", X, &[], 1, |c, a| signed(c, a, f64::abs, i128::abs)),
     Builtin::new("absolute", X, &[], 1, |c, a| signed(c, a, f64::abs, i128::abs)),
@@ -264,7 +264,7 @@ fn reduced<'a>(computing: &mut Computing, arguments: &Arguments<'a>, how: Reduct
         };
         let rows = array.gather(&shape, &positions).map_err(|error| problem(span, &error))?;
         let is_simple = lengths.iter().filter(|length| **length > 1).count() <= 1;
-        let rows = Rows { rows, length, is_simple, span };
+        let rows = Rows { elements: rows, length, is_simple, span };
         if length == 0 {
             return Err(Problem::new(span, "reductions of empty arrays are not supported"));
         }
@@ -275,7 +275,7 @@ fn reduced<'a>(computing: &mut Computing, arguments: &Arguments<'a>, how: Reduct
 
 /// Rows of numbers, each of which becomes one.
 struct Rows {
-    rows: Array,
+    elements: Array,
     length: usize,
     /// Whether they come of one axis.
     is_simple: bool,
@@ -284,10 +284,10 @@ struct Rows {
 
 impl Rows {
     fn reduce(&self, mode: crate::prng::mode::Mode, how: Reduction, shape: &[usize]) -> Outcome<Array> {
-        let dtype = self.rows.dtype();
+        let dtype = self.elements.dtype();
         let is_real = dtype.kind() == Kind::Real;
         let failed = |error: crate::prng::error::Error| problem(self.span, &error);
-        let (reals, integers) = (self.rows.reals(), self.rows.integers());
+        let (reals, integers) = (self.elements.reals(), self.elements.integers());
         let reals = || reals.chunks_exact(self.length);
         let integers = || integers.chunks_exact(self.length);
         match how {
@@ -332,10 +332,10 @@ impl Rows {
     /// Sums of floating-point numbers, and what is made of them, in `float32`.
     fn added(&self, mode: crate::prng::mode::Mode, how: Reduction, shape: &[usize]) -> Outcome<Array> {
         let refused = |why: &str| Err(Problem::new(self.span, why));
-        let rows = if self.rows.dtype().kind() == Kind::Real {
-            self.rows.clone()
+        let rows = if self.elements.dtype().kind() == Kind::Real {
+            self.elements.clone()
         } else {
-            self.rows.cast(DType::default_float(mode))
+            self.elements.cast(DType::default_float(mode))
         };
         if rows.dtype() != DType::Float32 {
             return refused("sums of floating-point numbers are supported in float32 only");
