@@ -495,7 +495,7 @@ impl<'p> Machine<'p> {
                     Some(function) => Ok(function.value),
                     None => self.refuse(Problem::new(span, "jit takes a function")),
                 },
-                Found::Python => self.python(path, arguments, span),
+                Found::Python => python::call(self, path, arguments, span),
                 Found::Module | Found::DType(_) | Found::Unknown => {
                     self.refuse(Problem::new(span, format!("unknown name `{path}`")))
                 }
