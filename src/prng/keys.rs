@@ -77,12 +77,6 @@ impl Keys {
         self.words.chunks_exact(self.implementation.width())
     }
 
-    /// `clone(key)`: a key equal to the old one, which JAX's checker counts as new.
-    #[must_use]
-    pub fn cloned(&self) -> Self {
-        self.clone()
-    }
-
     /// JAX's check of every function outside `vmap`: a single key, no array of keys.
     pub fn require_single(&self, function: &'static str) -> Result<()> {
         if self.shape.is_empty() { Ok(()) } else { Err(Error::KeyArray { function, shape: self.shape.clone() }) }

@@ -3,7 +3,7 @@
 //! **Invariant:** nothing here writes, and a [`MemoryFiles`] answers for the files it holds without asking what lies under
 //! it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,39 +11,10 @@ use super::{Problem, SourceFile, decode};
 use crate::config;
 use crate::text::{Digest, Digester};
 
-/// What a path leads to, symbolic links followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// A regular file, or one whose size and end nobody knows: a pipe, a device. Only regular ones are read.
-    File,
-    /// A folder.
-    Folder,
-}
-
-/// One entry of a folder.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
-    /// Its path: the directory as given, and its name.
-    pub path: PathBuf,
-    /// What it is.
-    pub kind: Kind,
-}
-
 /// Read access to files.
 pub trait Files: Send + Sync {
     /// The bytes of a file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
-
-    /// What is there, if anything is.
-    fn kind(&self, path: &Path) -> Option<Kind>;
-
-    /// The entries of a folder, sorted by path.
-    fn list(&self, folder: &Path) -> io::Result<Vec<Entry>>;
-
-    /// Whether anything is there.
-    fn exists(&self, path: &Path) -> bool {
-        self.kind(path).is_some()
-    }
 }
 
 /// The operating system's files.
@@ -53,24 +24,6 @@ pub struct OsFiles;
 impl Files for OsFiles {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         config::read_regular(path)
-    }
-
-    fn kind(&self, path: &Path) -> Option<Kind> {
-        let found = std::fs::metadata(path).ok()?;
-        Some(if found.is_dir() { Kind::Folder } else { Kind::File })
-    }
-
-    fn list(&self, folder: &Path) -> io::Result<Vec<Entry>> {
-        let mut entries = Vec::new();
-        for entry in std::fs::read_dir(folder)? {
-            let path = entry?.path();
-            // An entry that vanished, or a link to nowhere, is none.
-            if let Some(kind) = self.kind(&path).filter(|kind| *kind == Kind::Folder || path.is_file()) {
-                entries.push(Entry { path, kind });
-            }
-        }
-        entries.sort();
-        Ok(entries)
     }
 }
 
@@ -96,11 +49,6 @@ impl MemoryFiles {
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
-
-    /// Takes a file away; the one under it shows again.
-    pub fn remove(&mut self, path: &Path) {
-        self.files.remove(path);
-    }
 }
 
 impl<P: Into<PathBuf>, C: Into<Vec<u8>>> FromIterator<(P, C)> for MemoryFiles {
@@ -117,35 +65,6 @@ impl Files for MemoryFiles {
             (None, Some(under)) => under.read(path),
             (None, None) => Err(io::ErrorKind::NotFound.into()),
         }
-    }
-
-    fn kind(&self, path: &Path) -> Option<Kind> {
-        if self.files.contains_key(path) {
-            return Some(Kind::File);
-        }
-        if self.files.keys().any(|file| file.parent().is_some_and(|parent| parent.starts_with(path))) {
-            return Some(Kind::Folder);
-        }
-        self.under.as_ref().and_then(|under| under.kind(path))
-    }
-
-    fn list(&self, folder: &Path) -> io::Result<Vec<Entry>> {
-        let mut entries: BTreeSet<Entry> = BTreeSet::new();
-        for file in self.files.keys() {
-            let Ok(rest) = file.strip_prefix(folder) else { continue };
-            let mut parts = rest.components();
-            if let Some(first) = parts.next() {
-                let kind = if parts.next().is_some() { Kind::Folder } else { Kind::File };
-                entries.insert(Entry { path: folder.join(first), kind });
-            }
-        }
-        match self.under.as_ref().map(|under| under.list(folder)) {
-            Some(Ok(others)) => entries.extend(others),
-            Some(Err(error)) if entries.is_empty() => return Err(error),
-            None if entries.is_empty() => return Err(io::ErrorKind::NotFound.into()),
-            Some(Err(_)) | None => {}
-        }
-        Ok(entries.into_iter().collect())
     }
 }
 
@@ -195,19 +114,10 @@ pub(super) fn unreadable(error: &io::Error) -> String {
 mod tests {
     use super::*;
 
-    fn entry(path: &str, kind: Kind) -> Entry {
-        Entry { path: path.into(), kind }
-    }
-
     #[test]
     fn memory_stands_alone() {
         let files: MemoryFiles = [("a/b/c.py", "c"), ("a/d.py", "d")].into_iter().collect();
         assert_eq!(files.read(Path::new("a/d.py")).unwrap(), b"d");
-        assert_eq!(files.kind(Path::new("a/b")), Some(Kind::Folder));
-        assert_eq!(files.kind(Path::new("a/b/c.py")), Some(Kind::File));
-        assert!(!files.exists(Path::new("x")));
-        assert_eq!(files.list(Path::new("a")).unwrap(), [entry("a/b", Kind::Folder), entry("a/d.py", Kind::File)]);
-        assert!(files.list(Path::new("x")).is_err());
         assert_eq!(read(&files, Path::new("x"), "x").unwrap_err().message, "no such file or directory; check the path");
     }
 
@@ -216,14 +126,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let saved = folder.path().join("a.py");
         std::fs::write(&saved, "saved").unwrap();
-        std::fs::write(folder.path().join("b.py"), "b").unwrap();
         let mut files = MemoryFiles::over(OsFiles);
         files.insert(&saved, "unsaved");
-        files.insert(folder.path().join("c.py"), "new");
         assert_eq!(files.read(&saved).unwrap(), b"unsaved");
-        let names: Vec<_> = files.list(folder.path()).unwrap().into_iter().map(|entry| entry.path).collect();
-        assert_eq!(names, ["a.py", "b.py", "c.py"].map(|name| folder.path().join(name)));
-        files.remove(&saved);
-        assert_eq!(files.read(&saved).unwrap(), b"saved");
     }
 }

@@ -12,7 +12,7 @@ mod survey;
 
 pub use decode::{Encoding, SourceFile, decode, encoded};
 pub use discover::{DEFAULT_EXCLUDES, Discovery, Found, Selection, discover, discover_where, is_source};
-pub use files::{Entry, Files, Kind, MemoryFiles, OsFiles, decoded, digest, read, read_with_digest};
+pub use files::{Files, MemoryFiles, OsFiles, decoded, digest, read, read_with_digest};
 pub use survey::{SURVEY_LIMIT, survey};
 
 /// Something that could not be read: reported as `KEY004`.
