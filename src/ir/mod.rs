@@ -4,7 +4,7 @@
 //! # Small-step semantics
 //!
 //! A [`Function`] owns an arena of [`Op`]s; the index of an operation in the arena names its result (a [`Temp`]) and its
-//! identity ([`Site`]), which inlining keeps. A [`Block`] lists operations in evaluation order. Executing an operation
+//! identity, which inlining keeps. A [`Block`] lists operations in evaluation order. Executing an operation
 //! reads temps that were executed before it on every path, performs the effect that [`OpKind`] states, and binds its own
 //! temp; executed again (in a loop), it binds it anew. Structured operations hold blocks:
 //!
@@ -71,6 +71,8 @@ mod validate;
 
 use std::sync::Arc;
 
+use thin_vec::ThinVec;
+
 pub use annotation::Annotation;
 pub use lower::{EffectLookup, binary_operator, lower, lower_if};
 pub use op::{Argument, Collection, Constant, Element, Handler, Op, OpKind, Operator, Variable};
@@ -86,8 +88,9 @@ pub type Name = Arc<str>;
 /// The result of the operation with this index in its function's arena.
 pub type Temp = u32;
 
-/// Operations in evaluation order, as indices into the function's arena.
-pub type Block = Box<[Temp]>;
+/// Operations in evaluation order, as indices into the function's arena. A block is one word: three of them in an operation decide how
+/// large every operation is.
+pub type Block = ThinVec<Temp>;
 
 /// Index of a function in its module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,17 +99,6 @@ pub struct FunctionId(pub u32);
 /// Index of a class in its module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClassId(pub u32);
-
-/// Identity of one operation in the whole project.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Site {
-    /// The file.
-    pub file: FileId,
-    /// The function within it.
-    pub function: FunctionId,
-    /// The operation within the function.
-    pub op: Temp,
-}
 
 /// Answers which file an import means.
 pub trait Resolver: Sync {

@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use thin_vec::ThinVec;
+
 use super::{Annotation, Block, ClassId, FunctionId, Name, Temp};
 use crate::text::Span;
 
@@ -27,8 +29,8 @@ pub enum Constant {
     Ellipsis,
     /// `True` or `False`
     Bool(bool),
-    /// An integer that fits.
-    Int(i128),
+    /// An integer that fits; it is rare enough to be kept apart, and would double the size of every operation.
+    Int(Box<i128>),
     /// An integer beyond 128 bits.
     BigInt,
     /// A float (or the real part of nothing: complex literals are opaque).
@@ -323,7 +325,7 @@ pub enum OpKind {
         /// The guarded operations.
         body: Block,
         /// The handlers, in order.
-        handlers: Box<[Handler]>,
+        handlers: ThinVec<Handler>,
         /// Runs after `body` raised nothing.
         orelse: Block,
         /// Runs on every way out.

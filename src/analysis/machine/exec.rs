@@ -467,7 +467,7 @@ pub fn constant_value(terms: &mut Terms, constant: &Constant) -> Value {
     let term = match constant {
         Constant::None => Term::None,
         Constant::Bool(value) => Term::Bool(*value),
-        Constant::Int(value) => Term::Int(*value),
+        Constant::Int(value) => Term::Int(**value),
         Constant::Float(value) => Term::Float(value.to_bits()),
         Constant::Str(text) => Term::Text(text.clone()),
         Constant::Ellipsis => Term::Apply("<ellipsis>".into(), Box::new([])),

@@ -183,8 +183,7 @@ impl<'p> Machine<'p> {
                     let over = self.state.paths.guards.without(self.state.paths.pc, holds);
                     exit = self.state.paths.guards.or(exit, over);
                     self.state.paths.pc = self.state.paths.guards.and(self.state.paths.pc, holds);
-                    let kind = &Self::op(frame, test).kind;
-                    endless = matches!(kind, OpKind::Constant(Constant::Bool(true) | Constant::Int(1)));
+                    endless = always_holds(&Self::op(frame, test).kind);
                     if later.ends(copy) {
                         break;
                     }
@@ -287,5 +286,14 @@ impl Later<'_> {
     /// What the copies asked of numbers.
     pub fn asked(&self) -> Asked {
         self.asked
+    }
+}
+
+/// Whether a condition is written to hold for ever: `while True`, `while 1`.
+fn always_holds(test: &OpKind) -> bool {
+    match test {
+        OpKind::Constant(Constant::Bool(holds)) => *holds,
+        OpKind::Constant(Constant::Int(number)) => **number == 1,
+        _ => false,
     }
 }

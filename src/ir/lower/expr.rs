@@ -46,7 +46,7 @@ impl<'a> Lowering<'a> {
                 if let (ast::UnaryOp::USub, Expr::NumberLiteral(number)) = (unary_op.op, &*unary_op.operand)
                     && let Constant::Int(value) = number_constant(&number.value)
                 {
-                    return self.constant(span, Constant::Int(-value));
+                    return self.constant(span, Constant::Int(Box::new(-*value)));
                 }
                 let operand = self.expr(&unary_op.operand);
                 self.emit(span, OpKind::Operate(unary(unary_op.op), [Some(operand), None], false))
@@ -281,8 +281,8 @@ fn is_held(iterable: &Expr) -> bool {
 fn number_constant(number: &ast::Number) -> Constant {
     match number {
         ast::Number::Int(int) => match int.as_i64() {
-            Some(value) => Constant::Int(i128::from(value)),
-            None => int.to_string().parse().map_or(Constant::BigInt, Constant::Int),
+            Some(value) => Constant::Int(Box::new(value.into())),
+            None => int.to_string().parse().map_or(Constant::BigInt, |value| Constant::Int(Box::new(value))),
         },
         ast::Number::Float(value) => Constant::Float(*value),
         ast::Number::Complex { .. } => Constant::Other,

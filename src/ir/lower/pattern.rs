@@ -254,7 +254,7 @@ impl<'a> Lowering<'a> {
     /// The attribute that a class's `__match_args__` names.
     fn positional_part(&mut self, place: usize, inner: &Pattern, subject: Temp, class: Temp) -> Temp {
         let span = span_of(inner);
-        let place = self.constant(span, Constant::Int(i128::from(index(place))));
+        let place = self.constant(span, Constant::Int(Box::new(index(place).into())));
         let names = self.name("__match_args__");
         let names = self.emit(span, OpKind::Attribute(class, names));
         let name = self.emit(span, OpKind::Item(names, place));

@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** every statement leaves the block stack as it found it.
 
+use thin_vec::ThinVec;
+
 use super::Lowering;
 use super::operator::binary;
 use crate::ir::{Block, Constant, FunctionKind, Handler, OpKind, Temp, Variable};
@@ -206,13 +208,13 @@ impl<'a> Lowering<'a> {
         let finally = self.block(|this| {
             this.emit(span, OpKind::Leave(value));
         });
-        self.emit(span, OpKind::Try { body: inner, handlers: Box::default(), orelse: Block::default(), finally });
+        self.emit(span, OpKind::Try { body: inner, handlers: ThinVec::new(), orelse: Block::default(), finally });
     }
 
     fn attempt(&mut self, attempt: &'a ast::StmtTry) {
         let body = self.block(|this| this.body(&attempt.body));
         let handlers = if attempt.is_star {
-            Box::new([self.group_handler(&attempt.handlers)]) as Box<[Handler]>
+            ThinVec::from([self.group_handler(&attempt.handlers)])
         } else {
             attempt.handlers.iter().map(|handler| self.handler(handler)).collect()
         };

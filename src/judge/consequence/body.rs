@@ -483,7 +483,7 @@ impl<'a, 'r> Body<'a, 'r> {
     fn part_at(&self, index: Temp) -> Part {
         match &self.code.ops[index as usize].kind {
             OpKind::Constant(Constant::Str(key)) => Part::Key(key.clone()),
-            OpKind::Constant(Constant::Int(index)) => u32::try_from(*index).map_or(Part::Any, Part::Index),
+            OpKind::Constant(Constant::Int(index)) => u32::try_from(**index).map_or(Part::Any, Part::Index),
             OpKind::Load(Variable::Local(slot)) if self.uses.stores_of(*slot) == 0 => {
                 self.number_given(*slot).map_or(Part::Any, Part::Index)
             }

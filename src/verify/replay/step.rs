@@ -149,7 +149,7 @@ impl<'p> Machine<'p> {
             Constant::None => Value::None,
             Constant::Ellipsis => Value::Ellipsis,
             Constant::Bool(value) => Value::Bool(*value),
-            Constant::Int(value) => Value::Int(*value),
+            Constant::Int(value) => Value::Int(**value),
             Constant::Float(value) => Value::Float(*value),
             Constant::Str(text) => Value::Text(text.clone()),
             Constant::BigInt => Value::Unknown(self.symbols.apply("<big integer>", &[])),

@@ -419,7 +419,7 @@ impl<'m> Machine<'m> {
         match constant {
             Constant::None => Value::None,
             Constant::Bool(value) => Value::Bool(*value),
-            Constant::Int(value) => Value::Int(*value),
+            Constant::Int(value) => Value::Int(**value),
             Constant::Str(text) => Value::Str(text.clone()),
             Constant::Ellipsis | Constant::BigInt | Constant::Float(_) | Constant::Other => Value::Other,
         }
