@@ -24,6 +24,9 @@ mod visit;
 #[cfg(test)]
 mod tests;
 
+/// One sweep over a table costs less than taking out one in so many of its entries.
+const SWEPT: usize = 8;
+
 /// Takes dropped keys out of a table of handles; `is_kept` says which handles are left. Many keys cost one sweep over the
 /// table, which hashes nothing.
 fn forget<K: Eq + Hash, V: Copy>(
@@ -31,7 +34,7 @@ fn forget<K: Eq + Hash, V: Copy>(
     dropped: impl ExactSizeIterator<Item = K>,
     is_kept: impl Fn(V) -> bool,
 ) {
-    if dropped.len() < table.len() / 8 {
+    if dropped.len() < table.len() / SWEPT {
         for key in dropped {
             table.remove(&key);
         }

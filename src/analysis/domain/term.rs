@@ -7,12 +7,14 @@
 //! **Invariant:** terms are interned in a normal form (integers folded, `symbol + constant` flattened, comparison operators
 //! reduced to `==`, `<` and `is` with `not`), so that what is computed by the same pure operators from the same symbols is one term.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use hashbrown::HashTable;
+use hashbrown::hash_table::{Entry, OccupiedEntry};
+use rustc_hash::FxHashSet;
 
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
 
-use super::forget;
+use super::SWEPT;
 use super::guard::Guard;
 use super::visit::Visits;
 
@@ -165,7 +167,8 @@ pub enum Term {
 #[derive(Clone, Debug, Default)]
 pub struct Terms {
     arena: Vec<Term>,
-    interned: FxHashMap<Term, TermId>,
+    /// Handles by the hash of their terms.
+    interned: HashTable<TermId>,
     symbols: Vec<SymbolInfo>,
     asked: Asked,
     /// What the program takes for integers.
@@ -238,7 +241,16 @@ impl Terms {
 
     /// Forgets the terms made since a mark: their handles must be gone.
     pub fn truncate(&mut self, mark: (usize, usize)) {
-        forget(&mut self.interned, self.arena.drain(mark.0..), |id| (id.0 as usize) < mark.0);
+        let dropped = mark.0..self.arena.len();
+        if dropped.len() < self.interned.len() / SWEPT {
+            for id in dropped {
+                let place = self.interned.find_entry(hash(&self.arena[id]), |known| known.0 as usize == id);
+                place.ok().map(OccupiedEntry::remove);
+            }
+        } else {
+            self.interned.retain(|id| (id.0 as usize) < mark.0);
+        }
+        self.arena.truncate(mark.0);
         for noted in [&mut self.counts, &mut self.varied] {
             noted.retain(|id| (id.0 as usize) < mark.0);
         }
@@ -277,13 +289,16 @@ impl Terms {
 
     /// The handle of a term.
     pub fn intern(&mut self, term: Term) -> TermId {
-        if let Some(id) = self.interned.get(&term) {
-            return *id;
+        let (next, arena) = (self.next(), &self.arena);
+        let term_of = |id: &TermId| &arena[id.0 as usize];
+        match self.interned.entry(hash(&term), |id| *term_of(id) == term, |id| hash(term_of(id))) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                place.insert(next);
+                self.arena.push(term);
+                next
+            }
         }
-        let id = TermId(u32::try_from(self.arena.len()).unwrap_or(u32::MAX));
-        self.arena.push(term.clone());
-        self.interned.insert(term, id);
-        id
     }
 
     /// The term behind a handle.
