@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use ruff_notebook::{Notebook, NotebookError};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::{Value, json};
+use serde_json::value::RawValue;
 
 use crate::text::{Cell, Cells, Span};
 
@@ -18,13 +18,14 @@ pub(super) fn code(document: &str) -> Result<(String, Cells), String> {
     if document.trim().is_empty() {
         return Ok((String::new(), Cells::NONE));
     }
-    let document = &*strict(document);
-    let notebook = Notebook::from_source_code(document).or_else(|error| {
-        // Jupyter opens notebooks whose fields are not quite those of the format, and so must whoever reads only the code.
-        let reduced = reduced(document).filter(|_| matches!(error, NotebookError::InvalidSchema(_)));
-        reduced.and_then(|reduced| Notebook::from_source_code(&reduced).ok()).ok_or_else(|| worded(&error))
-    })?;
-    if !(notebook.is_python_notebook() || names_python(document)) {
+    let (notebook, document) = if let Some(notebook) = read(document) {
+        (notebook, Cow::Borrowed(document))
+    } else {
+        let document = strict(document);
+        let whole = || Notebook::from_source_code(&document).map_err(|error| worded(&error));
+        (read(&document).map_or_else(whole, Ok)?, document)
+    };
+    if !(notebook.is_python_notebook() || names_python(&document)) {
         return Ok((String::new(), Cells::NONE));
     }
     let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
@@ -100,24 +101,41 @@ fn surrogate(rest: &[u8]) -> Option<Half> {
     }
 }
 
-/// The same cells in a document that has only what the format requires.
-fn reduced(document: &str) -> Option<String> {
-    let mut document: Value = serde_json::from_str(document).ok()?;
-    let cell = |cell: &mut Value| {
-        if !cell.is_object() {
-            return Value::Null;
-        }
-        let (kind, source) = (cell["cell_type"].take(), cell["source"].take());
-        let metadata = Some(cell["metadata"].take()).filter(Value::is_object).unwrap_or_else(|| json!({}));
-        if kind == "code" {
-            json!({"cell_type": kind, "metadata": metadata, "source": source, "outputs": [], "execution_count": null})
-        } else {
-            json!({"cell_type": kind, "metadata": metadata, "source": source})
-        }
+/// What is read of a notebook, as it is written. Outputs are most of many documents, and Jupyter opens notebooks in which other fields are
+/// not quite those of the format.
+#[derive(Deserialize)]
+struct Document<'d> {
+    #[serde(borrow)]
+    cells: Vec<Part<'d>>,
+    #[serde(borrow)]
+    metadata: &'d RawValue,
+    #[serde(borrow)]
+    nbformat: &'d RawValue,
+}
+
+/// What is read of a cell.
+#[derive(Deserialize)]
+struct Part<'d> {
+    #[serde(borrow)]
+    cell_type: &'d RawValue,
+    #[serde(borrow)]
+    source: &'d RawValue,
+    #[serde(borrow)]
+    metadata: Option<&'d RawValue>,
+}
+
+/// A notebook from the parts of it that matter; `None` where one of them is missing or wrong.
+fn read(document: &str) -> Option<Notebook> {
+    let Document { cells, metadata, nbformat } = serde_json::from_str(document).ok()?;
+    let cell = |Part { cell_type, source, metadata }: &Part<'_>| {
+        let metadata = metadata.map(RawValue::get).filter(|metadata| metadata.starts_with('{')).unwrap_or("{}");
+        let results = if cell_type.get() == "\"code\"" { r#","outputs":[],"execution_count":null"# } else { "" };
+        format!(r#"{{"cell_type":{cell_type},"metadata":{metadata},"source":{source}{results}}}"#)
     };
-    let cells: Vec<Value> = document.get_mut("cells")?.as_array_mut()?.iter_mut().map(cell).collect();
-    let (metadata, version) = (document.get("metadata"), document.get("nbformat")?);
-    Some(json!({"cells": cells, "metadata": metadata, "nbformat": version, "nbformat_minor": 0}).to_string())
+    let cells: Vec<String> = cells.iter().map(cell).collect();
+    let cells = cells.join(",");
+    let reduced = format!(r#"{{"cells":[{cells}],"metadata":{metadata},"nbformat":{nbformat},"nbformat_minor":0}}"#);
+    Notebook::from_source_code(&reduced).ok()
 }
 
 /// The part of a notebook that names what runs it, where it does not name the language.
