@@ -26,8 +26,8 @@ pub(super) fn cross_module_usage(modules: &[&Module], models: &Models) -> CrossM
             let id = FunctionId(u32::try_from(index).unwrap_or(u32::MAX));
             reader.read(id, function, &mut calls);
         }
-        let (asked, older) = reader.asked();
-        for name in asked {
+        let (imported_names, older) = reader.imported_names();
+        for name in imported_names {
             usage.note_use(module.file, &name);
         }
         for path in older {
@@ -92,7 +92,7 @@ impl Reader<'_> {
     /// The names that the module imports, or reads off what it imports; of what it imports whole, all that it does not bind
     /// itself. `random.split` of a library is no variable of the project that is called `split`. Then what it mentions that the
     /// array library dropped before it had typed keys.
-    fn asked(&self) -> (BTreeSet<Name>, BTreeSet<String>) {
+    fn imported_names(&self) -> (BTreeSet<Name>, BTreeSet<String>) {
         let is_older = |path: &str| self.models.is_older(path);
         let mut older = BTreeSet::new();
         let functions = || self.module.functions.iter().enumerate();
@@ -103,7 +103,7 @@ impl Reader<'_> {
             })
         };
         let mut imported: BTreeMap<Name, BTreeSet<String>> = BTreeMap::new();
-        let mut asked = BTreeSet::new();
+        let mut imported_names = BTreeSet::new();
         let mut is_whole = false;
         for (id, function, kind) in ops() {
             match kind {
@@ -115,7 +115,7 @@ impl Reader<'_> {
                 }
                 OpKind::ImportFrom { name, .. } => {
                     is_whole |= &**name == "*";
-                    asked.insert(name.clone());
+                    imported_names.insert(name.clone());
                     older.extend(path_of_import(kind).filter(|path| is_older(path)));
                 }
                 OpKind::Import { .. } => older.extend(path_of_import(kind).filter(|path| is_older(path))),
@@ -130,16 +130,16 @@ impl Reader<'_> {
                     older.extend(paths.iter().filter(|path| is_older(path)).cloned());
                     let mut paths = paths.iter().map(|path| self.models.callable(path).is_some()).peekable();
                     if paths.peek().is_some() && !paths.all(|is_theirs| is_theirs) {
-                        asked.insert(name.clone());
+                        imported_names.insert(name.clone());
                     }
                 }
                 OpKind::Load(Variable::Global(name)) if is_whole => {
-                    asked.insert(name.clone());
+                    imported_names.insert(name.clone());
                 }
                 _ => {}
             }
         }
-        (asked, older)
+        (imported_names, older)
     }
 
     /// The paths that a value may stand for that is one of some variables, or an attribute of one.

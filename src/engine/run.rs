@@ -178,12 +178,12 @@ pub(super) struct Learned {
 pub(super) fn learn(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>) -> Learned {
     let (mut loaded, relevant) = load_all(job, project);
     let reported = |position: usize| project.members.get(position).is_some_and(|member| member.is_reported);
-    let asked: Vec<usize> = relevant.iter().copied().filter(|position| reported(*position)).collect();
+    let selected: Vec<usize> = relevant.iter().copied().filter(|position| reported(*position)).collect();
     let given = project.members.iter().filter(|member| member.is_reported).count();
-    progress.add(given.saturating_sub(asked.len()));
+    progress.add(given.saturating_sub(selected.len()));
     let modules: Vec<&ir::Module> = loaded.iter().flatten().filter_map(|loaded| loaded.module.as_ref()).collect();
     let program = Program::new(modules, project, project.models, &project.settings.roots);
-    let results = on_each(asked, |world, position| {
+    let results = on_each(selected, |world, position| {
         let result = interpret(job, project, &program, position, world);
         progress.add(1);
         (position, result)

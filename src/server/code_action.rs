@@ -14,7 +14,7 @@ use super::edits::workspace_edit;
 use super::fix_all;
 use super::places::Page;
 use super::snapshot::{Checked, Folder, Opened};
-use super::workers::{Asked, Failure};
+use super::workers::{Failure, RequestContext};
 use crate::engine::{self, Fixes};
 use crate::finding::{Applicability, Finding, Fix, RuleId, Verdict};
 use crate::rules::{self, FixAvailability};
@@ -44,14 +44,17 @@ enum What {
     FixAll,
 }
 
-pub(super) fn list(asked: &Asked<'_>, params: &CodeActionParams) -> Result<Option<Vec<CodeAction>>, Failure> {
-    let Some((path, opened)) = asked.document(&params.text_document.uri) else { return Ok(None) };
+pub(super) fn list(
+    request: &RequestContext<'_>,
+    params: &CodeActionParams,
+) -> Result<Option<Vec<CodeAction>>, Failure> {
+    let Some((path, opened)) = request.document(&params.text_document.uri) else { return Ok(None) };
     let wants = |kind: &str| {
         params
             .context
             .only
             .as_ref()
-            .is_none_or(|only| only.iter().any(|asked| is_within(kind, &String::from(asked.clone()))))
+            .is_none_or(|only| only.iter().any(|wanted| is_within(kind, &String::from(wanted.clone()))))
     };
     // Editors ask for actions of a whole notebook by kinds of their own.
     let all = if params.context.only.is_some() && wants(FIX_ALL_OF_NOTEBOOK) { FIX_ALL_OF_NOTEBOOK } else { FIX_ALL };
@@ -61,8 +64,8 @@ pub(super) fn list(asked: &Asked<'_>, params: &CodeActionParams) -> Result<Optio
     }
     let known = &params.context.diagnostics;
     let mut actions = Vec::new();
-    let plain = asked.snapshot.checked(path, Fixes::None, asked.is_cancelled)?;
-    let Some(desk) = Desk::new(asked, path, opened, &plain)? else { return Ok(None) };
+    let plain = request.snapshot.checked(path, Fixes::None, request.is_cancelled)?;
+    let Some(desk) = Desk::new(request, path, opened, &plain)? else { return Ok(None) };
     let here = desk.site().findings_at(params);
     let fixable: Vec<Span> =
         here.iter().filter(|(finding, _)| has_fixes(finding.rule)).map(|(finding, _)| finding.primary.span).collect();
@@ -72,8 +75,8 @@ pub(super) fn list(asked: &Asked<'_>, params: &CodeActionParams) -> Result<Optio
         Some(span) if wants_fixes => Fixes::At(span),
         _ => Fixes::None,
     };
-    let checked = asked.snapshot.checked(path, fixes, asked.is_cancelled)?;
-    let Some(desk) = Desk::new(asked, path, opened, &checked)? else { return Ok(None) };
+    let checked = request.snapshot.checked(path, fixes, request.is_cancelled)?;
+    let Some(desk) = Desk::new(request, path, opened, &checked)? else { return Ok(None) };
     let site = desk.site();
     if wants_fixes {
         let here = site.findings_at(params);
@@ -86,18 +89,18 @@ pub(super) fn list(asked: &Asked<'_>, params: &CodeActionParams) -> Result<Optio
     Ok(Some(actions))
 }
 
-pub(super) fn resolve(asked: &Asked<'_>, action: &CodeAction) -> Result<CodeAction, Failure> {
+pub(super) fn resolve(request: &RequestContext<'_>, action: &CodeAction) -> Result<CodeAction, Failure> {
     let promise = action.data.clone().and_then(|data| serde_json::from_value::<Promise>(data).ok());
     let Some(promise) = promise else { return Ok(action.clone()) };
-    let (path, opened) = asked.document(&promise.uri).ok_or_else(|| Failure::stale(RESOLVE))?;
+    let (path, opened) = request.document(&promise.uri).ok_or_else(|| Failure::stale(RESOLVE))?;
     if opened.version != promise.version {
         return Err(Failure::stale(RESOLVE));
     }
     if promise.what == What::FixAll {
-        return Ok(CodeAction { edit: fix_all::edit(asked, path, opened)?, ..action.clone() });
+        return Ok(CodeAction { edit: fix_all::edit(request, path, opened)?, ..action.clone() });
     }
-    let checked = asked.snapshot.checked(path, Fixes::None, asked.is_cancelled)?;
-    let desk = Desk::new(asked, path, opened, &checked)?.ok_or_else(|| Failure::stale(RESOLVE))?;
+    let checked = request.snapshot.checked(path, Fixes::None, request.is_cancelled)?;
+    let desk = Desk::new(request, path, opened, &checked)?.ok_or_else(|| Failure::stale(RESOLVE))?;
     let site = desk.site();
     let findings =
         site.findings().filter(|finding| promise.fingerprints.contains(&finding.fingerprint)).collect::<Vec<_>>();
@@ -105,8 +108,8 @@ pub(super) fn resolve(asked: &Asked<'_>, action: &CodeAction) -> Result<CodeActi
 }
 
 /// Whether a kind is one that was asked for, or below it.
-fn is_within(kind: &str, asked: &str) -> bool {
-    asked.is_empty() || kind == asked || kind.strip_prefix(asked).is_some_and(|rest| rest.starts_with('.'))
+fn is_within(kind: &str, wanted: &str) -> bool {
+    wanted.is_empty() || kind == wanted || kind.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('.'))
 }
 
 /// Whether findings of a rule can be repaired at all.
@@ -116,7 +119,7 @@ fn has_fixes(rule: RuleId) -> bool {
 
 /// A checked document, with where its lines begin.
 struct Desk<'a> {
-    asked: &'a Asked<'a>,
+    request: &'a RequestContext<'a>,
     folder: &'a Folder,
     opened: &'a Opened,
     checked: &'a Checked,
@@ -127,28 +130,28 @@ struct Desk<'a> {
 impl<'a> Desk<'a> {
     /// `None` where no finding speaks of the document.
     fn new(
-        asked: &'a Asked<'a>,
+        request: &'a RequestContext<'a>,
         path: &Path,
         opened: &'a Opened,
         checked: &'a Checked,
     ) -> Result<Option<Self>, Failure> {
-        let folder = asked.snapshot.folder_of(path).ok_or_else(Failure::gone)?;
+        let folder = request.snapshot.folder_of(path).ok_or_else(Failure::gone)?;
         let Some(file) = file_of(&checked.outcome, &folder.cwd, path) else { return Ok(None) };
         let lines = LineIndex::new(checked.outcome.files.text(file));
-        Ok(Some(Self { asked, folder, opened, checked, file, lines }))
+        Ok(Some(Self { request, folder, opened, checked, file, lines }))
     }
 
     fn site(&self) -> Site<'_> {
-        let Self { asked, folder, opened, checked, file, ref lines } = *self;
+        let Self { request, folder, opened, checked, file, ref lines } = *self;
         let (text, cells) = (checked.outcome.files.text(file), checked.outcome.files.cells(file));
-        let page = Page { text, lines, cells, unit: asked.snapshot.client.unit };
-        Site { asked, folder, opened, checked, file, page }
+        let page = Page { text, lines, cells, unit: request.snapshot.client.unit };
+        Site { request, folder, opened, checked, file, page }
     }
 }
 
 /// The document that actions are for.
 struct Site<'a> {
-    asked: &'a Asked<'a>,
+    request: &'a RequestContext<'a>,
     folder: &'a Folder,
     opened: &'a Opened,
     checked: &'a Checked,
@@ -189,7 +192,9 @@ impl<'a> Site<'a> {
                 .iter()
                 .filter(|(other, _)| other.fix.as_ref().is_some_and(|other| other.edits == fix.edits))
                 .collect();
-            let Some(edit) = workspace_edit(self.asked.snapshot, self.opened, self.page, &fix.edits) else { continue };
+            let Some(edit) = workspace_edit(self.request.snapshot, self.opened, self.page, &fix.edits) else {
+                continue;
+            };
             actions.push(CodeAction {
                 title: title(finding.rule, fix),
                 kind: Some(CodeActionKind::QuickFix),
@@ -207,7 +212,7 @@ impl<'a> Site<'a> {
         let mut actions: Vec<CodeAction> = Vec::new();
         for placed @ (finding, _) in here.iter().filter(|(finding, _)| engine::can_be_ignored(finding.rule)) {
             let promise = self.promise(What::Ignore, vec![finding.fingerprint.clone()])?;
-            let is_lazy = self.asked.snapshot.client.resolves_edits;
+            let is_lazy = self.request.snapshot.client.resolves_edits;
             let edit = if is_lazy { None } else { self.ignoring(&[finding]) };
             if edit.is_none() && !is_lazy {
                 continue;
@@ -229,7 +234,7 @@ impl<'a> Site<'a> {
         let reason = &self.folder.settings.ignore_reason;
         let edits = engine::ignore_comments(&self.checked.outcome, self.file, findings, reason);
         let edits = Some(edits).filter(|edits| !edits.is_empty())?;
-        workspace_edit(self.asked.snapshot, self.opened, self.page, &edits)
+        workspace_edit(self.request.snapshot, self.opened, self.page, &edits)
     }
 
     /// The action that applies all fixes, if there is one to apply.
@@ -239,9 +244,9 @@ impl<'a> Site<'a> {
         if !self.findings().any(|finding| self.folder.applies(finding) || (likely && has_fixes(finding.rule))) {
             return Ok(None);
         }
-        let path = self.asked.document(&self.opened.uri).map(|(path, _)| path).ok_or_else(Failure::gone)?;
-        let is_lazy = self.asked.snapshot.client.resolves_edits;
-        let edit = if is_lazy { None } else { fix_all::edit(self.asked, path, self.opened)? };
+        let path = self.request.document(&self.opened.uri).map(|(path, _)| path).ok_or_else(Failure::gone)?;
+        let is_lazy = self.request.snapshot.client.resolves_edits;
+        let edit = if is_lazy { None } else { fix_all::edit(self.request, path, self.opened)? };
         let data = if is_lazy { Some(self.promise(What::FixAll, Vec::new())?) } else { None };
         let which = if self.folder.settings.unsafe_fixes { "fixable" } else { "safely fixable" };
         Ok(Some(CodeAction {

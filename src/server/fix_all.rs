@@ -9,13 +9,17 @@ use gen_lsp_types::WorkspaceEdit;
 use super::edits::workspace_edit;
 use super::places::Page;
 use super::snapshot::{Opened, Trouble};
-use super::workers::{Asked, Failure};
+use super::workers::{Failure, RequestContext};
 use crate::engine::{self, Changed, Fixes, RunOptions};
 use crate::text::LineIndex;
 
 /// The edit that applies all fixes; `None` where there are none.
-pub(super) fn edit(asked: &Asked<'_>, path: &Path, opened: &Opened) -> Result<Option<WorkspaceEdit>, Failure> {
-    let snapshot = asked.snapshot;
+pub(super) fn edit(
+    request: &RequestContext<'_>,
+    path: &Path,
+    opened: &Opened,
+) -> Result<Option<WorkspaceEdit>, Failure> {
+    let snapshot = request.snapshot;
     let repaired = snapshot.with(path, |context, given, folder| {
         let resolver = folder.resolver.as_ref().map_err(Clone::clone)?;
         let baseline = engine::baseline(resolver, path)?.map_err(Trouble::Baseline)?;
@@ -23,7 +27,7 @@ pub(super) fn edit(asked: &Asked<'_>, path: &Path, opened: &Opened) -> Result<Op
         let how = RunOptions {
             fixes: Fixes::All,
             verify: folder.settings.verify,
-            is_cancelled: asked.is_cancelled,
+            is_cancelled: request.is_cancelled,
             ..RunOptions::default()
         };
         let is_wanted = |finding: &crate::finding::Finding| {
@@ -31,7 +35,7 @@ pub(super) fn edit(asked: &Asked<'_>, path: &Path, opened: &Opened) -> Result<Op
         };
         Ok::<_, Trouble>(context.fix(given, how, &is_wanted))
     })??;
-    if (asked.is_cancelled)() {
+    if (request.is_cancelled)() {
         return Err(Failure::cancelled());
     }
     let Some(changed) = repaired.changed.iter().find(|changed| changed.path == path) else { return Ok(None) };

@@ -9,21 +9,21 @@ use serde_json::{Value, json};
 
 use super::hover::row;
 use super::places::Page;
-use super::workers::{Asked, Failure};
+use super::workers::{Failure, RequestContext};
 use crate::engine::Keys;
 use crate::finding::Place;
 use crate::text::{LineIndex, Span};
 
-pub(super) fn list(asked: &Asked<'_>, params: &InlayHintParams) -> Result<Value, Failure> {
+pub(super) fn list(request: &RequestContext<'_>, params: &InlayHintParams) -> Result<Value, Failure> {
     let uri = &params.text_document.uri;
-    let Some((path, opened)) = asked.document(uri) else { return Ok(Value::Null) };
-    if !asked.snapshot.folder_of(path).is_some_and(|folder| folder.settings.inlay_hints) {
+    let Some((path, opened)) = request.document(uri) else { return Ok(Value::Null) };
+    if !request.snapshot.folder_of(path).is_some_and(|folder| folder.settings.inlay_hints) {
         return Ok(Value::Null);
     }
-    let Some(keys) = asked.snapshot.keys(path, asked.is_cancelled)? else { return Ok(json!([])) };
+    let Some(keys) = request.snapshot.keys(path, request.is_cancelled)? else { return Ok(json!([])) };
     let text = keys.files.text(keys.file);
     let lines = LineIndex::new(text);
-    let page = Page { text, lines: &lines, cells: keys.files.cells(keys.file), unit: asked.snapshot.client.unit };
+    let page = Page { text, lines: &lines, cells: keys.files.cells(keys.file), unit: request.snapshot.client.unit };
     let mut hints = Vec::new();
     for (place, mark) in marks(&keys, page) {
         let Some(location) = page.location(opened, place.span).filter(|location| location.uri == *uri) else {

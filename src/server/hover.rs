@@ -8,7 +8,7 @@ use std::path::Path;
 use gen_lsp_types::{Contents, Hover, HoverParams, MarkupContent, MarkupKind};
 
 use super::places::Page;
-use super::workers::{Asked, Failure};
+use super::workers::{Failure, RequestContext};
 use crate::engine::{self, Fixes, KeyNote, Keys};
 use crate::finding::{Finding, Place};
 use crate::rules::{self, Rule};
@@ -19,16 +19,16 @@ const USES: usize = 8;
 
 // Writing to a string cannot fail, so that the results of `write!` below say nothing.
 
-pub(super) fn hover(asked: &Asked<'_>, params: &HoverParams) -> Result<Option<Hover>, Failure> {
+pub(super) fn hover(request: &RequestContext<'_>, params: &HoverParams) -> Result<Option<Hover>, Failure> {
     let place = &params.text_document_position_params;
     let uri = &place.text_document.uri;
-    let Some((path, opened)) = asked.document(uri) else { return Ok(None) };
+    let Some((path, opened)) = request.document(uri) else { return Ok(None) };
     let Ok(source) = engine::decode(&path.display().to_string(), opened.bytes.to_vec()) else { return Ok(None) };
     let lines = LineIndex::new(&source.text);
-    let page = Page { text: &source.text, lines: &lines, cells: &source.cells, unit: asked.snapshot.client.unit };
+    let page = Page { text: &source.text, lines: &lines, cells: &source.cells, unit: request.snapshot.client.unit };
     let Some(offset) = page.offset(opened, uri, place.position) else { return Ok(None) };
     let answer = |text: String, span: Span| {
-        let (kind, value) = if asked.snapshot.client.markdown_hover {
+        let (kind, value) = if request.snapshot.client.markdown_hover {
             (MarkupKind::Markdown, text)
         } else {
             (MarkupKind::PlainText, text.replace(['*', '`'], ""))
@@ -39,13 +39,13 @@ pub(super) fn hover(asked: &Asked<'_>, params: &HoverParams) -> Result<Option<Ho
     if let Some((rule, span)) = rule_at(page, offset) {
         return Ok(Some(answer(about_rule(rule), span)));
     }
-    let keys = asked.snapshot.keys(path, asked.is_cancelled)?;
+    let keys = request.snapshot.keys(path, request.is_cancelled)?;
     let mut found = None;
     if let Some(keys) = &keys {
         found = notes_at(keys, offset).map(|(span, notes)| (about_keys(keys, page, &notes), span));
     }
     if let Some((text, _)) = found.as_mut() {
-        text.push_str(&about_findings(asked, path, offset)?);
+        text.push_str(&about_findings(request, path, offset)?);
     }
     Ok(found.map(|(text, span)| answer(text, span)))
 }
@@ -104,9 +104,9 @@ pub(super) fn row(keys: &Keys, page: Page<'_>, place: Place) -> String {
 }
 
 /// What the findings at a place have to add to their messages.
-fn about_findings(asked: &Asked<'_>, path: &Path, offset: u32) -> Result<String, Failure> {
-    let checked = asked.snapshot.checked(path, Fixes::None, asked.is_cancelled)?;
-    let folder = asked.snapshot.folder_of(path).ok_or_else(Failure::gone)?;
+fn about_findings(request: &RequestContext<'_>, path: &Path, offset: u32) -> Result<String, Failure> {
+    let checked = request.snapshot.checked(path, Fixes::None, request.is_cancelled)?;
+    let folder = request.snapshot.folder_of(path).ok_or_else(Failure::gone)?;
     let file = super::diagnostics::file_of(&checked.outcome, &folder.cwd, path);
     let here = |finding: &&Finding| {
         let Span { start, end } = finding.primary.span;

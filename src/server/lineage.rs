@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::client::SHOW_LINEAGE;
 use super::hover::row;
 use super::places::Page;
-use super::workers::{Asked, Failure, code};
+use super::workers::{Failure, RequestContext, code};
 use crate::engine::{FunctionKeys, Keys, Lineage};
 use crate::report::graph::{GraphFormat, draw};
 use crate::text::LineIndex;
@@ -37,19 +37,19 @@ enum Wanted {
     Picture(GraphFormat),
 }
 
-pub(super) fn execute(asked: &Asked<'_>, params: &ExecuteCommandParams) -> Result<Value, Failure> {
+pub(super) fn execute(request: &RequestContext<'_>, params: &ExecuteCommandParams) -> Result<Value, Failure> {
     if params.command != SHOW_LINEAGE {
         return Err(Failure::new(code::INVALID_PARAMS, format!("no command {}", params.command)));
     }
     let argument = params.arguments.as_ref().and_then(|arguments| arguments.first()).cloned().unwrap_or_default();
     let expected = |error| Failure::new(code::INVALID_PARAMS, format!("expected {{uri, position}}: {error}"));
     let At { uri, position, format } = serde_json::from_value(argument).map_err(expected)?;
-    let (path, opened) = asked.document(&uri).ok_or_else(Failure::gone)?;
+    let (path, opened) = request.document(&uri).ok_or_else(Failure::gone)?;
     let nothing = || Value::String("No known keys here.\n".to_owned());
-    let Some(keys) = asked.snapshot.keys(path, asked.is_cancelled)? else { return Ok(nothing()) };
+    let Some(keys) = request.snapshot.keys(path, request.is_cancelled)? else { return Ok(nothing()) };
     let text = keys.files.text(keys.file);
     let lines = LineIndex::new(text);
-    let page = Page { text, lines: &lines, cells: keys.files.cells(keys.file), unit: asked.snapshot.client.unit };
+    let page = Page { text, lines: &lines, cells: keys.files.cells(keys.file), unit: request.snapshot.client.unit };
     let offset = page.offset(opened, &uri, position).unwrap_or_default();
     let lineage = Lineage::of(&keys);
     let Some(function) = lineage.around(offset) else { return Ok(nothing()) };

@@ -79,7 +79,7 @@ pub(super) struct MainLoop<'a> {
     parked: Vec<Parked>,
     expected: BTreeMap<i32, Expected>,
     /// How often the client was asked for something.
-    asked: i32,
+    request: i32,
     /// When documents are to be checked.
     pub(super) due: BTreeMap<PathBuf, Instant>,
     /// The documents that are being checked, and whether each was open all the time.
@@ -113,7 +113,7 @@ impl<'a> MainLoop<'a> {
             pending: BTreeMap::new(),
             parked: Vec::new(),
             expected: BTreeMap::new(),
-            asked: 0,
+            request: 0,
             due: BTreeMap::new(),
             checking: BTreeMap::new(),
             changes: 0,
@@ -244,7 +244,7 @@ impl<'a> MainLoop<'a> {
     fn begin_progress(&mut self, params: &mut Value) {
         let shows = self.session.as_ref().is_some_and(|session| session.client().progress);
         if let Some(params) = params.as_object_mut().filter(|params| shows && !params.contains_key("workDoneToken")) {
-            let token = json!(format!("keylint/{}", self.asked));
+            let token = json!(format!("keylint/{}", self.request));
             params.insert("workDoneToken".to_owned(), token.clone());
             self.ask("window/workDoneProgress/create", &json!({"token": token}), Expected::Nothing);
         }
@@ -274,8 +274,8 @@ impl<'a> MainLoop<'a> {
         let expected = id.and_then(|id| self.expected.remove(&id));
         match (expected, response.response_result) {
             (Some(Expected::Configuration(folders)), Ok(Value::Array(values))) => {
-                let asked: Vec<(String, Value)> = folders.into_iter().zip(values).collect();
-                self.configured(asked);
+                let request: Vec<(String, Value)> = folders.into_iter().zip(values).collect();
+                self.configured(request);
             }
             (None, _) => self.say("a response without a request"),
             (Some(_), Err(error)) => self.say(&format!("the client refused: {}", error.message)),
@@ -331,8 +331,8 @@ impl<'a> MainLoop<'a> {
 
     /// Asks the client for something.
     pub(super) fn ask(&mut self, method: &str, params: &Value, expected: Expected) {
-        self.asked = self.asked.wrapping_add(1);
-        let id = self.asked;
+        self.request = self.request.wrapping_add(1);
+        let id = self.request;
         self.expected.insert(id, expected);
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
     }
@@ -386,7 +386,7 @@ impl MainLoop<'_> {
         super::notifications::react(self, notification)
     }
 
-    fn configured(&mut self, asked: Vec<(String, Value)>) {
-        super::notifications::configured(self, asked);
+    fn configured(&mut self, request: Vec<(String, Value)>) {
+        super::notifications::configured(self, request);
     }
 }

@@ -106,10 +106,10 @@ pub(super) fn react(main: &mut MainLoop<'_>, notification: Notification) -> Resu
 }
 
 /// Takes the settings that the client was asked for.
-pub(super) fn configured(main: &mut MainLoop<'_>, asked: Vec<(String, Value)>) {
+pub(super) fn configured(main: &mut MainLoop<'_>, settings: Vec<(String, Value)>) {
     let Some(session) = &mut main.session else { return };
     // Most answers say what `initialize` said, and must not outdate what is being worked out.
-    if session.take_asked(asked) {
+    if session.take_configured(settings) {
         session.reset();
         judged_anew(main);
     }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use gen_lsp_types::ProgressToken;
 use serde_json::{Value, json};
 
-use super::workers::Asked;
+use super::workers::RequestContext;
 
 /// The progress of one piece of work.
 pub(super) struct Progress<'a> {
@@ -18,9 +18,9 @@ pub(super) struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    pub(super) fn begin(asked: &Asked<'a>, token: Option<&ProgressToken>, title: &str) -> Self {
+    pub(super) fn begin(request: &RequestContext<'a>, token: Option<&ProgressToken>, title: &str) -> Self {
         let token = token.and_then(|token| serde_json::to_value(token).ok());
-        let progress = Self { notify: asked.notify, token, reported: Mutex::new(0) };
+        let progress = Self { notify: request.notify, token, reported: Mutex::new(0) };
         progress.send(&json!({"kind": "begin", "title": title, "cancellable": true, "percentage": 0}));
         progress
     }

@@ -11,23 +11,28 @@ use std::hash::Hasher;
 
 use super::diagnostics;
 use super::snapshot::Opened;
-use super::workers::{Asked, Failure};
+use super::workers::{Failure, RequestContext};
 use crate::engine::Fixes;
 
-pub(super) fn document(asked: &Asked<'_>, params: &DocumentDiagnosticParams) -> Result<Value, Failure> {
+pub(super) fn document(request: &RequestContext<'_>, params: &DocumentDiagnosticParams) -> Result<Value, Failure> {
     let uri = &params.text_document.uri;
-    let diagnostics = match asked.document(uri) {
-        Some((path, opened)) => of_address(asked, path, opened, uri)?,
+    let diagnostics = match request.document(uri) {
+        Some((path, opened)) => of_address(request, path, opened, uri)?,
         None => Vec::new(),
     };
     Ok(report(&diagnostics, params.previous_result_id.as_deref()))
 }
 
 /// The diagnostics of an open document, or of one cell of it.
-fn of_address(asked: &Asked<'_>, path: &Path, opened: &Opened, uri: &Uri) -> Result<Vec<Diagnostic>, Failure> {
-    let checked = asked.snapshot.checked(path, Fixes::None, asked.is_cancelled)?;
-    let folder = asked.snapshot.folder_of(path).ok_or_else(Failure::gone)?;
-    let mut all = diagnostics::of_document(asked.snapshot, &folder.cwd, opened, &checked.outcome);
+fn of_address(
+    request: &RequestContext<'_>,
+    path: &Path,
+    opened: &Opened,
+    uri: &Uri,
+) -> Result<Vec<Diagnostic>, Failure> {
+    let checked = request.snapshot.checked(path, Fixes::None, request.is_cancelled)?;
+    let folder = request.snapshot.folder_of(path).ok_or_else(Failure::gone)?;
+    let mut all = diagnostics::of_document(request.snapshot, &folder.cwd, opened, &checked.outcome);
     Ok(all.remove(uri).unwrap_or_default())
 }
 

@@ -121,9 +121,9 @@ impl Session {
     }
 
     /// Takes what a client answers for folders; whether that changes the settings of any.
-    pub(super) fn take_asked(&mut self, asked: Vec<(String, Value)>) -> bool {
+    pub(super) fn take_configured(&mut self, configured: Vec<(String, Value)>) -> bool {
         let before = self.settings_in_force();
-        self.written.replace_asked(asked);
+        self.written.replace_configured(configured);
         before != self.settings_in_force()
     }
 

@@ -158,7 +158,7 @@ pub(super) struct Written {
     /// For the folders of some address, from `initialize`.
     by_folder: Vec<(String, Map<String, Value>)>,
     /// For the folders of some address, or with an empty one for all, from `workspace/configuration`.
-    asked: Vec<(String, Map<String, Value>)>,
+    configured: Vec<(String, Map<String, Value>)>,
 }
 
 impl Written {
@@ -201,8 +201,8 @@ impl Written {
     }
 
     /// Takes what a client answers for folders.
-    pub(super) fn replace_asked(&mut self, asked: Vec<(String, Value)>) {
-        self.asked = asked.into_iter().map(|(address, settings)| (address, section(&settings))).collect();
+    pub(super) fn replace_configured(&mut self, configured: Vec<(String, Value)>) {
+        self.configured = configured.into_iter().map(|(address, settings)| (address, section(&settings))).collect();
     }
 
     /// What is written for a folder, the nearest last. In an answer, `null` takes back what `initialize` said; an empty address
@@ -210,10 +210,10 @@ impl Written {
     pub(super) fn of(&self, is_folder: impl Fn(&str) -> bool) -> Map<String, Value> {
         let mut all = self.global.clone();
         let here = |(address, _): &&(String, Map<String, Value>)| !address.is_empty() && is_folder(address);
-        let answers = self.asked.iter().filter(|(address, _)| address.is_empty());
+        let answers = self.configured.iter().filter(|(address, _)| address.is_empty());
         let initial = self.by_folder.iter().filter(here);
         let layers = answers.map(|layer| (layer, true)).chain(initial.map(|layer| (layer, false)));
-        for ((_, settings), is_answer) in layers.chain(self.asked.iter().filter(here).map(|layer| (layer, true))) {
+        for ((_, settings), is_answer) in layers.chain(self.configured.iter().filter(here).map(|layer| (layer, true))) {
             for (name, value) in settings {
                 if !value.is_null() {
                     all.insert(name.clone(), value.clone());
@@ -296,14 +296,16 @@ mod tests {
         let mut written =
             Written::from_initialize(&json!({"ignore": ["KEY101"], "verify": false, "unsafeFixes": true}));
         let everywhere = json!({"ignore": null, "inlayHints": true});
-        written
-            .replace_asked(vec![(String::new(), everywhere), ("file:///a".to_owned(), json!({"unsafeFixes": null}))]);
+        written.replace_configured(vec![
+            (String::new(), everywhere),
+            ("file:///a".to_owned(), json!({"unsafeFixes": null})),
+        ]);
         let a = Value::Object(written.of(|address| address == "file:///a"));
         assert_eq!(a, json!({"verify": false, "inlayHints": true}));
         let elsewhere = Value::Object(written.of(|_| false));
         assert_eq!(elsewhere, json!({"verify": false, "inlayHints": true, "unsafeFixes": true}));
         // Who knows nothing of us changes nothing.
-        written.replace_asked(vec![(String::new(), json!(null)), ("file:///a".to_owned(), json!({}))]);
+        written.replace_configured(vec![(String::new(), json!(null)), ("file:///a".to_owned(), json!({}))]);
         assert_eq!(written.of(|_| true)["ignore"], json!(["KEY101"]));
     }
 }

@@ -81,15 +81,15 @@ impl From<Trouble> for Failure {
     }
 }
 
-/// What an answer is worked out from.
-pub(super) struct Asked<'a> {
+/// What a request is answered from.
+pub(super) struct RequestContext<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) is_cancelled: Cancelled<'a>,
     /// Sends a notification while the work goes on.
     pub(super) notify: &'a (dyn Fn(&str, Value) + Sync),
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RequestContext<'a> {
     /// The open document of an address, or the notebook of a cell.
     pub(super) fn document(&self, uri: &Uri) -> Option<(&'a Path, &'a Opened)> {
         let found = self.snapshot.open.iter().find(|(_, opened)| opened.speaks_of(uri));
@@ -145,7 +145,7 @@ pub(super) struct Job {
 
 impl Job {
     /// The task that passes the parameters to `handler`.
-    pub(super) fn task<P, R>(self, handler: fn(&Asked<'_>, &P) -> Result<R, Failure>) -> Task
+    pub(super) fn task<P, R>(self, handler: fn(&RequestContext<'_>, &P) -> Result<R, Failure>) -> Task
     where
         P: DeserializeOwned + 'static,
         R: Serialize + 'static,
@@ -161,8 +161,8 @@ impl Job {
             let result = if is_cancelled() {
                 Err(Failure::cancelled())
             } else {
-                let asked = Asked { snapshot: &snapshot, is_cancelled: &is_cancelled, notify: &notify };
-                answered(&asked, params, handler)
+                let request = RequestContext { snapshot: &snapshot, is_cancelled: &is_cancelled, notify: &notify };
+                answered(&request, params, handler)
             };
             Finished::Answer { id, about, epoch: snapshot.epoch, result }
         })
@@ -171,9 +171,9 @@ impl Job {
 
 /// What a handler answers, be it that it panics.
 fn answered<P, R>(
-    asked: &Asked<'_>,
+    request: &RequestContext<'_>,
     params: Value,
-    handler: fn(&Asked<'_>, &P) -> Result<R, Failure>,
+    handler: fn(&RequestContext<'_>, &P) -> Result<R, Failure>,
 ) -> Result<Value, Failure>
 where
     P: DeserializeOwned,
@@ -181,7 +181,7 @@ where
 {
     let params: P = serde_json::from_value(params)
         .map_err(|error| Failure::new(code::INVALID_PARAMS, format!("invalid parameters: {error}")))?;
-    let result = contained(|| handler(asked, &params));
+    let result = contained(|| handler(request, &params));
     let result = result.unwrap_or_else(|message| Err(Failure::internal(format!("keylint failed: {message}"))))?;
     serde_json::to_value(result).map_err(|error| Failure::internal(error.to_string()))
 }
@@ -197,7 +197,7 @@ mod tests {
     use super::super::settings::Written;
     use super::*;
 
-    fn task(id: i32, params: Value, handler: fn(&Asked<'_>, &u32) -> Result<u32, Failure>) -> Task {
+    fn task(id: i32, params: Value, handler: fn(&RequestContext<'_>, &u32) -> Result<u32, Failure>) -> Task {
         let client = Client::new(&Value::Null);
         let snapshot = Session::new(client, PathBuf::from("/"), None, &[], Written::default()).snapshot();
         let notify = Arc::new(Mutex::new(mpsc::channel().0));

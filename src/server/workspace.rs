@@ -12,23 +12,23 @@ use super::diagnostics;
 use super::progress::Progress;
 use super::pull::report;
 use super::snapshot::{self, Folder, Trouble};
-use super::workers::{Asked, Failure};
+use super::workers::{Failure, RequestContext};
 use crate::engine::{RunContext, RunInputs, RunOptions};
 
-pub(super) fn diagnose(asked: &Asked<'_>, params: &WorkspaceDiagnosticParams) -> Result<Value, Failure> {
+pub(super) fn diagnose(request: &RequestContext<'_>, params: &WorkspaceDiagnosticParams) -> Result<Value, Failure> {
     let mut reports: BTreeMap<Uri, Vec<Diagnostic>> = BTreeMap::new();
     let token = params.work_done_progress_params.work_done_token.as_ref();
-    let progress = Progress::begin(asked, token, "Checking the workspace");
-    for folder in asked.snapshot.roots.iter() {
-        match scan(asked, folder, &progress) {
+    let progress = Progress::begin(request, token, "Checking the workspace");
+    for folder in request.snapshot.roots.iter() {
+        match scan(request, folder, &progress) {
             // Folders within each other share files, and say the same of them.
             Ok(found) => found.into_iter().for_each(|(uri, diagnostics)| {
                 reports.entry(uri).or_insert(diagnostics);
             }),
             // One folder that is not configured well leaves the others as they are.
-            Err(Failure { error, trouble: Some(_) }) if asked.snapshot.roots.len() > 1 => {
+            Err(Failure { error, trouble: Some(_) }) if request.snapshot.roots.len() > 1 => {
                 let message = format!("{}: {}", folder.cwd.display(), error.message);
-                (asked.notify)("window/logMessage", json!({"type": 1, "message": message}));
+                (request.notify)("window/logMessage", json!({"type": 1, "message": message}));
             }
             Err(failure) => return Err(failure),
         }
@@ -44,25 +44,25 @@ pub(super) fn diagnose(asked: &Asked<'_>, params: &WorkspaceDiagnosticParams) ->
         .map(|(uri, diagnostics)| {
             let mut item = report(diagnostics, previous.get(uri).copied());
             item["uri"] = json!(uri);
-            item["version"] = json!(version(asked, uri));
+            item["version"] = json!(version(request, uri));
             item
         })
         .collect();
     Ok(json!({"items": items}))
 }
 
-fn version(asked: &Asked<'_>, uri: &Uri) -> Option<i32> {
-    let (_, opened) = asked.document(uri)?;
+fn version(request: &RequestContext<'_>, uri: &Uri) -> Option<i32> {
+    let (_, opened) = request.document(uri)?;
     opened.addresses().into_iter().find(|(address, _)| address == uri).and_then(|(_, version)| version)
 }
 
 /// Checks one folder as the command line would, with what is open laid over what is saved.
 fn scan(
-    asked: &Asked<'_>,
+    request: &RequestContext<'_>,
     folder: &Folder,
     progress: &Progress<'_>,
 ) -> Result<BTreeMap<Uri, Vec<Diagnostic>>, Failure> {
-    let snapshot = asked.snapshot;
+    let snapshot = request.snapshot;
     if !folder.settings.enable {
         return Ok(BTreeMap::new());
     }
@@ -79,11 +79,11 @@ fn scan(
     let how = RunOptions {
         verify: folder.settings.verify,
         progress: &|done, total| progress.report(done, total),
-        is_cancelled: asked.is_cancelled,
+        is_cancelled: request.is_cancelled,
         ..RunOptions::default()
     };
     let mut outcome = context.check(&given, how);
-    if (asked.is_cancelled)() {
+    if (request.is_cancelled)() {
         return Err(Failure::cancelled());
     }
     snapshot::accept(folder, &mut outcome)?;

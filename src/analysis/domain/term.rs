@@ -170,7 +170,7 @@ pub struct Terms {
     /// Handles by the hash of their terms.
     interned: HashTable<TermId>,
     symbols: Vec<SymbolInfo>,
-    asked: Asked,
+    queries: Queries,
     /// What the program takes for integers.
     counts: FxHashSet<TermId>,
     /// Arrays in which no number is twice.
@@ -178,16 +178,16 @@ pub struct Terms {
     visits: Visits,
 }
 
-/// What was asked of integers that are known.
+/// Comparisons and remainders of integers that are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct Queries {
     /// A hash of all comparisons and remainders, in their order.
     pub questions: u64,
     /// A multiple of all that was divided by: the least one, unless that is large.
     pub multiple: i128,
 }
 
-impl Default for Asked {
+impl Default for Queries {
     fn default() -> Self {
         Self { questions: 0, multiple: 1 }
     }
@@ -196,8 +196,8 @@ impl Default for Asked {
 /// Largest common multiple that is kept.
 const MULTIPLE: i128 = 1 << 40;
 
-impl Asked {
-    /// What was asked before, and then this.
+impl Queries {
+    /// These queries, and then others.
     #[must_use]
     pub fn then(self, next: Self) -> Self {
         let multiple = common_multiple(self.multiple, next.multiple);
@@ -205,7 +205,7 @@ impl Asked {
         Self { questions: hash(&(self.questions, next.questions)), multiple }
     }
 
-    /// This question alone.
+    /// This query alone.
     fn once(operator: Operator, [a, b]: [i128; 2]) -> Self {
         let divides = operator == Operator::Mod && (1..MULTIPLE).contains(&b);
         Self { questions: hash(&(operator, a, b)), multiple: if divides { b } else { 1 } }
@@ -277,14 +277,14 @@ impl Terms {
         self.varied.contains(&id)
     }
 
-    /// What was asked of integers since [`Terms::ask`].
-    pub fn asked(&self) -> Asked {
-        self.asked
+    /// The queries since [`Terms::replace_queries`].
+    pub fn queries(&self) -> Queries {
+        self.queries
     }
 
-    /// Goes on with what was asked until now; this was asked before.
-    pub fn ask(&mut self, asked: Asked) -> Asked {
-        std::mem::replace(&mut self.asked, asked)
+    /// Goes on with these queries; answers with those until now.
+    pub fn replace_queries(&mut self, queries: Queries) -> Queries {
+        std::mem::replace(&mut self.queries, queries)
     }
 
     /// The handle of a term.
@@ -468,7 +468,7 @@ impl Terms {
             && matches!(operator, Operator::Mod | Operator::Eq | Operator::Lt)
             && let (Some(a), Some(b)) = (self.as_int(*a), self.as_int(*b))
         {
-            self.asked = self.asked.then(Asked::once(operator, [a, b]));
+            self.queries = self.queries.then(Queries::once(operator, [a, b]));
         }
         if let Some(folded) = self.fold(operator, operands) {
             return folded;

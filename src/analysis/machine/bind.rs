@@ -78,13 +78,13 @@ impl<'p> Machine<'p> {
         environment
     }
 
-    /// The names that cannot be among the mappings of a call: if the only one is what the `**options` of a function gathered, that
+    /// The names that cannot be among the mappings of a call: if the only one is what the `**options` of a function collected, that
     /// function's own parameters took them.
     fn taken_from(&self, mappings: &[Value]) -> Vec<Name> {
         let [mapping] = mappings else { return Vec::new() };
         let Some(Val::Term(term)) = mapping.single() else { return Vec::new() };
-        let gathered = self.state.terms.symbol(*term).filter(|info| info.symbol == Symbol::Parameter);
-        let Some(place) = gathered.and_then(|info| info.place) else { return Vec::new() };
+        let collected = self.state.terms.symbol(*term).filter(|info| info.symbol == Symbol::Parameter);
+        let Some(place) = collected.and_then(|info| info.place) else { return Vec::new() };
         let Some(module) = self.program.of_file(FileId(place.0)) else { return Vec::new() };
         let gathers = |code: &&Function| {
             let mut parameters = code.parameters.iter();

@@ -9,7 +9,7 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::term::{Asked, Symbol, TermId};
+use crate::analysis::domain::term::{Queries, Symbol, TermId};
 use crate::analysis::domain::value::Value;
 use crate::analysis::machine::{Frame, LoopState, Machine, implied, iterate, prelude};
 use crate::analysis::record::Iteration;
@@ -53,13 +53,13 @@ impl<'p> Machine<'p> {
                 }
             }
         }
-        Later { first, goes_on, asks: false, asked: Asked::default(), perhaps, counted, number: None }
+        Later { first, goes_on, asks: false, queries: Queries::default(), perhaps, counted, number: None }
     }
 
     /// Notes what a copy asked, and what its variables are at its end.
-    pub fn end_copy(&mut self, later: &mut Later<'p>, frame: &Frame<'p>, copy: u32, within: Asked) {
+    pub fn end_copy(&mut self, later: &mut Later<'p>, frame: &Frame<'p>, copy: u32, within: Queries) {
         if copy < later.first {
-            later.asks = copy > 0 && within.questions != later.asked.questions;
+            later.asks = copy > 0 && within.questions != later.queries.questions;
             for (op, values) in &mut later.counted {
                 let OpKind::Store(variable, _) = &op.kind else { continue };
                 let value = self.load(frame, variable, op);
@@ -67,13 +67,13 @@ impl<'p> Machine<'p> {
                 *values = [values[1], term.and_then(|term| self.state.terms.as_int(term))];
             }
         }
-        later.asked = Asked { questions: within.questions, ..later.asked.then(within) };
+        later.queries = Queries { questions: within.questions, ..later.queries.then(within) };
     }
 
     /// Begins a copy for a later iteration: the number of the iteration.
     pub fn begin_later(&mut self, later: &mut Later<'p>, frame: &Frame<'p>, place: Place) -> TermId {
         let number = match later.number {
-            Some(number) => self.state.terms.offset(number, later.asked.multiple),
+            Some(number) => self.state.terms.offset(number, later.queries.multiple),
             None => self.state.terms.fresh(Symbol::Later(later.first), "<iteration>", Some(place)),
         };
         later.number = Some(number);
@@ -200,9 +200,9 @@ impl<'p> Machine<'p> {
             if !self.state.feasible(self.state.paths.pc) {
                 self.state.paths.pc = Guard::FALSE;
             }
-            let outside = self.state.terms.ask(Asked::default());
+            let outside = self.state.terms.replace_queries(Queries::default());
             self.block(frame, body);
-            let within = self.state.terms.ask(outside);
+            let within = self.state.terms.replace_queries(outside);
             self.end_copy(&mut later, frame, copy, within);
             let continued = frame.loops.last_mut().map(|state| std::mem::replace(&mut state.continues, Guard::FALSE));
             for paths in [continued.unwrap_or(Guard::FALSE), continues] {
@@ -215,8 +215,8 @@ impl<'p> Machine<'p> {
             frame.goes_on |= goes_on && !self.state.paths.pc.is_false();
         }
         self.end_loop(outer);
-        let outside = self.state.terms.asked().then(later.asked());
-        self.state.terms.ask(outside);
+        let outside = self.state.terms.queries().then(later.queries());
+        self.state.terms.replace_queries(outside);
         let breaks = self.leave_loop(frame, iterator, exit, left);
         implied::end_loop(self, frame, (begun, body), (none, counted));
         self.block(frame, orelse);
@@ -264,7 +264,7 @@ pub struct Later<'p> {
     goes_on: bool,
     /// Whether the first copies ask for their numbers.
     asks: bool,
-    asked: Asked,
+    queries: Queries,
     /// What the body writes on some paths only.
     perhaps: Vec<&'p Op>,
     /// What the body may count, with what it was after the last two copies.
@@ -284,8 +284,8 @@ impl Later<'_> {
     }
 
     /// What the copies asked of numbers.
-    pub fn asked(&self) -> Asked {
-        self.asked
+    pub fn queries(&self) -> Queries {
+        self.queries
     }
 }
 

@@ -394,15 +394,15 @@ impl Reader<'_, '_, '_> {
     fn read_module(&mut self) {
         let module = self.project.modules[self.index];
         let start = self.graph.starts[self.index];
-        let mut asked: FxHashSet<usize> = FxHashSet::default();
+        let mut mentioned: FxHashSet<usize> = FxHashSet::default();
         for (number, function) in module.functions.iter().enumerate() {
-            asked.clear();
-            let speech = self.read(number, function, &mut asked);
+            mentioned.clear();
+            let speech = self.read(number, function, &mut mentioned);
             self.graph.speech[start + number] = speech;
             self.read_holders(function);
             self.read_captured(number, function);
             if speech != Speech::Keys {
-                for node in &asked {
+                for node in &mentioned {
                     self.graph.edge(start + number, *node);
                 }
             }
@@ -559,7 +559,7 @@ impl Reader<'_, '_, '_> {
     }
 
     /// What a function says by itself; `asked` gets the nodes that it asks for.
-    fn read(&mut self, number: usize, function: &Function, asked: &mut FxHashSet<usize>) -> Speech {
+    fn read(&mut self, number: usize, function: &Function, mentioned: &mut FxHashSet<usize>) -> Speech {
         let mut speech = if function.effects.is_empty() { Speech::Silent } else { Speech::Keys };
         let annotations = function.parameters.iter().filter_map(|parameter| parameter.annotation.as_ref());
         for annotation in annotations.chain(function.returns.as_ref()) {
@@ -579,7 +579,7 @@ impl Reader<'_, '_, '_> {
                     match variable {
                         Variable::Global(name) => {
                             modules[temp] = self.module_named(name);
-                            asked.insert(self.graph.name(self.index, name));
+                            mentioned.insert(self.graph.name(self.index, name));
                         }
                         Variable::Local(slot) => modules[temp] = locals.get(slot).copied(),
                         Variable::Outer(..) => {}
@@ -597,9 +597,9 @@ impl Reader<'_, '_, '_> {
                     paths[temp] = paths[*object as usize].map(|path| self.vocabulary.member(path, name));
                     if let Some(outer) = modules[*object as usize] {
                         modules[temp] = self.project.find(outer, 1, name).filter(|inner| *inner != outer);
-                        asked.insert(self.graph.name(outer, name));
+                        mentioned.insert(self.graph.name(outer, name));
                     }
-                    asked.insert(self.graph.attribute(self.index, name));
+                    mentioned.insert(self.graph.attribute(self.index, name));
                 }
                 OpKind::Call(callee, arguments) => {
                     if let Some(path) = paths[*callee as usize]
@@ -635,7 +635,7 @@ impl Reader<'_, '_, '_> {
                     match target {
                         Target::Module(found) => modules[temp] = Some(*found),
                         Target::Member(other, name) => {
-                            asked.insert(self.graph.name(*other, name));
+                            mentioned.insert(self.graph.name(*other, name));
                         }
                         Target::Everything(_) => {}
                     }

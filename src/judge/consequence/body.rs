@@ -528,10 +528,10 @@ impl<'a, 'r> Body<'a, 'r> {
             self.hold(reader, Path::new());
             return;
         }
-        let asked = self.part_at(index);
-        match (held, &asked) {
-            (Part::Index(_) | Part::Key(_), Part::Index(_) | Part::Key(_)) if *held != asked => {}
-            (Part::Member(_, held), Part::Index(asked)) if held != asked => {}
+        let selected = self.part_at(index);
+        match (held, &selected) {
+            (Part::Index(_) | Part::Key(_), Part::Index(_) | Part::Key(_)) if *held != selected => {}
+            (Part::Member(_, held), Part::Index(selected)) if held != selected => {}
             (Part::Field(_), _) => self.hold(reader, Path::new()),
             _ => self.hold(reader, rest.to_vec()),
         }

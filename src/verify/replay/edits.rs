@@ -43,12 +43,12 @@ impl<'a> MovedPlaces<'a> {
     }
 
     /// Where something starts, in terms of the repaired program; what an edit replaces is given by the edit.
-    fn asked(self, place: Place) -> Asked {
+    fn choice_point(self, place: Place) -> ChoicePoint {
         let at = place.span.start;
         let edits = self.of(place.file).unwrap_or_default();
         match edits.iter().position(|edit| edit.span.contains(at)) {
-            Some(edit) => Asked::Edit(place.file, edit),
-            None => Asked::At(place.file, start(edits, at).unwrap_or(at)),
+            Some(edit) => ChoicePoint::Edit(place.file, edit),
+            None => ChoicePoint::At(place.file, start(edits, at).unwrap_or(at)),
         }
     }
 }
@@ -66,9 +66,9 @@ fn shifted(edits: &[Edit], at: u32, counts: impl Fn(&Edit) -> bool) -> Option<u3
     u32::try_from(shifted).ok()
 }
 
-/// Where a question is asked.
+/// Where a run makes a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Asked {
+pub(super) enum ChoicePoint {
     /// By an operation that starts at this offset of the repaired program.
     At(FileId, u32),
     /// By what an edit replaces, or puts in its place.
@@ -79,31 +79,31 @@ pub(super) enum Asked {
 pub(super) struct Answers {
     /// What each edit of a file puts into the repaired program.
     written: FxHashMap<FileId, Vec<Span>>,
-    given: FxHashMap<Asked, Vec<u8>>,
+    given: FxHashMap<ChoicePoint, Vec<u8>>,
 }
 
 impl Answers {
     pub(super) fn new(choices: &[Choice], places: MovedPlaces<'_>) -> Self {
-        let mut given: FxHashMap<Asked, Vec<u8>> = FxHashMap::default();
+        let mut given: FxHashMap<ChoicePoint, Vec<u8>> = FxHashMap::default();
         for choice in choices {
-            given.entry(places.asked(choice.place)).or_default().push(choice.value);
+            given.entry(places.choice_point(choice.place)).or_default().push(choice.value);
         }
         let written = places.files.iter().map(|(file, edits)| (*file, written(edits))).collect();
         Self { written, given }
     }
 
-    /// Where a place of the repaired program asks.
-    pub(super) fn asked(&self, place: Place) -> Asked {
+    /// The point that a place of the repaired program is.
+    pub(super) fn choice_point(&self, place: Place) -> ChoicePoint {
         let written = self.written.get(&place.file).map_or(&[][..], Vec::as_slice);
         match written.iter().position(|span| span.contains(place.span.start)) {
-            Some(edit) => Asked::Edit(place.file, edit),
-            None => Asked::At(place.file, place.span.start),
+            Some(edit) => ChoicePoint::Edit(place.file, edit),
+            None => ChoicePoint::At(place.file, place.span.start),
         }
     }
 
     /// The answer that was given there after so many others.
-    pub(super) fn get(&self, asked: Asked, taken: usize) -> Option<u8> {
-        self.given.get(&asked)?.get(taken).copied()
+    pub(super) fn get(&self, point: ChoicePoint, taken: usize) -> Option<u8> {
+        self.given.get(&point)?.get(taken).copied()
     }
 
     /// How many there are.

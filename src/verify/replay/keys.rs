@@ -37,15 +37,15 @@ pub(super) struct Demanded {
 
 /// Element `index` along the first axis.
 pub(super) fn element<'p>(array: &KeyArray, index: usize) -> Option<Value<'p>> {
-    gathered(array, &Map::element(array.keys.shape(), 0, index)?)
+    gather(array, &Map::element(array.keys.shape(), 0, index)?)
 }
 
 /// These elements along the first axis.
 pub(super) fn taken<'p>(array: &KeyArray, elements: &[usize]) -> Option<Value<'p>> {
-    gathered(array, &Map::take(array.keys.shape(), 0, elements)?)
+    gather(array, &Map::take(array.keys.shape(), 0, elements)?)
 }
 
-fn gathered<'p>(array: &KeyArray, map: &Map) -> Option<Value<'p>> {
+fn gather<'p>(array: &KeyArray, map: &Map) -> Option<Value<'p>> {
     Some(array.with(array.keys.gather(&map.shape, &map.positions).ok()?))
 }
 

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::DrawKind;
 use super::budget::StepBudget;
 use super::constants::Constants;
-use super::edits::{Answers, Asked};
+use super::edits::{Answers, ChoicePoint};
 use super::frame::{Frame, Ran};
 use super::havoc::Havocked;
 use super::hints::Hints;
@@ -112,7 +112,7 @@ pub(super) struct Machine<'p> {
     pub(super) here: (Place, u32),
     script: Script<'p>,
     /// How many of the script's answers were taken, place by place.
-    answered: FxHashMap<Asked, usize>,
+    answered: FxHashMap<ChoicePoint, usize>,
     /// How many of them were taken altogether.
     pub(super) taken: usize,
     pub(super) choices: Vec<Choice>,
@@ -241,9 +241,9 @@ impl<'p> Machine<'p> {
         }
         let place = self.here.0;
         if let Some(answers) = self.script.answers {
-            let asked = answers.asked(place);
-            let taken = self.answered.entry(asked).or_insert(0);
-            if let Some(answer) = answers.get(asked, *taken) {
+            let point = answers.choice_point(place);
+            let taken = self.answered.entry(point).or_insert(0);
+            if let Some(answer) = answers.get(point, *taken) {
                 *taken += 1;
                 self.taken += 1;
                 return answer.min(options.saturating_sub(1));

@@ -76,11 +76,11 @@ impl Guards {
             return false;
         }
         while !guard.is_true() {
-            let [at, asked] = [path, guard].map(|guard| self.nodes[guard.0 as usize]);
-            let Some(holds) = self.models[path.0 as usize].filter(|_| at.level <= asked.level) else { return false };
+            let [at, required] = [path, guard].map(|guard| self.nodes[guard.0 as usize]);
+            let Some(holds) = self.models[path.0 as usize].filter(|_| at.level <= required.level) else { return false };
             let below = |node: Node| if holds { node.high } else { node.low };
-            if at.level == asked.level {
-                guard = below(asked);
+            if at.level == required.level {
+                guard = below(required);
             }
             path = below(at);
         }
