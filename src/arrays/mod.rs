@@ -59,6 +59,11 @@ pub fn nearest(length: usize, index: i128) -> Option<usize> {
     usize::try_from(index.clamp(0, last)).ok()
 }
 
+/// The axis that a number names.
+pub fn axis(rank: usize, axis: i128) -> Option<usize> {
+    position(rank, axis)
+}
+
 /// `len(range(from, to, step))`
 pub fn range_length(from: i128, to: i128, step: i128) -> i128 {
     let (low, high, stride) = if step < 0 { (to, from, step.saturating_neg()) } else { (from, to, step) };
@@ -197,5 +202,47 @@ impl Map {
     /// `stack(arrays, axis)` of so many arrays of one shape, whose elements are given array after array.
     pub fn stack(shape: &[usize], count: usize, axis: usize) -> Option<Self> {
         Self::moveaxis(&[&[count], shape].concat(), 0, axis)
+    }
+
+    /// `concatenate(arrays, axis)` of arrays of these shapes, whose elements are given array after array.
+    pub fn concatenate(shapes: &[&[usize]], axis: usize) -> Option<Self> {
+        let first = *shapes.first()?;
+        let fits = |shape: &&&[usize]| {
+            shape.len() == first.len()
+                && shape.iter().zip(first).enumerate().all(|(at, (own, other))| at == axis || own == other)
+        };
+        if axis >= first.len() || !shapes.iter().all(|shape| fits(&shape)) {
+            return None;
+        }
+        let mut shape = first.to_vec();
+        shape[axis] = shapes.iter().map(|shape| shape[axis]).sum();
+        // Block after block, each made of a part of every array.
+        let outer = size(&first[..axis])?;
+        let mut positions = Vec::with_capacity(size(&shape)?);
+        for block in 0..outer {
+            let mut start = 0;
+            for own in shapes {
+                let part = size(&own[axis..])?;
+                positions.extend((0..part).map(|element| start + block * part + element));
+                start += outer * part;
+            }
+        }
+        Some(Self { shape, positions })
+    }
+
+    /// `broadcast_to(array, shape)`
+    pub fn broadcast(from: &[usize], shape: &[usize]) -> Option<Self> {
+        let missing = shape.len().checked_sub(from.len())?;
+        let strides = strides(from);
+        let mut axes = Vec::with_capacity(shape.len());
+        for (at, length) in shape.iter().enumerate() {
+            let own = at.checked_sub(missing).map(|axis| (from[axis], strides[axis]));
+            axes.push(match own {
+                Some((own, stride)) if own == *length => (0..*length).map(|element| element * stride).collect(),
+                None | Some((1, _)) => vec![0; *length],
+                Some(_) => return None,
+            });
+        }
+        Some(Self::of(shape.to_vec(), &axes))
     }
 }

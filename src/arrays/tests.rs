@@ -2,12 +2,13 @@
 
 use proptest::prelude::*;
 
-use super::{Entry, Map, joint_shape, nearest, position, range_length, reshaped, size, slice};
+use super::{Entry, Map, axis, joint_shape, nearest, position, range_length, reshaped, size, slice};
 
 #[test]
 fn indices_are_those_of_python_and_of_jax() {
     assert_eq!([position(3, 2), position(3, -1), position(3, 3), position(3, -4)], [Some(2), Some(2), None, None]);
     assert_eq!([nearest(3, 9), nearest(3, -9), nearest(3, -1), nearest(0, 0)], [Some(2), Some(0), Some(2), None]);
+    assert_eq!([axis(2, -1), axis(2, 2)], [Some(1), None]);
     assert_eq!([position(3, i128::MIN), nearest(3, i128::MAX)], [None, Some(2)]);
 }
 
@@ -31,12 +32,16 @@ fn shapes_fit_or_do_not() {
         assert_eq!(reshaped(6, wrong), None, "{wrong:?}");
     }
     assert_eq!(joint_shape(&[3, 1], &[2]), [3, 2]);
+    assert_eq!(Map::broadcast(&[3, 2], &[3, 3]), None);
     assert_eq!(size(&[usize::MAX, 2]), None);
 }
 
 #[test]
 fn arrays_are_put_together() {
     assert_eq!(Map::stack(&[2], 2, 1), Some(Map { shape: vec![2, 2], positions: vec![0, 2, 1, 3] }));
+    let joined = Map::concatenate(&[&[2, 1], &[2, 2]], 1);
+    assert_eq!(joined, Some(Map { shape: vec![2, 3], positions: vec![0, 2, 3, 1, 4, 5] }));
+    assert_eq!(Map::concatenate(&[&[2, 1], &[3, 1]], 1), None);
     assert_eq!(Map::moveaxis(&[2, 3], 0, 2), None);
 }
 
@@ -93,6 +98,18 @@ proptest! {
             prop_assert_eq!(&part.shape, &shape);
             let elements: Vec<usize> = part.positions.iter().map(|position| stack.positions[*position]).collect();
             prop_assert_eq!(elements, (lane * each..(lane + 1) * each).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_broadcast_repeats_along_axes_of_one(shape in shapes(), more in shapes()) {
+        let joint = joint_shape(&shape, &more);
+        let Some(map) = Map::broadcast(&shape, &joint) else { return Ok(()) };
+        let missing = joint.len() - shape.len();
+        for (index, position) in map.positions.iter().enumerate() {
+            let at = coordinates(&joint, index);
+            let own: Vec<usize> = at[missing..].iter().zip(&shape).map(|(at, length)| (*at).min(length - 1)).collect();
+            prop_assert_eq!(*position, element(&shape, &own));
         }
     }
 

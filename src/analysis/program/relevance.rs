@@ -558,7 +558,7 @@ impl Reader<'_, '_, '_> {
         Some(path[1..].iter().fold(root, |full, name| self.vocabulary.member(full, name)))
     }
 
-    /// What a function says by itself; `asked` gets the nodes that it asks for.
+    /// What a function says by itself; `mentioned` gets the nodes of what it names.
     fn read(&mut self, number: usize, function: &Function, mentioned: &mut FxHashSet<usize>) -> Speech {
         let mut speech = if function.effects.is_empty() { Speech::Silent } else { Speech::Keys };
         let annotations = function.parameters.iter().filter_map(|parameter| parameter.annotation.as_ref());
@@ -616,7 +616,7 @@ impl Reader<'_, '_, '_> {
                     }
                     // An object may be called: `layer(x, key=key)`.
                     if self.passes_a_key(function, arguments) {
-                        asked.insert(self.graph.attribute(self.index, self.call));
+                        mentioned.insert(self.graph.attribute(self.index, self.call));
                     }
                     if self.wraps_protocol(function, paths[*callee as usize], arguments) {
                         return Speech::Keys;

@@ -473,7 +473,7 @@ impl<'a, 'r> Body<'a, 'r> {
     /// Whether an operation gives the number zero, as it is written.
     fn is_zero(&self, temp: Temp) -> bool {
         match &self.code.ops[temp as usize].kind {
-            OpKind::Constant(Constant::Int(number)) => *number == 0,
+            OpKind::Constant(Constant::Int(number)) => **number == 0,
             OpKind::Constant(Constant::Float(number)) => *number == 0.0,
             _ => false,
         }

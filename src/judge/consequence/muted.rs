@@ -56,7 +56,7 @@ fn samples_the_mean(run: &Recording<'_>, event: &Consumption) -> bool {
         _ => false,
     };
     let is_zero = |temp: Temp| match kind(temp) {
-        OpKind::Constant(Constant::Int(number)) => *number == 0,
+        OpKind::Constant(Constant::Int(number)) => **number == 0,
         OpKind::Constant(Constant::Float(number)) => *number == 0.0,
         OpKind::Load(Variable::Local(slot)) => given(*slot).is_some_and(is_zero_term),
         _ => false,
