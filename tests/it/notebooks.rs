@@ -183,7 +183,7 @@ fn names_in_commands_are_kept() {
     let pair = "import jax\nkey = jax.random.key(0)\na, b = jax.random.split(key)\nx = jax.random.normal(a)";
     let again = "for _ in range(2):\n    c, d = jax.random.split(key)\n    x += jax.random.normal(c)";
     let pair = format!("{pair}\n{again}");
-    assert!(repaired(&[&pair]).contains("key, a = "), "{}", repaired(&[&pair]));
+    assert!(repaired(&[&pair]).contains("key, a, b = "), "{}", repaired(&[&pair]));
     for command in ["%timeit jax.random.normal(NAME)", "!echo {NAME}", "t = %timeit -o f(NAME)", "NAME?", "?NAME"] {
         let kept = repaired(&[&draws, &command.replace("NAME", "subkey"), last]);
         assert!(kept.contains("key, subkey, "), "{command}: {kept}");
