@@ -224,8 +224,10 @@ impl<'p> Machine<'p> {
         let rounds = *rounds;
         let is_unknown = value.truth().is_none();
         if rounds > ROUNDS || is_unknown && rounds > ITERATIONS {
-            let span = frame.code.ops.get(test as usize).map_or_else(Default::default, |op| op.span);
-            self.unanswered(span, "`while` loops of more than 64 rounds are not supported");
+            if let Some(arithmetic) = self.arithmetic {
+                let span = frame.code.ops.get(test as usize).map_or_else(Default::default, |op| op.span);
+                (arithmetic.left_at_bound)(self, span);
+            }
             self.leave_loop(frame, temp);
             return false;
         }

@@ -85,6 +85,8 @@ pub(super) struct Numbers {
     pub(super) compute: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &'p Op, Temp) -> Ran<'p, Value<'p>>,
     /// A condition has to be known.
     pub(super) decidable: for<'p> fn(&mut Machine<'p>, &Value<'p>, Span) -> Ran<'p, ()>,
+    /// A `while` loop is left at its bound.
+    pub(super) left_at_bound: for<'p> fn(&mut Machine<'p>, Span),
 }
 
 /// A run.

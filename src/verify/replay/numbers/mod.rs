@@ -301,7 +301,7 @@ fn is_array(value: &Value<'_>) -> bool {
 
 /// Computing, as the machine sees it.
 static ARITHMETIC: Numbers =
-    Numbers { compute: |machine, frame, op, temp| machine.compute(frame, op, temp), decidable };
+    Numbers { compute: |machine, frame, op, temp| machine.compute(frame, op, temp), decidable, left_at_bound };
 
 fn decidable<'p>(machine: &mut Machine<'p>, value: &Value<'p>, span: Span) -> Ran<'p, ()> {
     if value.truth().is_none() {
@@ -309,6 +309,13 @@ fn decidable<'p>(machine: &mut Machine<'p>, value: &Value<'p>, span: Span) -> Ra
         return machine.refuse(Problem::new(span, message));
     }
     Ok(())
+}
+
+fn left_at_bound(machine: &mut Machine<'_>, span: Span) {
+    if let Some(computing) = &mut machine.computing {
+        let message = "`while` loops of more than 64 rounds are not supported";
+        computing.problem.get_or_insert_with(|| Problem::new(span, message));
+    }
 }
 
 impl<'p> Machine<'p> {
@@ -330,13 +337,6 @@ impl<'p> Machine<'p> {
             computing.problem.get_or_insert(problem);
         }
         Err(Signal::Stop)
-    }
-
-    /// Withholds the answer, where one is computed.
-    pub(super) fn unanswered(&mut self, span: Span, message: &str) {
-        if let Some(computing) = &mut self.computing {
-            computing.problem.get_or_insert_with(|| Problem::new(span, message));
-        }
     }
 
     /// Does something with what computing has.
