@@ -39,7 +39,7 @@ pub(super) fn fold_index(cx: &FixContext<'_>, found: &Loop<'_>, statement: &Stmt
         edits.push(folded(cx, call, key, &index)?);
     } else if are_alternatives(cx, found) {
         let mut of = cx.code(key).to_owned();
-        if key.is_subscript_expr() {
+        if is_one_element(key, &is_bound) {
             // An element is taken out once: JAX's own checker takes it for consumed when it is taken out again.
             of = cx.fresh(found.scope, cx.code(key), 1).pop()?;
             edits.push(layout::before(cx.text, body.start, &format!("{of} = {}", cx.code(key))));
@@ -64,6 +64,15 @@ pub(super) fn fold_index(cx: &FixContext<'_>, found: &Loop<'_>, statement: &Stmt
         names.extend(fresh);
     }
     Some(proposal_of_fold(cx, found, key, edits, &names))
+}
+
+/// Whether a key is an element that all iterations take: nothing that selects it is bound by the loop.
+fn is_one_element(key: &Expr, is_bound: &dyn Fn(&str) -> bool) -> bool {
+    let Expr::Subscript(element) = key else { return false };
+    match &*element.slice {
+        Expr::Name(index) => !is_bound(index.id.as_str()),
+        index => index.is_literal_expr(),
+    }
 }
 
 /// Whether each iteration makes at most one of the calls.
