@@ -10,7 +10,7 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{ClassHandle, Closure, ObjectId, Partial, Val, Value, Wrapped};
 use crate::analysis::entry;
-use crate::analysis::machine::context::{Held, Stored};
+use crate::analysis::machine::context::{Stored, StoredInstances};
 use crate::analysis::machine::{Machine, annotate, call};
 use crate::analysis::record::Activation;
 use crate::analysis::store::State;
@@ -136,8 +136,8 @@ fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Clos
             .filter_map(|name| Some((name.clone(), attributes.get(name)?.clone())))
             .filter(|(_, value)| value.single().is_some_and(is_function))
             .collect();
-        let held = |name: &Name| Some((name.clone(), held(&machine.state, attributes.get(name)?)?));
-        let instances: Vec<(Name, Held)> = wanted.instances.iter().filter_map(held).collect();
+        let instances = |name: &Name| Some((name.clone(), stored_instances(&machine.state, attributes.get(name)?)?));
+        let instances: Vec<(Name, StoredInstances)> = wanted.instances.iter().filter_map(instances).collect();
         if !functions.is_empty() || !instances.is_empty() {
             machine.caches.constructors.insert(class, Rc::new(Stored { object, functions, instances }));
         }
@@ -145,7 +145,7 @@ fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Clos
 }
 
 /// The class of an instance, or of all elements of a container.
-fn held(state: &State, value: &Value) -> Option<Held> {
+fn stored_instances(state: &State, value: &Value) -> Option<StoredInstances> {
     let one = |value: &Value| match value.single() {
         Some(Val::Object(id)) => {
             let object = &state.store.objects[id.0 as usize];
@@ -155,10 +155,10 @@ fn held(state: &State, value: &Value) -> Option<Held> {
     };
     let all = |values: Vec<&Value>| {
         let first = one(values.first()?)?;
-        values.into_iter().all(|value| one(value) == Some(first)).then_some(Held::Each(first))
+        values.into_iter().all(|value| one(value) == Some(first)).then_some(StoredInstances::Each(first))
     };
     if let Some(class) = one(value) {
-        return Some(Held::One(class));
+        return Some(StoredInstances::One(class));
     }
     match value.single()? {
         Val::Tuple(parts) => all(parts.iter().collect()),
@@ -182,16 +182,16 @@ pub fn give_stored(machine: &mut Machine<'_>, class: ClassHandle, instance: &Val
         let value = moved(value, stored.object, own);
         machine.state.store.objects[own.0 as usize].attributes.insert(name.clone(), value);
     }
-    for (name, held) in &stored.instances {
+    for (name, instances) in &stored.instances {
         let object = &machine.state.store.objects[own.0 as usize];
         let attribute = Term::Attribute(object.symbol, name.clone(), object.epoch);
         let attribute = machine.state.terms.intern(attribute);
-        match held {
-            Held::One(class) => {
+        match instances {
+            StoredInstances::One(class) => {
                 let value = annotate::instance_of(&mut machine.state, attribute, *class);
                 machine.state.store.objects[own.0 as usize].attributes.insert(name.clone(), value);
             }
-            Held::Each(class) => machine.state.store.element_classes.insert(attribute, *class),
+            StoredInstances::Each(class) => machine.state.store.element_classes.insert(attribute, *class),
         }
     }
 }

@@ -36,15 +36,15 @@ pub struct Stored {
     /// The functions, by attribute.
     pub functions: Vec<(Name, Value)>,
     /// The classes of instances, by attribute.
-    pub instances: Vec<(Name, Held)>,
+    pub instances: Vec<(Name, StoredInstances)>,
 }
 
-/// How an attribute holds instances of a class.
+/// What an attribute stores: instances of a class.
 #[derive(Clone, Copy, Debug)]
-pub enum Held {
-    /// It is one.
+pub enum StoredInstances {
+    /// One instance.
     One(ClassHandle),
-    /// All elements of the container that it is are.
+    /// A container whose elements are all instances of the class.
     Each(ClassHandle),
 }
 
