@@ -63,13 +63,11 @@ fn draws_always(machine: &Machine<'_>, receiver: &Val, protocol: &Protocol) -> b
     };
     let draws = |code: &Function, op: &Op| {
         let OpKind::Call(callee, arguments) = &op.kind else { return false };
-        let is_flag = |argument: &Argument| {
-            match argument {
-            Argument::Keyword(name, given) => protocol.no_draw_when.get(&**name).is_some_and(|wanted| {
-                matches!(&code.ops[*given as usize].kind, OpKind::Constant(Constant::Bool(flag)) if flag != wanted)
-            }),
+        let is_flag = |argument: &Argument| match argument {
+            Argument::Keyword(name, given) => {
+                protocol.no_draw_when.get(&**name).is_some_and(|wanted| is_constant_flag(code, *given, !wanted))
+            }
             _ => false,
-        }
         };
         let asks = matches!(&code.ops[*callee as usize].kind, OpKind::Attribute(_, name) if supplies(name));
         asks || arguments.iter().any(is_flag)
@@ -166,10 +164,13 @@ fn turns_off(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol) -> 
                 Argument::Spread(_) | Argument::SpreadMapping(_) => break,
             };
             let Some(wanted) = name.and_then(|name| protocol.no_draw_when.get(&**name)) else { continue };
-            let is_wanted =
-                matches!(&code.ops[given as usize].kind, OpKind::Constant(Constant::Bool(flag)) if flag == wanted);
-            said.push(if is_wanted { Said::Quiet } else { Said::Draws });
+            said.push(if is_constant_flag(code, given, *wanted) { Said::Quiet } else { Said::Draws });
         }
     }
     said.contains(&Said::Quiet) && !said.contains(&Said::Draws)
+}
+
+/// Whether an operand is written as this constant.
+fn is_constant_flag(code: &Function, given: Temp, value: bool) -> bool {
+    matches!(code.ops[given as usize].kind, OpKind::Constant(Constant::Bool(flag)) if flag == value)
 }
