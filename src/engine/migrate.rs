@@ -194,8 +194,7 @@ impl RunContext<'_> {
                 migrated.unverified.push(LeftPlace {
                     path: plan.source.path.clone(),
                     locus: locus(place.span),
-                    // The replay speaks of fixes.
-                    reason: reason.replace("the fixed program", "the migrated program"),
+                    reason: reason.clone(),
                 });
             }
         }

@@ -72,7 +72,7 @@ pub(super) fn compare_keys(
             // What is cut off is cut off elsewhere where a repair adds operations.
             let length = if after.is_bounded { olds.len().min(news.len()) } else { olds.len() };
             let is_same = olds.get(..length) == news.get(..length) && (after.is_bounded || olds.len() == news.len());
-            let refuted = || Comparison::Refuted("the fixed program draws from different keys".to_owned());
+            let refuted = || Comparison::Refuted("the edited program draws from different keys".to_owned());
             is_same.then_some(()).ok_or_else(refuted)
         });
         budget.left += share.left;
@@ -116,7 +116,7 @@ impl Pair<'_, '_> {
         let unknown = |why: &str| Comparison::Inconclusive(why.to_owned());
         let start = start_of(original, place).ok_or_else(|| unknown("the function is not part of the program"))?;
         let again =
-            again(original, patched, start).ok_or_else(|| unknown("the fixed program no longer has the function"))?;
+            again(original, patched, start).ok_or_else(|| unknown("the edited program no longer has the function"))?;
         let hints = Hints::new(original, targets, targets);
         let targets_after: Vec<Place> = targets.iter().filter_map(|place| moved.place(*place)).collect();
         let hints_after = Hints::new(patched, &targets_after, &targets_after);
@@ -133,12 +133,12 @@ impl Pair<'_, '_> {
                 verdict = hold(&before, &after).map_err(|comparison| match comparison {
                     // Another path is not the same path.
                     Comparison::Refuted(_) if !after.choices.is_empty() || after.answered < answers.len() => {
-                        unknown("the fixed program tests different conditions")
+                        unknown("the edited program tests different conditions")
                     }
                     comparison => comparison,
                 });
                 if verdict.is_ok() && standing > STANDING {
-                    verdict = Err(unknown("the fixed program tests many different conditions"));
+                    verdict = Err(unknown("the edited program tests many different conditions"));
                 }
                 verdict.is_err()
             });
@@ -199,7 +199,7 @@ fn held_together(before: &Path, after: &Path, moved: MovedPlaces<'_>, entry: &En
     }
     // A repair makes keys of keys that were there.
     if after.symbols.computed_keys() > before.symbols.computed_keys() {
-        return Err(Comparison::Inconclusive("the fixed program uses a computed value as a key".to_owned()));
+        return Err(Comparison::Inconclusive("the edited program uses a computed value as a key".to_owned()));
     }
     let (old_keys, new_keys) = (all_keys(&olds, before), all_keys(&news, after));
     for second in 0..news.len() {
@@ -209,7 +209,7 @@ fn held_together(before: &Path, after: &Path, moved: MovedPlaces<'_>, entry: &En
                 continue;
             }
             let Some(claim) = &entry.claim else {
-                return Err(Comparison::Refuted("two draws of the fixed program get the same key".to_owned()));
+                return Err(Comparison::Refuted("two draws of the edited program get the same key".to_owned()));
             };
             if !shares(&old_keys) {
                 return Err(Comparison::Refuted("two draws that had different keys get the same key".to_owned()));
@@ -238,7 +238,7 @@ fn same_draws(
 ) -> Result<(), Comparison> {
     if olds.len() != news.len() {
         let (old, new) = (olds.len(), news.len());
-        return Err(Comparison::Refuted(format!("the fixed program draws {new} times instead of {old}")));
+        return Err(Comparison::Refuted(format!("the edited program draws {new} times instead of {old}")));
     }
     for (old, new) in olds.iter().zip(news) {
         let place = old.way.last().and_then(|(place, _)| moved.place(*place));
@@ -248,7 +248,7 @@ fn same_draws(
         let same_place = new.way.last().is_some_and(|(found, _)| *found == place);
         let exchanged = instead.is_some_and(|one| *old.callee == *one.gone && *new.callee == *one.successor);
         if !same_place || old.kind != new.kind || old.callee != new.callee && !exchanged {
-            return Err(Comparison::Refuted("the fixed program draws in a different order".to_owned()));
+            return Err(Comparison::Refuted("the edited program draws in a different order".to_owned()));
         }
         if !are_alike(old.numbers.as_ref(), new.numbers.as_ref()) && !exchanged {
             return Err(Comparison::Inconclusive("a draw has different arguments".to_owned()));
@@ -291,7 +291,7 @@ pub(super) fn compare_draws(
         let count = keys.len();
         keys.sort_unstable();
         keys.dedup();
-        let shared = || Comparison::Inconclusive("two draws of the fixed program get the same key".to_owned());
+        let shared = || Comparison::Inconclusive("two draws of the edited program get the same key".to_owned());
         (keys.len() == count).then_some(()).ok_or_else(shared)
     });
     match verdict {
