@@ -31,12 +31,8 @@ pub fn extract_untyped_keys(run: &Recording<'_>, paths: &Paths<'_>, facts: &mut 
         let Some((parameter, _)) = parameters.find(is_given) else { continue };
         let asks = |term: TermId| match run.terms.get(term) {
             Term::Attribute(of, name, _) => *of == event.target.term && &**name == "dtype",
-            // What may be a stream, too, is told apart by its class; whether it is an array says nothing of its dtype.
-            Term::Operate(Operator::MatchClass, parts) => {
-                let is_array =
-                    |class: &TermId| run.terms.symbol(*class).is_some_and(|info| info.text.ends_with("rray"));
-                parts.first() == Some(&event.target.term) && !parts.get(1).is_some_and(is_array)
-            }
+            // What is asked for its class may be a stream as well.
+            Term::Operate(Operator::MatchClass, parts) => parts.first() == Some(&event.target.term),
             _ => false,
         };
         let is_checked = paths.support(event.guard).into_iter().any(|literal| run.terms.mentions(literal, &asks));
