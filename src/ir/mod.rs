@@ -226,6 +226,29 @@ pub struct Function {
     pub elided: bool,
 }
 
+impl Function {
+    /// The operations of a block and of the blocks within it, in order.
+    pub fn within<'a>(&'a self, block: &'a [Temp]) -> impl Iterator<Item = Temp> + 'a {
+        let mut open = vec![block.iter()];
+        std::iter::from_fn(move || {
+            loop {
+                if let Some(temp) = open.last_mut()?.next() {
+                    let blocks = self.ops.get(*temp as usize).map(|op| op.kind.blocks()).unwrap_or_default();
+                    open.extend(blocks.into_iter().rev().map(|inner| inner.iter()));
+                    return Some(*temp);
+                }
+                open.pop();
+            }
+        })
+    }
+
+    /// Whether a loop repeats an operation.
+    pub fn is_in_loop(&self, temp: Temp) -> bool {
+        let loops = self.ops.iter().filter(|op| matches!(op.kind, OpKind::Loop { .. }));
+        loops.flat_map(|op| op.kind.blocks()).any(|block| self.within(block).any(|inner| inner == temp))
+    }
+}
+
 /// A declared effect on a parameter: `# keylint: consumes(key)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeclaredEffect {

@@ -8,7 +8,6 @@ use crate::analysis::record::{Callee, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{FunctionId, FunctionKind};
 use crate::judge::facts::{CaptureKind, Facts};
-use crate::judge::stale::is_in_loop;
 
 /// A call of a function that is defined within another, from outside of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +34,7 @@ pub fn extract_closure_calls(run: &Recording<'_>, facts: &mut Facts) {
             }
             let defined_at = Place { file: module.file, span: closure.span };
             let call = run.uses_of(run.home, caller).call_at(place.span);
-            let is_repeated = call.is_none_or(|call| is_in_loop(home.function(caller), call));
+            let is_repeated = call.is_none_or(|call| home.function(caller).is_in_loop(call));
             facts.closure_calls.push(ClosureCall { defined_at, place: *place, is_repeated });
         }
     }

@@ -9,9 +9,7 @@ use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val, Value};
 use crate::analysis::record::{Consumption, LoggedStore, LoggedWrite, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{
-    Argument, Block, Constant, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Temp, Variable,
-};
+use crate::ir::{Argument, Constant, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Temp, Variable};
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{CaptureKind, CapturedUse, CarriedKey, CarryKind, Facts, Role, StaleState, Use};
 use crate::judge::naming::{name_at, own_name};
@@ -206,13 +204,11 @@ fn happens_once(run: &Recording<'_>, paths: &Paths<'_>, code: &Function, guard: 
 /// Whether all that the module does with a function is to call it in one place and no loop, in its own statements or in such a
 /// function: a part of a script, of which no next call is visible.
 fn runs_once(run: &Recording<'_>, code: &Function, callers: u32) -> bool {
-    let module = run.module(run.home);
     let is_it = |kind: &OpKind| matches!(kind, OpKind::Load(Variable::Global(name)) if *name == code.name);
-    let mut readers =
-        module.functions.iter().flat_map(|reader| reader.ops.iter().filter(|op| is_it(&op.kind)).map(move |_| reader));
-    let (Some(reader), None) = (readers.next(), readers.next()) else { return false };
+    let mut reads = operations(run, &is_it);
+    let (Some((id, reader, read)), None) = (reads.next(), reads.next()) else { return false };
     code.name == code.qualified
-        && calls_outside_loops(reader, &reader.body, &is_it)
+        && is_called_outside_loops(run, id, read)
         && match reader.kind {
             FunctionKind::Module => true,
             FunctionKind::Def => callers > 0 && runs_once(run, reader, callers - 1),
@@ -223,22 +219,32 @@ fn runs_once(run: &Recording<'_>, code: &Function, callers: u32) -> bool {
 /// Whether all that a method's module does with methods of that name is to call them, in no loop, in its own statements or in functions
 /// that run once: parts of a script too. A second call on one object would be visible there.
 fn is_called_once(run: &Recording<'_>, code: &Function) -> bool {
-    let module = run.module(run.home);
     let is_it = |kind: &OpKind| matches!(kind, OpKind::Attribute(_, name) if *name == code.name);
-    let mut readers = module.functions.iter().filter(|reader| reader.ops.iter().any(|op| is_it(&op.kind))).peekable();
-    readers.peek().is_some()
-        && readers.all(|reader| {
-            let reads = (0u32..).zip(&reader.ops).filter(|(_, op)| is_it(&op.kind));
-            let mut calls = reads.map(|(read, _)| call_of(reader, read));
+    let mut reads = operations(run, &is_it).peekable();
+    reads.peek().is_some()
+        && reads.all(|(id, reader, read)| {
             (reader.kind == FunctionKind::Module || runs_once(run, reader, CALLERS))
-                && calls.all(|call| call.is_some_and(|call| !is_in_loop(reader, call)))
+                && is_called_outside_loops(run, id, read)
         })
 }
 
-/// The call of what an operation reads.
-fn call_of(code: &Function, read: Temp) -> Option<Temp> {
-    let calls = (0u32..).zip(&code.ops);
-    calls.filter(|(_, op)| matches!(op.kind, OpKind::Call(callee, _) if callee == read)).map(|(temp, _)| temp).next()
+/// The operations of a kind in the home module, with the functions that hold them.
+fn operations<'r>(
+    run: &Recording<'r>,
+    is_it: &dyn Fn(&OpKind) -> bool,
+) -> impl Iterator<Item = (FunctionId, &'r Function, Temp)> {
+    let functions = (0u32..).map(FunctionId).zip(&run.module(run.home).functions);
+    functions.flat_map(move |(id, code)| {
+        let found = (0u32..).zip(&code.ops).filter(|(_, op)| is_it(&op.kind));
+        found.map(move |(temp, _)| (id, code, temp))
+    })
+}
+
+/// Whether a function calls what one of its operations reads, in no loop.
+fn is_called_outside_loops(run: &Recording<'_>, id: FunctionId, read: Temp) -> bool {
+    let code = run.module(run.home).function(id);
+    let is_call = |reader: &Temp| matches!(code.ops[*reader as usize].kind, OpKind::Call(callee, _) if callee == read);
+    run.uses_of(run.home, id).readers(read).iter().any(|reader| is_call(reader) && !code.is_in_loop(*reader))
 }
 
 /// Whether the function that defines another only calls it, in one place and no loop: `def local(k=key): …` and `local()`.
@@ -259,9 +265,9 @@ pub fn is_called_once_where_defined(run: &Recording<'_>, id: FunctionId) -> bool
         Some(Variable::Global(_)) => runs_once(run, code, CALLERS),
         _ => false,
     };
-    is_own
-        && definer.ops.iter().filter(|op| is_it(&op.kind)).count() == 1
-        && calls_outside_loops(definer, &definer.body, &is_it)
+    let mut loads = (0u32..).zip(&definer.ops).filter(|(_, op)| is_it(&op.kind)).map(|(load, _)| load);
+    let only = loads.next().filter(|_| is_own && loads.next().is_none());
+    only.is_some_and(|load| is_called_outside_loops(run, outer, load))
 }
 
 /// Whether a function of the module binds a global: the module's own statements give it its first value.
@@ -444,28 +450,6 @@ fn attributes_of(run: &Recording<'_>, candidates: Vec<Candidate>, stores: &[Logg
         }
     }
     facts
-}
-
-/// Whether a block calls what one of its operations reads, and no loop in it does.
-fn calls_outside_loops(code: &Function, block: &Block, is_it: &dyn Fn(&OpKind) -> bool) -> bool {
-    block.iter().any(|temp| match &code.ops[*temp as usize].kind {
-        OpKind::Call(callee, _) => is_it(&code.ops[*callee as usize].kind),
-        OpKind::Loop { .. } => false,
-        kind => kind.blocks().into_iter().any(|inner| calls_outside_loops(code, inner, is_it)),
-    })
-}
-
-/// Whether a loop of a function repeats an operation.
-pub fn is_in_loop(code: &Function, temp: Temp) -> bool {
-    let loops = code.ops.iter().filter(|op| matches!(op.kind, OpKind::Loop { .. }));
-    let mut work: Vec<&Block> = loops.flat_map(|op| op.kind.blocks()).collect();
-    while let Some(block) = work.pop() {
-        if block.contains(&temp) {
-            return true;
-        }
-        work.extend(block.iter().flat_map(|inner| code.ops[*inner as usize].kind.blocks()));
-    }
-    false
 }
 
 /// A use reported where it happens.

@@ -10,7 +10,7 @@ use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{EnvironmentId, Val, Value};
 use crate::analysis::machine::{Frame, Machine};
 use crate::analysis::store::State;
-use crate::ir::{Block, FunctionKind, Op, OpKind, Operator, Variable};
+use crate::ir::{Block, FunctionKind, Op, OpKind, Operator, Temp, Variable};
 
 /// Most variables of one activation that are followed, and most divisors and bounds of one analysis.
 const FOLLOWED: usize = 32;
@@ -50,16 +50,11 @@ pub fn end_loop(
     if let Some(number) = counted {
         count_to(machine, number);
     }
-    let mut inside: Vec<&Variable> = Vec::new();
-    let mut work = vec![body];
-    while let Some(block) = work.pop() {
-        for temp in block {
-            match &Machine::op(frame, *temp).kind {
-                OpKind::Load(variable) => inside.push(variable),
-                kind => work.extend(kind.blocks()),
-            }
-        }
-    }
+    let read = |temp: Temp| match &frame.code.ops[temp as usize].kind {
+        OpKind::Load(variable) => Some(variable),
+        _ => None,
+    };
+    let inside: Vec<&Variable> = frame.code.within(body).filter_map(read).collect();
     for variable in begun.first_bound {
         let is_it = |op: &&Op| matches!(&op.kind, OpKind::Load(read) if *read == variable);
         let is_read_after =

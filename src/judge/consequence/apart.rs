@@ -65,16 +65,7 @@ fn way_to(code: &Function, temp: Temp) -> Option<Vec<(&Block, usize)>> {
 }
 
 fn holds(code: &Function, block: &Block, temp: Temp) -> bool {
-    let mut work = vec![block];
-    while let Some(block) = work.pop() {
-        for inner in block {
-            if *inner == temp {
-                return true;
-            }
-            work.extend(code.ops.get(*inner as usize).map(|op| op.kind.blocks()).unwrap_or_default());
-        }
-    }
-    false
+    code.within(block).any(|inner| inner == temp)
 }
 
 fn is_loop(code: &Function, temp: Temp) -> bool {
@@ -140,12 +131,7 @@ fn leave_out_renewals(
 }
 
 fn leave_out(code: &Function, temp: Temp, left_out: &mut FxHashSet<Temp>) {
-    let mut work = vec![temp];
-    while let Some(temp) = work.pop() {
-        left_out.insert(temp);
-        let blocks = code.ops.get(temp as usize).map(|op| op.kind.blocks()).unwrap_or_default();
-        work.extend(blocks.into_iter().flatten().copied());
-    }
+    left_out.extend(code.within(&[temp]));
 }
 
 /// The variable that held the key of a draw, where it was one.

@@ -92,7 +92,7 @@ fn coincide_once(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
         };
         code.ops.iter().find_map(|op| {
             let OpKind::Loop { head, body, .. } = &op.kind else { return None };
-            let body: FxHashSet<Temp> = within(code, head).into_iter().chain(within(code, body)).collect();
+            let body: FxHashSet<Temp> = code.within(head).chain(code.within(body)).collect();
             let place = Place { file: made.place.file, span: op.span };
             let is_outside = run.call_at(&made.activation, beside.place).is_none_or(|call| !body.contains(&call));
             (body.contains(&call) && body.iter().any(counts) && is_outside).then_some(place)
@@ -191,18 +191,5 @@ fn loop_at(run: &Recording<'_>, activation: &Activation, iteration: &Iteration) 
         OpKind::Loop { body, .. } if op.span == iteration.place.span => Some(body),
         _ => None,
     })?;
-    Some(within(code, body))
-}
-
-/// The operations in a block and in the blocks within it.
-fn within(code: &Function, body: &[Temp]) -> FxHashSet<Temp> {
-    let mut found = FxHashSet::default();
-    let mut work = vec![body];
-    while let Some(block) = work.pop() {
-        for temp in block {
-            found.insert(*temp);
-            work.extend(code.ops[*temp as usize].kind.blocks().into_iter().map(|block| &block[..]));
-        }
-    }
-    found
+    Some(code.within(body).collect())
 }
