@@ -41,6 +41,17 @@ pub enum Constant {
     Other,
 }
 
+impl Constant {
+    /// Whether it is the number zero.
+    pub fn is_zero(&self) -> bool {
+        match self {
+            Self::Int(number) => **number == 0,
+            Self::Float(number) => *number == 0.0,
+            _ => false,
+        }
+    }
+}
+
 /// Unary, binary and comparison operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operator {

@@ -259,7 +259,9 @@ impl<'a, 'r> Body<'a, 'r> {
             OpKind::Operate(Operator::Is | Operator::IsNot, ..) => self.add(Ways::SHAPE),
             // Zeros of the same shape.
             OpKind::Operate(Operator::Mul, factors, _)
-                if factors.iter().flatten().any(|factor| self.is_zero(*factor)) =>
+                if factors.iter().flatten().any(
+                    |factor| matches!(&code.ops[*factor as usize].kind, OpKind::Constant(factor) if factor.is_zero()),
+                ) =>
             {
                 self.add(Ways::SHAPE);
             }
@@ -471,14 +473,6 @@ impl<'a, 'r> Body<'a, 'r> {
     }
 
     /// Whether an operation gives the number zero, as it is written.
-    fn is_zero(&self, temp: Temp) -> bool {
-        match &self.code.ops[temp as usize].kind {
-            OpKind::Constant(Constant::Int(number)) => **number == 0,
-            OpKind::Constant(Constant::Float(number)) => *number == 0.0,
-            _ => false,
-        }
-    }
-
     /// Which part of a container an index selects.
     fn part_at(&self, index: Temp) -> Part {
         match &self.code.ops[index as usize].kind {

@@ -2,10 +2,11 @@
 //!
 //! **Invariant:** the number is zero on every path to the draw that was run, and is given under a name that `[words]` lists.
 
-use crate::analysis::domain::term::Term;
+use std::rc::Rc;
+
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::record::{Consumption, Recording};
-use crate::ir::{Argument, Constant, OpKind, Temp, Variable};
+use crate::ir::{Argument, Function, OpKind, Temp, Uses, Variable};
 use crate::judge::facts::Role;
 
 /// Whether what is sampled was made with no spread, or all that is drawn from the children of a split.
@@ -26,58 +27,74 @@ pub fn is_muted(run: &Recording<'_>, event: &Consumption) -> bool {
     }
 }
 
+/// Whether a distribution is sampled that a call of the same function made with no spread.
 fn samples_the_mean(run: &Recording<'_>, event: &Consumption) -> bool {
     if !matches!(event.role, Role::Protocol | Role::Library) {
         return false;
     }
     let activation = &event.activation;
-    let (code, uses) = (run.code(activation), run.uses_of(activation.module, activation.function));
     let environment = &run.environments[activation.environment.0 as usize];
-    let kind = |temp: Temp| &code.ops[temp as usize].kind;
-    let made = |temp: Temp| match kind(temp) {
-        OpKind::Load(Variable::Local(slot)) if uses.stores_of(*slot) == 1 => {
-            code.ops.iter().find_map(|op| match &op.kind {
-                OpKind::Store(Variable::Local(stored), value) if stored == slot => Some(*value),
-                _ => None,
-            })
-        }
-        _ => Some(temp),
-    };
-    let given = |slot: u32| {
-        let is_parameter = (slot as usize) < code.parameters.len() && uses.stores_of(slot) == 0;
-        environment.slots.get(slot as usize).filter(|_| is_parameter)
-    };
-    let is_zero_term = |value: &Value| match value.single() {
-        Some(Val::Term(term)) => match run.terms.get(*term) {
-            Term::Int(number) => *number == 0,
-            Term::Float(bits) => f64::from_bits(*bits) == 0.0,
+    let uses = run.uses_of(activation.module, activation.function);
+    let caller = Caller { run, code: run.code(activation), uses, slots: &environment.slots };
+    run.call_at(activation, event.place).is_some_and(|call| caller.samples_the_mean(call))
+}
+
+/// A function that samples, as it ran.
+struct Caller<'a, 'r> {
+    run: &'a Recording<'r>,
+    code: &'r Function,
+    uses: Rc<Uses>,
+    slots: &'a [Value],
+}
+
+impl Caller<'_, '_> {
+    fn kind(&self, temp: Temp) -> &OpKind {
+        &self.code.ops[temp as usize].kind
+    }
+
+    /// Whether a call is one of a method of what another call made, which was told to give it no spread.
+    fn samples_the_mean(&self, call: Temp) -> bool {
+        let OpKind::Call(callee, _) = self.kind(call) else { return false };
+        let OpKind::Attribute(sampled, _) = self.kind(*callee) else { return false };
+        match self.made(*sampled).map(|made| self.kind(made)) {
+            Some(OpKind::Call(_, arguments)) => arguments.iter().any(|argument| self.mutes(argument)),
             _ => false,
-        },
-        _ => false,
-    };
-    let is_zero = |temp: Temp| match kind(temp) {
-        OpKind::Constant(Constant::Int(number)) => **number == 0,
-        OpKind::Constant(Constant::Float(number)) => *number == 0.0,
-        OpKind::Load(Variable::Local(slot)) => given(*slot).is_some_and(is_zero_term),
-        _ => false,
-    };
-    let words = &run.program.models.words;
-    let mutes = |argument: &Argument| match argument {
-        Argument::Keyword(name, value) => words.scales_noise(name) && is_zero(*value),
-        Argument::Positional(value) => match kind(*value) {
+        }
+    }
+
+    /// The operation that made a value, also where a variable holds it.
+    fn made(&self, temp: Temp) -> Option<Temp> {
+        let OpKind::Load(Variable::Local(slot)) = self.kind(temp) else { return Some(temp) };
+        let mut stores = self.code.ops.iter().filter_map(|op| match &op.kind {
+            OpKind::Store(Variable::Local(stored), value) if stored == slot => Some(*value),
+            _ => None,
+        });
+        stores.next().filter(|_| self.uses.stores_of(*slot) == 1)
+    }
+
+    /// Whether an argument says that there is no spread: `temperature=0.0`, or the parameter `temperature`, which is zero.
+    fn mutes(&self, argument: &Argument) -> bool {
+        let (name, value) = match argument {
+            Argument::Keyword(name, value) => (Some(name), *value),
+            Argument::Positional(value) => match self.kind(*value) {
+                OpKind::Load(Variable::Local(slot)) => (self.code.slots.get(*slot as usize), *value),
+                _ => (None, *value),
+            },
+            Argument::Spread(_) | Argument::SpreadMapping(_) => return false,
+        };
+        name.is_some_and(|name| self.run.program.models.words.scales_noise(name)) && self.is_zero(value)
+    }
+
+    /// Whether an operand is zero: as written, or as given for a parameter.
+    fn is_zero(&self, temp: Temp) -> bool {
+        match self.kind(temp) {
+            OpKind::Constant(number) => number.is_zero(),
             OpKind::Load(Variable::Local(slot)) => {
-                code.slots.get(*slot as usize).is_some_and(|name| words.scales_noise(name)) && is_zero(*value)
+                let is_parameter = (*slot as usize) < self.code.parameters.len() && self.uses.stores_of(*slot) == 0;
+                let given = self.slots.get(*slot as usize).filter(|_| is_parameter).and_then(Value::single);
+                matches!(given, Some(Val::Term(term)) if self.run.terms.is_zero(*term))
             }
             _ => false,
-        },
-        Argument::Spread(_) | Argument::SpreadMapping(_) => false,
-    };
-    let sampled = run.call_at(activation, event.place).and_then(|call| match kind(call) {
-        OpKind::Call(callee, _) => match kind(*callee) {
-            OpKind::Attribute(receiver, _) => made(*receiver),
-            _ => None,
-        },
-        _ => None,
-    });
-    sampled.is_some_and(|sampled| matches!(kind(sampled), OpKind::Call(_, arguments) if arguments.iter().any(mutes)))
+        }
+    }
 }
