@@ -258,7 +258,7 @@ pub fn symbolic_parameters<'p>(
                 {
                     machine.recorder.declare_otherwise(symbol);
                 }
-                if !parameter.has_default && parameter.annotation.as_ref().is_some_and(excludes_none) {
+                if !parameter.has_default && annotation.is_some_and(|of| excludes_none(words, of)) {
                     machine.recorder.declare_given(symbol);
                 }
                 match &parameter.annotation {

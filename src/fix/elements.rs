@@ -116,9 +116,12 @@ fn names_of_rows(
     range: Span,
 ) -> Option<Vec<String>> {
     let given: Vec<_> = uses.iter().map(|one| one.given()).collect();
-    let several = |name: String| match name.split_once('_') {
-        Some((kind @ ("key" | "rng"), word)) => format!("{kind}s_{word}"),
-        _ => format!("{name}s"),
+    let several = |name: String| {
+        let kind = |(kind, word): (&str, &str)| {
+            let several = cx.models.words.key_words().find(|(key, _)| *key == kind)?.1;
+            Some(format!("{several}_{word}"))
+        };
+        name.split_once('_').and_then(kind).unwrap_or_else(|| format!("{name}s"))
     };
     let are_free = |names: &Vec<String>| names.iter().all(|name| cx.is_free_within(scope, name, range));
     let purposes = cx.purposes(scope, array, &given, range).map(|names| names.into_iter().map(several).collect());

@@ -79,8 +79,7 @@ impl FixContext<'_> {
 
     /// The same, for a statement that binds other names as well.
     fn fresh_beside(&self, scope: ScopeId, key: &str, count: usize, (range, bound): (Span, &[&str])) -> Vec<String> {
-        let is_new = |name: &str| !bound.contains(&name) && self.is_no_other(scope, name);
-        let is_free = |name: &str| is_new(name) && self.is_free_within(scope, name, range);
+        let is_free = |name: &str| self.is_free_beside(scope, name, (range, bound));
         let base = base_name(key);
         let usual = self.usual_child(scope, key);
         if count == 1 {
@@ -109,8 +108,7 @@ impl FixContext<'_> {
         range: Span,
     ) -> Vec<String> {
         let count = uses.len();
-        let is_new = |name: &str| !bound.contains(&name) && self.is_no_other(scope, name);
-        let is_free = |name: &str| is_new(name) && self.is_free_within(scope, name, range);
+        let is_free = |name: &str| self.is_free_beside(scope, name, (range, bound));
         // `key4` and `key5` after `key3`, where they are free.
         let stem = |name: &str| name.trim_end_matches(|one: char| one.is_ascii_digit()).len();
         let run = bound.last().and_then(|last| {
@@ -145,6 +143,11 @@ impl FixContext<'_> {
         }
     }
 
+    /// Whether a name is free within a stretch of code, for a statement that binds other names as well, and looks like none of another key.
+    fn is_free_beside(&self, scope: ScopeId, name: &str, (range, bound): (Span, &[&str])) -> bool {
+        !bound.contains(&name) && self.is_no_other(scope, name) && self.is_free_within(scope, name, range)
+    }
+
     /// Whether no other key of a scope has a number of its own: a name that is bound again and again says nothing.
     fn is_no_other(&self, scope: ScopeId, name: &str) -> bool {
         let bound = self.names.occurrences(name).iter().filter(|one| one.scope == scope && one.does == Does::Bind);
@@ -164,7 +167,8 @@ impl FixContext<'_> {
         let (mut with, mut without) = (0_usize, 0_usize);
         for name in self.names.all() {
             let stem = name.trim_end_matches(|one: char| one.is_ascii_digit());
-            if stem.len() == name.len() || !["key", "rng"].iter().any(|end| stem.trim_end_matches('_').ends_with(end)) {
+            let mut words = self.models.words.key_words();
+            if stem.len() == name.len() || !words.any(|(key, _)| stem.trim_end_matches('_').ends_with(key)) {
                 continue;
             }
             *(if stem.ends_with('_') { &mut with } else { &mut without }) += 1;

@@ -6,6 +6,7 @@ use super::context::{FixContext, is_keyish};
 use super::names::ScopeId;
 use super::naming::base_name;
 use super::tree;
+use crate::models::Words;
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::Span;
@@ -15,12 +16,6 @@ const MOST: usize = 6;
 
 /// A longer word says less than a number.
 const LONGEST: usize = 16;
-
-/// What libraries and programs call keys.
-const KEYS: [&str; 6] = ["keys", "key", "rngs", "rng", "seeds", "seed"];
-
-/// What the name of a key that says what it is for may end with.
-const KINDS: [&str; 2] = ["key", "rng"];
 
 /// How a file distinguishes its keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,7 +74,7 @@ impl FixContext<'_> {
         }
         let beside = bound.iter().filter(|name| **name != key).find_map(|name| {
             let (_, last) = name.rsplit_once('_')?;
-            KINDS.into_iter().find(|kind| *kind == last)
+            self.models.words.key_words().map(|(key, _)| key).find(|key| *key == last)
         });
         let kind = match base.as_str() {
             _ if beside.is_some() => beside.unwrap_or_default(),
@@ -109,20 +104,21 @@ impl FixContext<'_> {
     /// The word for what a key is for: what its argument, an entry of a dict or the variable is called that is made of the draw,
     /// else the function of the program that is given it.
     fn purpose<'w>(&'w self, (call, key): Given<'w>, statement: &'w Stmt, is_alone: bool) -> Option<&'w str> {
+        let words = &self.models.words;
         let mut around = tree::ancestors(self.module, span_of(key)).into_iter().rev();
         let entry = around.find_map(|node| match node {
-            AnyNodeRef::Keyword(keyword) => word(keyword.arg.as_ref()?.as_str()),
+            AnyNodeRef::Keyword(keyword) => word(words, keyword.arg.as_ref()?.as_str()),
             AnyNodeRef::ExprDict(dict) => {
                 let entry = dict.items.iter().find(|entry| span_of(&entry.value).covers(span_of(key)))?;
-                word(entry.key.as_ref()?.as_string_literal_expr()?.value.to_str())
+                word(words, entry.key.as_ref()?.as_string_literal_expr()?.value.to_str())
             }
             _ => None,
         });
         let target = || match tree::targets(statement) {
             [target] if is_alone => match target {
-                Expr::Name(name) => word(name.id.as_str()),
-                Expr::Attribute(attribute) => word(attribute.attr.as_str()),
-                Expr::Subscript(item) => word(item.slice.as_string_literal_expr()?.value.to_str()),
+                Expr::Name(name) => word(words, name.id.as_str()),
+                Expr::Attribute(attribute) => word(words, attribute.attr.as_str()),
+                Expr::Subscript(item) => word(words, item.slice.as_string_literal_expr()?.value.to_str()),
                 _ => None,
             },
             _ => None,
@@ -134,7 +130,7 @@ impl FixContext<'_> {
     fn function_word(&self, call: &ast::ExprCall) -> Option<&str> {
         let name = self.code(&call.func).rsplit('.').next()?;
         let is_library = self.model_of(&call.func).is_some();
-        word(name).filter(|name| !is_library && !name.starts_with(char::is_uppercase))
+        word(&self.models.words, name).filter(|name| !is_library && !name.starts_with(char::is_uppercase))
     }
 
     /// How this file distinguishes its keys, judging by its names.
@@ -142,7 +138,7 @@ impl FixContext<'_> {
         let (mut behind, mut before, mut numbered) = (0_usize, 0_usize, 0_usize);
         for name in self.names.all() {
             let plain = name.trim_end_matches(|one: char| one.is_ascii_digit());
-            let is_key = |part: &str| KEYS.contains(&part.trim_matches('_'));
+            let is_key = |part: &str| self.models.words.is_key_word(part.trim_matches('_'));
             if plain.len() < name.len() && is_keyish(plain) {
                 numbered += 1;
             } else if let Some((first, rest)) = name.split_once('_')
@@ -169,9 +165,9 @@ impl FixContext<'_> {
 }
 
 /// A name without what says that it is one of a key; `None` where nothing is left that would do as part of another.
-fn word(name: &str) -> Option<&str> {
+fn word<'n>(words: &Words, name: &'n str) -> Option<&'n str> {
     let mut word = name.trim_matches('_');
-    for key in KEYS {
+    for key in words.key_words().flat_map(|(one, several)| [several, one]) {
         if let Some(rest) = word.strip_suffix(key).filter(|rest| rest.is_empty() || rest.ends_with('_')) {
             word = rest.trim_matches('_');
         }

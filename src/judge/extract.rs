@@ -106,7 +106,8 @@ fn report_harm(
     better.or(Some((own, direct)))
 }
 
-/// The bound that the run hit first, if it hit one, of the function of this module that holds the place; elsewhere of what was run.
+/// The bound that the run hit first, if it hit one. It belongs to the function of this module that holds the place, or, where the place is in
+/// another module, to the function that was run.
 fn limit(run: &Recording<'_>) -> Option<Exhausted> {
     let (place, budget) = run.limited?;
     let module = run.module(run.home);

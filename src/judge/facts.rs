@@ -198,6 +198,8 @@ pub struct KeyName {
     pub text: String,
     /// Whether a statement there can bind it anew: not in a lambda, nor what is captured, nor an element.
     pub can_rebind: bool,
+    /// Whether it is called as several keys are, which no `split` takes.
+    pub is_several: bool,
 }
 
 /// Where a key came from.

@@ -30,7 +30,8 @@ pub fn name_at(run: &Recording<'_>, event: &Consumption, chain: &Chain, depth: u
     }
     let text = name?;
     let can_rebind = can_rebind(run, &chain[depth.min(last)].0, &text);
-    Some(KeyName { text, can_rebind })
+    let is_several = run.program.models.words.names_several_keys(&text);
+    Some(KeyName { text, can_rebind, is_several })
 }
 
 /// What a consuming call is given, as written, where that is not captured from a function around it.

@@ -10,12 +10,24 @@ use serde::Deserialize;
 pub struct Words {
     /// Whole names of keys and seeds.
     keys: Vec<String>,
+    /// What one key and several keys are called, as one word of a name.
+    plurals: Vec<[String; 2]>,
     /// Ends of such names.
     key_endings: Vec<String>,
     /// Parts of names that nothing but keys have.
     unmistakable_keys: Vec<String>,
     /// Last names of types that are neither keys nor seeds.
     other_types: Vec<String>,
+    /// Last names of types that admit each of some others.
+    unions: Vec<String>,
+    /// Last names of what says something else of a type: that it is final, say.
+    type_qualifiers: Vec<String>,
+    /// Last names of types that admit everything.
+    any_types: Vec<String>,
+    /// Last names of types of containers whose elements are all of one type.
+    sequence_types: Vec<String>,
+    /// Last names of types of mappings.
+    mapping_types: Vec<String>,
     /// What a network is called that lags behind another.
     targets: Vec<String>,
     /// What the spread of what is sampled is called.
@@ -73,9 +85,15 @@ impl Words {
     /// Adds the words of `other`.
     pub(super) fn merge(&mut self, other: Self) {
         self.keys.extend(other.keys);
+        self.plurals.extend(other.plurals);
         self.key_endings.extend(other.key_endings);
         self.unmistakable_keys.extend(other.unmistakable_keys);
         self.other_types.extend(other.other_types);
+        self.unions.extend(other.unions);
+        self.type_qualifiers.extend(other.type_qualifiers);
+        self.any_types.extend(other.any_types);
+        self.sequence_types.extend(other.sequence_types);
+        self.mapping_types.extend(other.mapping_types);
         self.targets.extend(other.targets);
         self.spreads.extend(other.spreads);
         self.inverses.extend(other.inverses);
@@ -141,6 +159,21 @@ impl Words {
         holds(&self.keys, name) || self.key_endings.iter().any(|end| name.ends_with(end.as_str()))
     }
 
+    /// What keys are called, as one word of a name: each with what several are called.
+    pub fn key_words(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.plurals.iter().map(|[one, several]| (one.as_str(), several.as_str()))
+    }
+
+    /// Whether a word of a name stands for a key or for several.
+    pub fn is_key_word(&self, word: &str) -> bool {
+        self.key_words().any(|(one, several)| word == one || word == several)
+    }
+
+    /// Whether a name says that it is that of several keys.
+    pub fn names_several_keys(&self, name: &str) -> bool {
+        self.key_words().any(|(_, several)| name.ends_with(several))
+    }
+
     /// Whether nothing but a key has such a name.
     pub fn is_unmistakable(&self, name: &str) -> bool {
         self.unmistakable_keys.iter().any(|part| name.contains(part.as_str()))
@@ -149,6 +182,31 @@ impl Words {
     /// Whether a type of this last name is neither that of a key nor that of a seed.
     pub fn is_other_type(&self, name: &str) -> bool {
         holds(&self.other_types, name)
+    }
+
+    /// Whether a type of this last name admits each of its arguments: `Optional[A]`.
+    pub fn is_union(&self, name: &str) -> bool {
+        holds(&self.unions, name)
+    }
+
+    /// Whether this last name says something else of the type that is its argument: `Final[A]`.
+    pub fn qualifies_type(&self, name: &str) -> bool {
+        holds(&self.type_qualifiers, name)
+    }
+
+    /// Whether a type of this last name admits everything.
+    pub fn is_any_type(&self, name: &str) -> bool {
+        holds(&self.any_types, name)
+    }
+
+    /// Whether a type of this last name is one of containers whose elements are of the type that is its argument.
+    pub fn is_sequence_type(&self, name: &str) -> bool {
+        holds(&self.sequence_types, name)
+    }
+
+    /// Whether a type of this last name is one of mappings.
+    pub fn is_mapping_type(&self, name: &str) -> bool {
+        holds(&self.mapping_types, name)
     }
 
     /// Whether a base class of this last name is one of tests.

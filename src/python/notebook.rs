@@ -46,8 +46,7 @@ pub fn parse_cells(text: &str, cells: &Cells, kind: SourceKind) -> Parsed {
 const BLOCK: &str = "if 1:\n";
 
 /// The code of a cell that starts with an indented line, and is right otherwise: the indentation of the first line is taken away when the
-/// cell is run.
-/// There must be room for the start of a block before the cell.
+/// cell is run. There must be room for the start of a block before the cell.
 fn indented(alone: &str, cell: &Cell, kind: SourceKind) -> Option<Parsed> {
     let code = alone.get(cell.span.range())?.trim_start_matches('\n');
     let before = alone.get(..(cell.span.start as usize).checked_sub(BLOCK.len())?)?;

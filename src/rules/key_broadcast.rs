@@ -22,7 +22,7 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
         BroadcastKind::Unmapped => ("passed unmapped to a mapped function", "mapped here"),
         BroadcastKind::Copied => ("copied into a batch", "copied here"),
     };
-    let key = wording::variable(hit.used.name.as_ref());
+    let key = hit.used.name.as_ref().map_or("key", |name| &name.text);
     let message = match &hit.stream {
         Some(stream) => format!("{} is {how}, so every batch element gets the same key from it", wording::code(stream)),
         None if hit.kind == BroadcastKind::Constant => {

@@ -65,7 +65,6 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
 /// How each iteration gets a key of its own.
 fn help(hit: &KeyReuse) -> String {
     let name = hit.second.name.as_ref();
-    let key = wording::variable(name);
     if hit.derived_at.is_some() {
         return "derive from a key with either `split` or `fold_in`, not with both".to_owned();
     }
@@ -76,7 +75,8 @@ fn help(hit: &KeyReuse) -> String {
         return "hand a key that nothing has consumed on to the next iteration".to_owned();
     }
     let Some(known) = name else { return "give each iteration a key of its own".to_owned() };
-    if wording::is_several(known) {
+    let key = &known.text;
+    if known.is_several {
         return format!("give each iteration keys of its own, not the same `{key}`");
     }
     // `key, subkey = split(key)` is there.

@@ -65,31 +65,21 @@ fn derived(derivation: &Derivation) -> String {
     }
 }
 
-/// The key to use in advice: as written where it has a name, else `key`.
-pub(super) fn variable(name: Option<&KeyName>) -> &str {
-    name.map_or("key", |name| &name.text)
-}
-
 /// A statement that takes a child of a key and keeps another one under its name; `None` where no statement can bind that name, or the key
 /// has none.
 pub(super) fn rebinding(name: Option<&KeyName>) -> Option<String> {
-    let key = &name.filter(|name| name.can_rebind && !is_several(name))?.text;
+    let key = &name.filter(|name| name.can_rebind && !name.is_several)?.text;
     // What holds the key may not be written to, unless it is the object of the method.
     let is_kept = key.contains('.') && !key.starts_with("self.");
     let child = if key == "subkey" { "draw_key" } else { "subkey" };
     (!is_kept).then(|| format!("`{key}, {child} = jax.random.split({key})`"))
 }
 
-/// Whether a key is called as several are, which no `split` takes.
-pub(super) fn is_several(name: &KeyName) -> bool {
-    ["keys", "rngs", "seeds"].iter().any(|several| name.text.ends_with(several))
-}
-
 /// The advice that fits most reuse.
 pub(super) fn split_help(name: Option<&KeyName>) -> String {
     match name {
         Some(name) if name.text.contains('.') => format!("store a new key in `{}` whenever one is used", name.text),
-        Some(name) if is_several(name) => "give each call keys of its own".to_owned(),
+        Some(name) if name.is_several => "give each call keys of its own".to_owned(),
         Some(name) => format!("give each call a key of its own: `key1, key2 = jax.random.split({})`", name.text),
         None => "give each call a key of its own".to_owned(),
     }

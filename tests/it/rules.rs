@@ -49,7 +49,7 @@ fn through(line: u32, callee: &str) -> Use {
 }
 
 fn named() -> KeyName {
-    KeyName { text: "key".to_owned(), can_rebind: true }
+    KeyName { text: "key".to_owned(), can_rebind: true, is_several: false }
 }
 
 fn origin() -> Origin {

@@ -9,6 +9,7 @@ use crate::analysis::domain::kinds::{KeyKind, ReferenceKind};
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Array, ClassHandle, Elements, Key, ModuleIndex, Order, Val, Value};
 use crate::analysis::machine::{Frame, Machine};
+use crate::analysis::program::names::members;
 use crate::analysis::store::State;
 use crate::analysis::store::heap::Kind;
 use crate::finding::Place;
@@ -62,7 +63,7 @@ pub fn annotated_in(machine: &mut Machine<'_>, module: ModuleIndex, value: &Valu
     // `keys: PRNGKeyArray` is written for several keys as well.
     let is_plural = machine.state.terms.symbol(term).is_some_and(|info| {
         let name = info.text.rsplit('.').next().unwrap_or_default();
-        ["keys", "rngs", "seeds"].iter().any(|ending| name.ends_with(ending))
+        machine.program.models.words.names_several_keys(name)
     });
     match evidence.rank.filter(|rank| *rank > 0 || !is_plural) {
         Some(0) => Value::of(Val::Key(Key { term, kind: evidence.kind, derivation: 0 })),
@@ -105,29 +106,20 @@ pub fn element(state: &mut State, container: TermId, item: TermId) -> Value {
 fn element_class(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &Annotation) -> Option<ClassHandle> {
     let Annotation::Subscript(base, arguments) = annotation else { return None };
     let Annotation::Path(path, _) = &**base else { return None };
-    let ((
-        "list" | "List" | "Sequence" | "MutableSequence" | "Iterable" | "Collection" | "deque" | "tuple" | "Tuple",
-        [element] | [element, Annotation::Other],
-    )
-    | ("dict" | "Dict" | "Mapping" | "MutableMapping" | "OrderedDict", [_, element])) =
-        (&**path.last()?, arguments.as_slice())
-    else {
-        return None;
+    let (name, words) = (path.last()?, &machine.program.models.words);
+    let element = match arguments.as_slice() {
+        [element] | [element, Annotation::Other] if words.is_sequence_type(name) => element,
+        [_, element] if words.is_mapping_type(name) => element,
+        _ => return None,
     };
     annotated_class(machine, module, element)
 }
 
 /// Whether an annotation admits a stream of a library: `rngs: nnx.Rngs | None`.
 pub fn admits_stream(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &Annotation) -> bool {
-    match annotation {
-        Annotation::Path(..) => annotated_stream(machine, module, annotation).is_some(),
-        Annotation::Union(parts) => parts.iter().any(|part| admits_stream(machine, module, part)),
-        Annotation::Subscript(base, parts) => {
-            let is_union = matches!(&**base, Annotation::Path(path, _)
-                if path.last().is_some_and(|name| matches!(&**name, "Optional" | "Union")));
-            is_union && parts.iter().any(|part| admits_stream(machine, module, part))
-        }
-        Annotation::Text(_) | Annotation::None | Annotation::Other => false,
+    match members(&machine.program.models.words, annotation) {
+        Some(parts) => parts.iter().any(|part| admits_stream(machine, module, part)),
+        None => annotated_stream(machine, module, annotation).is_some(),
     }
 }
 
@@ -204,13 +196,12 @@ fn evidence_of(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &Anno
                     };
                     return Some(Evidence { kind: kind_of(model.kind), rank });
                 }
-                // `Optional[Key]`, `Annotated[Key, …]`, `Final[Key]`
-                let last = path.last().map(|name| &**name);
-                if matches!(last, Some("Optional" | "Annotated" | "Final" | "ClassVar" | "Union")) {
+                // `Annotated[Key, …]`, `Final[Key]`
+                if path.last().is_some_and(|name| machine.program.models.words.qualifies_type(name)) {
                     return evidence_of_union(machine, module, arguments);
                 }
             }
-            None
+            evidence_of_union(machine, module, members(&machine.program.models.words, annotation)?)
         }
         Annotation::Union(parts) => evidence_of_union(machine, module, parts),
         Annotation::Text(_) | Annotation::None | Annotation::Other => None,

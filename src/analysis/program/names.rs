@@ -30,30 +30,38 @@ pub fn is_named_for_a_key(
     }
 }
 
-/// Whether an annotation names one type, so that what it stands at is not `None`: `samples: jax.Array`, `samples: Float[Array, "n"]`.
-pub fn excludes_none(annotation: &Annotation) -> bool {
+/// The types of which an annotation admits each: `A | B`, `Union[A, B]`, `Optional[A]`.
+pub fn members<'a>(words: &Words, annotation: &'a Annotation) -> Option<&'a [Annotation]> {
     match annotation {
-        Annotation::Path(path, _) => {
-            path.last().is_some_and(|name| !matches!(&**name, "Any" | "Optional" | "Union" | "object"))
-        }
-        Annotation::Subscript(base, _) => excludes_none(base),
-        Annotation::Union(parts) => parts.iter().all(excludes_none),
+        Annotation::Union(parts) => Some(parts),
+        Annotation::Subscript(base, parts) => match &**base {
+            Annotation::Path(path, _) if path.last().is_some_and(|name| words.is_union(name)) => Some(parts),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether an annotation names one type, so that what it stands at is not `None`: `samples: jax.Array`, `samples: Float[Array, "n"]`.
+pub fn excludes_none(words: &Words, annotation: &Annotation) -> bool {
+    match annotation {
+        Annotation::Path(path, _) => path.last().is_some_and(|name| !words.is_union(name) && !words.is_any_type(name)),
+        Annotation::Subscript(base, _) => excludes_none(words, base),
+        Annotation::Union(parts) => parts.iter().all(|part| excludes_none(words, part)),
         Annotation::Text(_) | Annotation::None | Annotation::Other => false,
     }
 }
 
 /// Whether an annotation names what is neither a key nor a seed: `key: str`, `rng: np.random.Generator`.
 pub fn is_of_another_kind(words: &Words, annotation: &Annotation) -> bool {
-    let is_other = |annotation: &Annotation| is_of_another_kind(words, annotation);
+    // `Generator | None`, `Optional[Generator]`
+    if let Some(members) = members(words, annotation) {
+        return members.iter().any(|member| is_of_another_kind(words, member));
+    }
     match annotation {
         Annotation::Path(path, _) => path.last().is_some_and(|name| words.is_other_type(name)),
-        // `Generator | None`, `Optional[Generator]`, `tuple[int, int]`
-        Annotation::Union(parts) => parts.iter().any(is_other),
-        Annotation::Subscript(base, arguments) => {
-            let is_optional =
-                matches!(&**base, Annotation::Path(path, _) if path.last().is_some_and(|name| &**name == "Optional"));
-            is_other(base) || is_optional && arguments.iter().any(is_other)
-        }
-        Annotation::Text(_) | Annotation::None | Annotation::Other => false,
+        // `tuple[int, int]`
+        Annotation::Subscript(base, _) => is_of_another_kind(words, base),
+        Annotation::Union(_) | Annotation::Text(_) | Annotation::None | Annotation::Other => false,
     }
 }
