@@ -20,6 +20,7 @@ mod intent;
 pub use intent::{demonstration, documented, notebook, said_so};
 mod naming;
 mod origin;
+mod passed_seeds;
 mod paths;
 mod reconcile;
 pub use reconcile::reconcile;

@@ -17,6 +17,8 @@ use crate::finding::{Confidence, Place};
 use crate::ir::{Function, FunctionKind, Module};
 use crate::judge::consequence::Flows;
 use crate::judge::facts::{ConstantKey, Facts, LeakKind, LeakedKey, Role, Trace, TraceKind, TraceStep, TracedFunction};
+use crate::judge::intent::placeholder::called_so;
+use crate::judge::passed_seeds::passed_to;
 use crate::judge::stale::leaf_use;
 use crate::models::{Construct, Effect, Runs, Transform};
 use crate::text::FileId;
@@ -80,13 +82,16 @@ pub fn extract_constant_keys(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut
             continue;
         }
         let Some(derivation) = run.derivation(event.target.derivation) else { continue };
-        if !is_constant(run, event.target.term) || is_initialiser(run, event) {
+        let is_for_nothing = || is_initialiser(run, event) || called_so(run, event).is_some();
+        if !is_constant(run, event.target.term) || is_for_nothing() {
             continue;
         }
+        let passed = passed_to(run, &derivation.activation, derivation.place);
         let steps = steps(run, (&derivation.activation, derivation.place), None, file, |activation| {
             let code = run.code(activation);
             let takes_arguments = code.parameters.len() > usize::from(code.class.is_some());
-            (takes_arguments && is_within(&event.activation, activation)).then_some(0)
+            let is_constant = takes_arguments && !passed.contains(&activation.id);
+            (is_constant && is_within(&event.activation, activation)).then_some(0)
         });
         let is_traceable = steps.iter().any(|step| step.bound.is_some());
         // What only shapes are taken from may be drawn again and again.

@@ -531,7 +531,11 @@ impl Terms {
             (Operator::Gt, [a, b]) => self.operate(Operator::Lt, &[*b, *a]),
             (Operator::Ge, [a, b]) => self.negated(Operator::Lt, *a, *b),
             (Operator::Le, [a, b]) => self.negated(Operator::Lt, *b, *a),
-            (Operator::MatchClass, [a, b]) if matches!(self.get(*a), Term::None) && self.is_value_type(*b) => {
+            // Neither `None` nor a key is a dict, a list or a number.
+            (Operator::MatchClass, [a, b])
+                if matches!(self.get(*a), Term::None | Term::Seed(_) | Term::Child(..) | Term::Fold(..))
+                    && self.is_value_type(*b) =>
+            {
                 self.intern(Term::Bool(false))
             }
             (Operator::Eq | Operator::Is, [a, b]) => {

@@ -79,7 +79,7 @@ fn run_along<'p>(
         copied: Vec::new(),
         walk: Walk::to(tree::NESTED),
     };
-    let mut mapped = Args { put_before: args.put_before, ..Args::default() };
+    let mut mapped = Args { put_before: args.put_before, placed: args.placed, ..Args::default() };
     let mut length = None;
     for (index, arg) in args.positional.iter().enumerate() {
         let axis = match axes {

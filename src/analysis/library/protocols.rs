@@ -196,6 +196,7 @@ fn run_named<'p>(
         positional: args.positional.iter().skip(1).cloned().collect(),
         keywords: args.keywords.iter().filter(|(name, _)| takes(name)).cloned().collect(),
         spread: args.spread.clone(),
+        placed: args.placed.map(|count| count.saturating_sub(1)),
         mappings: args.mappings.clone(),
         put_before: None,
     };

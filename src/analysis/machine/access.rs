@@ -6,7 +6,7 @@ use crate::analysis::domain::kinds::ReferenceKind;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, ObjectId, Val, Value};
 use crate::analysis::machine::name_cache::Member;
-use crate::analysis::machine::{Frame, Machine, name_cache, notes};
+use crate::analysis::machine::{Frame, Machine, implied, name_cache, notes};
 use crate::analysis::record::LoggedReference;
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::Kind;
@@ -39,7 +39,12 @@ impl<'p> Machine<'p> {
                 None => self.state.terms.opaque(name.clone(), Some(place)),
             },
             Val::Key(_) | Val::Array(_) => (self.library.key_attribute)(self, frame, val, name, place),
-            Val::Term(term) => self.term_attribute(frame, *term, name, place),
+            Val::Term(term) => {
+                if !name.starts_with("__") {
+                    implied::is_present(&mut self.state, *term);
+                }
+                self.term_attribute(frame, *term, name, place)
+            }
             Val::Tuple(_) | Val::Wrapped(_) | Val::Partial(_) | Val::Function(_) | Val::UnknownMethod(_) => {
                 Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(val.clone()), name.clone()))))
             }

@@ -37,10 +37,10 @@ impl<'p> Machine<'p> {
                             let (placed, all) = by_place(&mut self.state, &items);
                             args.positional.extend(placed.into_iter().map(|value| Arg { value, written: None }));
                             if !all {
-                                args.spread.push(value);
+                                args.spread(value);
                             }
                         }
-                        None => args.spread.push(value),
+                        None => args.spread(value),
                     }
                 }
                 Argument::SpreadMapping(temp) => {
@@ -100,9 +100,40 @@ impl<'p> Machine<'p> {
         named.map(|parameter| parameter.name.clone()).collect()
     }
 
+    /// Arguments after `*xs` of unknown length: where each parameter in front takes one, the last of them take these; which they go to
+    /// is unknown otherwise.
+    fn forget_unplaced(&mut self, code: &Function, closure: &Closure, args: &mut Args, place: Option<Place>) {
+        let Some(placed) = args.placed.filter(|placed| *placed < args.positional.len()) else { return };
+        let takes = |(index, parameter): &(u32, &Parameter)| {
+            matches!(parameter.kind, ParameterKind::PositionalOnly | ParameterKind::Normal)
+                && args.keyword(&parameter.name).is_none()
+                && closure.defaults.iter().all(|(defaulted, _)| defaulted != index)
+        };
+        let is_variadic = code.parameters.iter().any(|parameter| parameter.kind == ParameterKind::Variadic);
+        let required = (0..).zip(code.parameters.iter()).take_while(takes).count();
+        let all =
+            (0..).zip(code.parameters.iter()).filter(|(_, parameter)| parameter.kind != ParameterKind::KeywordOnly);
+        let is_exact = !is_variadic && all.count() == required + args.keywords.len();
+        let after = args.positional.split_off(placed);
+        let between = required.saturating_sub(placed + after.len());
+        let unknown = |machine: &mut Self, index: usize| {
+            let name = code.parameters.get(index).map_or("<argument>".into(), |parameter| parameter.name.clone());
+            Arg { value: machine.state.terms.opaque(name, place), written: None }
+        };
+        let count = if is_exact { between } else { between + after.len() };
+        for _ in 0..count {
+            let next = unknown(self, args.positional.len());
+            args.positional.push(next);
+        }
+        if is_exact {
+            args.positional.extend(after);
+        }
+    }
+
     /// Binds arguments to the parameters of a function: one value for each slot of its frame.
     pub fn bind(&mut self, code: &Function, closure: &Rc<Closure>, mut args: Args, place: Option<Place>) -> Vec<Value> {
         let mut slots = Value::places(code.slots.len());
+        self.forget_unplaced(code, closure, &mut args, place);
         let mut positional = std::mem::take(&mut args.positional).into_iter();
         let uncertain = !args.spread.is_empty();
         let taken = self.taken_from(&args.mappings);
@@ -180,7 +211,8 @@ impl<'p> Machine<'p> {
 fn written_arguments(code: &Function, args: &Args) -> Vec<(u32, Name)> {
     let takes =
         |parameter: &&Parameter| matches!(parameter.kind, ParameterKind::PositionalOnly | ParameterKind::Normal);
-    let by_place = (0..).zip(code.parameters.iter().take_while(takes)).zip(&args.positional);
+    let placed = args.placed.unwrap_or(usize::MAX);
+    let by_place = (0..).zip(code.parameters.iter().take_while(takes)).zip(args.positional.iter().take(placed));
     let placed = by_place.filter_map(|((slot, _), arg)| Some((slot, arg.written.clone()?)));
     let named = args.keywords.iter().filter_map(|(name, arg)| {
         let slot = code.parameters.iter().position(|parameter| parameter.name == *name)?;

@@ -154,7 +154,9 @@ impl<'p> Machine<'p> {
             }
             Val::Partial(partial) => {
                 let put_before = args.put_before.map(|count| count + partial.positional.len());
-                let mut merged = Args { spread: args.spread, mappings: args.mappings, put_before, ..Args::default() };
+                let placed = args.placed.map(|count| count + partial.positional.len());
+                let Args { spread, mappings, .. } = args;
+                let mut merged = Args { spread, placed, mappings, put_before, ..Args::default() };
                 let bound = partial.positional.iter().map(|value| Arg { value: value.clone(), written: None });
                 merged.positional = bound.chain(args.positional).collect();
                 for (name, value) in &partial.keywords {

@@ -1,7 +1,7 @@
 //! Iterations that the program relies on.
 //!
 //! `for x in xs: …; print(x)` reads what only an iteration binds, and `total / n` beside `for i in range(n)` divides by zero where there
-//! is none: such a loop has an iteration, or the program ends.
+//! is none: such a loop has an iteration, or the program ends. Likewise what has a shape, or is added to something, is not `None`.
 //!
 //! **Invariant:** only paths on which the program ends, or divides by zero, are left out.
 
@@ -14,6 +14,9 @@ use crate::ir::{Block, FunctionKind, Op, OpKind, Operator, Temp, Variable};
 
 /// Most variables of one activation that are followed, and most divisors and bounds of one analysis.
 const FOLLOWED: usize = 32;
+
+/// Most things of one analysis of which it is remembered that they were used.
+const PRESENT: usize = 1_024;
 
 /// What is known of a loop before it runs.
 pub struct Begun {
@@ -119,6 +122,29 @@ fn end(machine: &mut Machine<'_>, guard: Guard) {
     machine.state.paths.pc = ended;
     machine.raise();
     machine.state.paths.pc = kept;
+}
+
+/// An attribute of something is read, or it is computed with: it is not `None`. Where a `try` would catch what is raised otherwise,
+/// nothing follows.
+pub fn is_present(state: &mut State, term: TermId) {
+    let is_open = matches!(state.terms.get(term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..));
+    if !is_open || !state.paths.catching.borrow().is_empty() {
+        return;
+    }
+    let (pc, known) = (state.paths.pc, state.paths.present.get(&term).copied());
+    if known.is_none() && state.paths.present.len() >= PRESENT {
+        return;
+    }
+    if known != Some(pc) && known != Some(Guard::TRUE) {
+        let paths = state.paths.guards.or(known.unwrap_or(Guard::FALSE), pc);
+        state.paths.present.insert(term, paths);
+    }
+}
+
+/// Whether something cannot be `None` on the current paths, as it was used like a value on all of them.
+pub fn was_present(state: &mut State, term: TermId) -> bool {
+    let known = state.paths.present.get(&term).copied();
+    known.is_some_and(|paths| state.paths.guards.without(state.paths.pc, paths).is_false())
 }
 
 /// Something is divided by a number, which is not zero.

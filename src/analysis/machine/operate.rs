@@ -77,6 +77,9 @@ pub fn operate<'p>(
         for (value, index) in [(Some(&left), 0), (right.as_ref(), 1)] {
             let Some(value) = value else { continue };
             let value = machine.state.possible(value);
+            if let Some(Val::Term(term)) = value.single() {
+                implied::is_present(&mut machine.state, *term);
+            }
             for alternative in value.alternatives() {
                 let Some(key) = evident_key(machine, &alternative.val) else { continue };
                 // `[key] * n` and `keys + [key]` are lists; `+key` is the key.
@@ -231,6 +234,9 @@ fn compare(machine: &mut Machine<'_>, operator: Operator, left: &Value, right: &
 
 fn is_none(machine: &mut Machine<'_>, val: &Val, operator: Operator) -> crate::analysis::domain::term::TermId {
     match val {
+        Val::Term(term) if implied::was_present(&mut machine.state, *term) => {
+            machine.state.terms.intern(Term::Bool(false))
+        }
         Val::Term(term) => {
             let none = machine.state.terms.intern(Term::None);
             match machine.state.terms.get(*term) {

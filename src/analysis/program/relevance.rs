@@ -61,6 +61,12 @@ impl Relevance {
         self.wraps
     }
 
+    /// Whether another module of the program imports this one.
+    pub fn is_imported(&self, module: ModuleIndex) -> bool {
+        let others = self.imported.iter().enumerate().filter(|(other, _)| *other != module);
+        others.into_iter().any(|(_, imported)| imported.contains(&module))
+    }
+
     /// Whether a call of a function is worth following.
     pub fn of(&self, module: ModuleIndex, function: FunctionId) -> bool {
         self.speech_of(module, function) == Speech::Keys

@@ -36,6 +36,8 @@ pub struct Args {
     pub keywords: Vec<(Name, Arg)>,
     /// `*xs` of unknown length: what was spread.
     pub spread: Vec<Value>,
+    /// How many positional arguments stand before the first of these: the places of the others are unknown.
+    pub placed: Option<usize>,
     /// `**kw` of unknown keys: what was spread.
     pub mappings: Vec<Value>,
     /// How many arguments a receiver or a partial put before those that the call writes; `None` where the arguments are not those
@@ -54,7 +56,14 @@ impl Args {
     pub fn with_receiver(mut self, receiver: Value, written: Option<Name>) -> Self {
         self.positional.insert(0, Arg { value: receiver, written });
         self.put_before = self.put_before.map(|count| count + 1);
+        self.placed = self.placed.map(|count| count + 1);
         self
+    }
+
+    /// What a spread of unknown length gives, after the arguments so far.
+    pub fn spread(&mut self, value: Value) {
+        self.placed.get_or_insert(self.positional.len());
+        self.spread.push(value);
     }
 
     /// Whether there are only positional arguments, all of them known.

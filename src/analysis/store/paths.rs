@@ -29,6 +29,8 @@ pub struct Paths {
     pub catching: Rc<RefCell<Vec<Catching>>>,
     /// Numbers that something was divided by, and on which paths.
     pub divisors: Vec<(TermId, Guard)>,
+    /// What was read from, or computed with, and on which paths: it is not `None` there.
+    pub present: FxHashMap<TermId, Guard>,
     /// Numbers that say how often a loop over keys runs.
     pub bounds: Vec<TermId>,
     /// Whether a loop has run that has to do with keys.
@@ -60,6 +62,7 @@ impl Paths {
             live: Guard::TRUE,
             catching: Rc::default(),
             divisors: Vec::new(),
+            present: FxHashMap::default(),
             bounds: Vec::new(),
             has_key_loop: false,
             counted: None,

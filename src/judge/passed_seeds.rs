@@ -1,0 +1,120 @@
+//! Seeds that a traced function is passed: numbers of the trace, and not of the program.
+//!
+//! `def step(state, x): key = jax.random.key(state.count)` is run with a known count where its caller is analysed, but under `jit`
+//! or `scan` the count is a new one at each call.
+//!
+//! **Invariant:** read from the code alone. What an object's own attributes hold, a default, or a variable of the module, is no
+//! argument.
+
+use crate::analysis::record::{Activation, Recording};
+use crate::finding::Place;
+use crate::ir::{Argument, Function, FunctionId, OpKind, Temp, Variable};
+
+/// Most operations that a seed is followed through in one function.
+const STEPS: usize = 256;
+
+/// What a seed is computed from, as far as functions are passed it.
+#[derive(Default)]
+struct Sources {
+    /// Parameters of the function itself.
+    own: Vec<u32>,
+    /// Variables of the functions around it, by how many levels out these are.
+    outer: Vec<(u32, u32)>,
+}
+
+/// The activations, by id, that are passed the seed of a key which is made at a place.
+pub fn passed_to(run: &Recording<'_>, innermost: &Activation, place: Place) -> Vec<u32> {
+    let mut found = Vec::new();
+    let Some(call) = run.call_at(innermost, place) else { return found };
+    let OpKind::Call(_, arguments) = &run.code(innermost).ops[call as usize].kind else { return found };
+    let mut given: Vec<Temp> = arguments.iter().map(passed).collect();
+    let mut outer: Vec<(FunctionId, u32)> = Vec::new();
+    let mut current = Some(innermost);
+    let mut depth = 0;
+    while let Some(activation) = current.filter(|_| depth < STEPS) {
+        depth += 1;
+        let code = run.code(activation);
+        let sources = sources(code, &given);
+        outer.extend(sources.outer.iter().filter_map(|(levels, slot)| {
+            let up = |id: &FunctionId| run.module(activation.module).function(*id).parent;
+            let around = std::iter::successors(Some(activation.function), up).nth(*levels as usize);
+            Some((around?, *slot))
+        }));
+        let is_captured = |slot: &u32| outer.contains(&(activation.function, *slot));
+        let captured: Vec<u32> = (0..count(code.parameters.len())).filter(is_captured).collect();
+        let slots: Vec<u32> =
+            sources.own.iter().chain(&captured).copied().filter(|slot| is_passed(code, *slot)).collect();
+        if !slots.is_empty() {
+            found.push(activation.id);
+        }
+        current = None;
+        if let Some((caller, at)) = &activation.caller {
+            given = arguments_for(run, caller, *at, code, &slots);
+            current = Some(&**caller);
+        }
+    }
+    found
+}
+
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+/// Whether a slot is a parameter that callers have to pass.
+fn is_passed(code: &Function, slot: u32) -> bool {
+    let is_receiver = slot == 0 && code.class.is_some();
+    !is_receiver && code.parameters.get(slot as usize).is_some_and(|parameter| !parameter.has_default)
+}
+
+fn passed(argument: &Argument) -> Temp {
+    match argument {
+        Argument::Positional(value)
+        | Argument::Spread(value)
+        | Argument::Keyword(_, value)
+        | Argument::SpreadMapping(value) => *value,
+    }
+}
+
+/// What a call gives to some parameters of the function that it runs.
+fn arguments_for(run: &Recording<'_>, caller: &Activation, at: Place, code: &Function, slots: &[u32]) -> Vec<Temp> {
+    let Some(call) = run.call_at(caller, at) else { return Vec::new() };
+    let OpKind::Call(_, arguments) = &run.code(caller).ops[call as usize].kind else { return Vec::new() };
+    let put_before = usize::from(code.class.is_some());
+    let goes_to = |(index, argument): &(usize, &Argument)| match argument {
+        Argument::Positional(_) => slots.contains(&count(index + put_before)),
+        Argument::Keyword(name, _) => slots
+            .iter()
+            .any(|slot| code.parameters.get(*slot as usize).is_some_and(|parameter| parameter.name == *name)),
+        Argument::Spread(_) | Argument::SpreadMapping(_) => !slots.is_empty(),
+    };
+    arguments.iter().enumerate().filter(goes_to).map(|(_, argument)| passed(argument)).collect()
+}
+
+/// The parameters that values are computed from.
+fn sources(code: &Function, values: &[Temp]) -> Sources {
+    let mut found = Sources::default();
+    let mut seen: Vec<Temp> = Vec::new();
+    let mut work = values.to_vec();
+    while let Some(temp) = work.pop().filter(|_| seen.len() < STEPS) {
+        if seen.contains(&temp) {
+            continue;
+        }
+        seen.push(temp);
+        match code.ops.get(temp as usize).map(|op| &op.kind) {
+            Some(OpKind::Load(Variable::Local(slot))) => {
+                if *slot < count(code.parameters.len()) && !found.own.contains(slot) {
+                    found.own.push(*slot);
+                }
+                let stores = code.ops.iter().filter_map(|op| match &op.kind {
+                    OpKind::Store(Variable::Local(stored), value) if stored == slot => Some(*value),
+                    _ => None,
+                });
+                work.extend(stores);
+            }
+            Some(OpKind::Load(Variable::Outer(levels, slot))) => found.outer.push((*levels, *slot)),
+            Some(kind) => kind.operands(&mut |operand| work.push(operand)),
+            None => {}
+        }
+    }
+    found
+}
