@@ -36,7 +36,16 @@ const USUAL_TESTS: [&str; 4] = ["tests/", "test_*.py", "*_test.py", "conftest.py
 const USUAL_SOURCES: [&str; 4] = ["*.py", "*.pyi", "*.pyw", "*.ipynb"];
 
 /// Patterns of files that measure how fast things run.
-const BENCHMARKS: [&str; 5] = ["benchmarks/", "benchmark/", "bench_*.py", "*_bench.py", "*_benchmark.py"];
+const BENCHMARKS: [&str; 8] = [
+    "benchmarks/",
+    "benchmark/",
+    "bench_*.py",
+    "*_bench.py",
+    "benchmark_*.py",
+    "*_benchmark.py",
+    "*_benchmarks.py",
+    "benchmark_*.ipynb",
+];
 
 /// Patterns of documents.
 const DOCS: [&str; 2] = ["docs/", "doc/"];

@@ -305,8 +305,10 @@ impl FileSettings<'_> {
         match rule {
             // The same numbers twice, to be compared.
             rule if self.is_test && rule.may_be_intended() => Some(IntentKind::TestCode),
-            // What is timed side by side is given the same work, and so the same seed.
-            RuleId::SeedReused if self.is_benchmark => Some(IntentKind::Comparison),
+            // What is timed side by side is given the same work, and so the same key.
+            RuleId::SeedReused | RuleId::KeyReusedInLoop | RuleId::KeyDerivedTwice if self.is_benchmark => {
+                Some(IntentKind::Comparison)
+            }
             _ => None,
         }
     }

@@ -54,6 +54,8 @@ pub struct Words {
     comparisons: Vec<String>,
     /// Parts of names of versions.
     versions: Vec<String>,
+    /// What a key is called that only stands where one is needed, as one word of its name.
+    placeholders: Vec<String>,
     /// What authors call keys and random numbers, in the singular.
     randomness: Vec<String>,
     /// Phrases by which a comment or docstring says that a key is shared on purpose. In them `KEY` is a word for randomness, and `*`
@@ -107,6 +109,7 @@ impl Words {
         self.collections.extend(other.collections);
         self.comparisons.extend(other.comparisons);
         self.versions.extend(other.versions);
+        self.placeholders.extend(other.placeholders);
         self.randomness.extend(other.randomness);
         self.shared_on_purpose.extend(other.shared_on_purpose);
         self.said_beside.extend(other.said_beside);
@@ -217,6 +220,13 @@ impl Words {
     /// Whether a name says that something is compared: `compare_methods`, `benchmark`.
     pub fn says_comparison(&self, name: &str) -> bool {
         name.split('_').any(|word| holds(&self.comparisons, &word.to_ascii_lowercase()))
+    }
+
+    /// Whether a name says that it is that of a key which only stands where one is needed: `dummy_key`, `_unused_rng`.
+    pub fn names_placeholder(&self, name: &str) -> bool {
+        let words = plain_words(name);
+        let is_key = |word: &String| holds(&self.randomness, word) || holds(&self.keys, word);
+        words.iter().any(|word| holds(&self.placeholders, word)) && words.iter().any(is_key)
     }
 
     /// Whether a name says that it is that of a version: `__version__`, `JAX_VERSION`.

@@ -125,11 +125,30 @@ fn a_cell_shows_its_last_expression() {
 
 /// Each cell of a tutorial tends to make the key of seed 0.
 #[test]
-fn one_seed_in_several_cells_is_no_warning() {
+fn warnings_in_cells_are_notes() {
+    let cells = [
+        "import jax\n",
+        "key = jax.random.key(0)\n@jax.jit\ndef loss(x):\n    return x + jax.random.normal(key, (3,))\n",
+        "loss(1.0)\n",
+        "jax.random.normal(key, (3,)) + jax.random.normal(key, (3,))\n",
+    ];
+    let shown = |level: &str| {
+        let arguments = ["check", "-q", "--output-format", "concise", "--min-level", level, "a.ipynb"];
+        keylint(&[("a.ipynb", &notebook(&cells))], &arguments)
+    };
+    assert!(!shown("warning").contains("KEY106"));
+    assert!(shown("note").contains("KEY106"));
+    assert!(shown("warning").contains("KEY101"));
+}
+
+#[test]
+fn one_seed_for_several_draws_of_cells_is_no_warning() {
     let draw = |name: &str| format!("{name} = jax.random.normal(jax.random.key(0))");
     let (a, b) = (draw("a"), draw("b"));
     assert_eq!(findings(&["import jax", &a, &b]), [""; 0]);
-    assert_eq!(findings(&["import jax", &format!("{a}\n{b}")]), ["a.ipynb:cell 2:2:5 KEY105"]);
+    assert_eq!(findings(&["import jax", &format!("{a}\n{b}")]), [""; 0]);
+    let again = "key = jax.random.key(0)\na = jax.random.normal(key)\nb = jax.random.normal(key)";
+    assert_eq!(findings(&["import jax", again]), ["a.ipynb:cell 2:3:5 KEY101"]);
 }
 
 #[test]

@@ -12,8 +12,8 @@ use crate::analysis::domain::value::{EnvironmentId, ModuleIndex, Val};
 use crate::analysis::record::{Callee, MEASURES};
 use crate::finding::Place;
 use crate::ir::{
-    Argument, Collection, Constant, Element, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Temp, Uses,
-    Variable,
+    Argument, Collection, Constant, Element, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Operator,
+    Temp, Uses, Variable,
 };
 use crate::judge::consequence::Flows;
 
@@ -128,6 +128,8 @@ pub struct Body<'a, 'r> {
     pub only_keys: bool,
     /// Functions that may still be looked into below this one.
     pub depth: u32,
+    /// Whether it is bound to a variable of a program, of which all readers are known.
+    is_kept_apart: bool,
     seen: FxHashSet<(Temp, Path)>,
     work: Vec<(Temp, Path)>,
     effects: Effects,
@@ -153,6 +155,7 @@ impl<'a, 'r> Body<'a, 'r> {
             only_keys: false,
             unread: Ways::default(),
             depth,
+            is_kept_apart: false,
             seen: FxHashSet::default(),
             work: Vec::new(),
             effects: Effects::default(),
@@ -195,9 +198,20 @@ impl<'a, 'r> Body<'a, 'r> {
             }
             self.effects.reached.insert(temp);
             let uses = self.uses.clone();
+            // A cell shows its last value.
+            if self.code.kind == FunctionKind::Module
+                && uses.readers(temp).is_empty()
+                && matches!(self.code.ops[temp as usize].kind, OpKind::Load(_))
+            {
+                self.add(Ways::ESCAPES);
+            }
             for reader in uses.readers(temp).iter().filter(|reader| !self.excluded.contains(reader)) {
                 self.read(*reader, temp, &path);
             }
+        }
+        // What the program computes and then leaves alone was for something else: code that is not finished, or of which more is shown elsewhere.
+        if self.is_kept_apart && self.effects.ways == Ways::default() && self.effects.returned.is_empty() {
+            self.add(Ways::STORED);
         }
         self.effects.returned.sort_unstable();
         self.effects.returned.dedup();
@@ -308,15 +322,61 @@ impl<'a, 'r> Body<'a, 'r> {
             }
             // The name by which Python code says that it drops a value.
             Variable::Global(name) if &**name == "_" => {}
-            Variable::Global(_) => {
-                self.add(Ways::STORED);
+            Variable::Global(name) => {
                 let uses = self.uses.clone();
-                for load in uses.reaching(self.code, variable).loads_of(store) {
+                let reaching = uses.reaching(self.code, variable);
+                for load in reaching.loads_of(store) {
                     self.hold(*load, path.clone());
                 }
+                let is_own = self.code.kind == FunctionKind::Module
+                    && self.flows.is_program(self.module)
+                    && self.hold_in_functions(name, path, !reaching.loads_of(store).is_empty());
+                if is_own { self.is_kept_apart = true } else { self.add(Ways::STORED) }
             }
             Variable::Local(_) | Variable::Outer(..) => self.add(Ways::STORED),
         }
+    }
+
+    /// A variable of a module that is a program: what its functions do with it. Whether that is all that becomes of the value. Which
+    /// value a function reads of several is not known.
+    fn hold_in_functions(&mut self, name: &Name, path: &Path, is_read: bool) -> bool {
+        let run = self.flows.run;
+        let module = run.module(self.module);
+        let mut is_read = is_read;
+        let stores = |op: &&Op| matches!(&op.kind, OpKind::Store(Variable::Global(stored), _) if stored == name);
+        let is_bound_once = self.code.ops.iter().filter(stores).nth(1).is_none();
+        for (id, inner) in (0u32..).map(FunctionId).zip(&module.functions).skip(1) {
+            for (temp, op) in (0u32..).zip(&inner.ops) {
+                let (OpKind::Load(Variable::Global(read)) | OpKind::Store(Variable::Global(read), _)) = &op.kind else {
+                    continue;
+                };
+                if read != name {
+                    continue;
+                }
+                let effects = self.flows.of_load((self.module, id), temp, path, self.depth);
+                let is_function = inner.class.is_none()
+                    && inner.parent.is_none_or(|parent| parent == Module::BODY)
+                    && inner.kind != FunctionKind::ClassBody;
+                let is_known = is_function && is_bound_once && matches!(op.kind, OpKind::Load(_));
+                let Some(effects) = effects.filter(|_| is_known) else {
+                    return false;
+                };
+                is_read = true;
+                self.effects.ways.add(effects.ways);
+                if !effects.mutated.is_empty() {
+                    return false;
+                }
+                if !effects.returned.is_empty() {
+                    // Whoever runs the function gets something of the value.
+                    let made = |op: &Op| matches!(&op.kind, OpKind::Function(made, _) if *made == id);
+                    let Some(made) = self.code.ops.iter().position(made).and_then(|at| Temp::try_from(at).ok()) else {
+                        return false;
+                    };
+                    self.hold(made, Path::new());
+                }
+            }
+        }
+        is_read
     }
 
     /// A variable that functions within this one read: what they do with it, and what holds them.

@@ -123,6 +123,11 @@ impl<'r> Flows<'r> {
         left > 0
     }
 
+    /// Whether a module is a program of its own, whose variables no other reads.
+    fn is_program(&self, module: ModuleIndex) -> bool {
+        !self.run.program.relevance.is_imported(module)
+    }
+
     /// Whether a model says what a call does with keys.
     fn is_modelled(&self, place: Place) -> bool {
         self.modelled.contains_key(&place)

@@ -11,6 +11,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::analysis::domain::term::Term;
+use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::record::{Activation, Chain, Consumption, Derivation, Iteration, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind, Place};
 use crate::ir::{Argument, Function, FunctionKind, OpKind, Temp, Variable};
@@ -18,6 +19,13 @@ use crate::judge::consequence::body::Ways;
 use crate::judge::consequence::{Flows, Frame};
 use crate::judge::facts::{ReuseKind, Role};
 use crate::judge::intent::Pair;
+use crate::models::{BuiltinOp, Effect};
+
+/// Most operations that one value of a loop is computed with.
+const FOLLOWED: usize = 128;
+
+/// Most steps from what a loop goes through to what is computed of it.
+const ROUNDS: usize = 4;
 
 /// Why two draws that start computations of their own are intended, if they do.
 pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
@@ -28,7 +36,7 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
     let made = |event: &Consumption| run.derivation(event.target.derivation).map(|made| made.place);
     let draws = |event: &Consumption| event.role == Role::Sample;
     let are_draws = draws(pair.first) && draws(pair.second);
-    let are_computations = || is_within_calls(run, pair, consequence) && !are_kept_together(flows, pair);
+    let are_computations = || is_within_calls(run, kind, pair, consequence) && !are_kept_together(flows, pair);
     match kind {
         // Whoever writes one seed twice for two computations wants to start both from it, even if a result of one serves the other.
         ReuseKind::SeededTwice => {
@@ -45,18 +53,31 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
             };
             is_own.then(|| Intent::new(IntentKind::SeparateRuns, made(pair.first))).or_else(|| coincide_once(run, pair))
         }
-        _ if !is_apart || are_printed => None,
-        ReuseKind::Iterated => {
+        ReuseKind::Iterated if is_apart || consequence.kind == ConsequenceKind::Returned => {
             let iteration = pair.repeated_by.as_ref()?;
+            if pair.first.place == pair.second.place
+                && is_made_anew(run, pair)
+                && !are_printed
+                && is_for_setting(run, pair, iteration)
+                && !is_carried(flows, pair, iteration)
+            {
+                let reason = "each iteration starts a setting of its own from one seed";
+                return Some(Intent::because(IntentKind::Comparison, reason, Some(iteration.place)));
+            }
+            if !is_apart || are_printed {
+                return None;
+            }
             let goes_on = draws(pair.second) || is_split_in(run, pair, iteration);
             let starts = pair.first.place == pair.second.place && (is_made_anew(run, pair) || !goes_on);
             let is_own = starts && is_followed_from(run, pair, iteration) && !is_collected(flows, pair, iteration);
             is_own.then(|| Intent::new(IntentKind::SeparateRuns, Some(iteration.place)))
         }
+        _ if !is_apart || are_printed => None,
         ReuseKind::Sampled | ReuseKind::SplitTwice if are_computations() => {
             Some(Intent::new(IntentKind::SeparateRuns, None))
         }
-        ReuseKind::Sampled
+        ReuseKind::Iterated
+        | ReuseKind::Sampled
         | ReuseKind::SplitTwice
         | ReuseKind::SplitAndSampled
         | ReuseKind::FoldedTwice
@@ -109,6 +130,71 @@ fn is_made_anew(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
     one.derivation != other.derivation && matches!(run.terms.get(other.term), Term::Seed(_))
 }
 
+/// Whether a call in the loop, of which the draw is a part, is given what the loop goes through, or what is computed of that: a
+/// setting, and not another member of one ensemble. A number that is counted up is an epoch, or such a member.
+fn is_for_setting(run: &Recording<'_>, pair: &Pair<'_>, iteration: &Iteration) -> bool {
+    let chain = pair.second.chain();
+    let found = chain.iter().find_map(|(activation, place)| {
+        Some((activation, loop_at(run, activation, iteration)?, run.call_at(activation, *place)?))
+    });
+    let Some((activation, body, call)) = found else { return false };
+    let (code, module) = (run.code(activation), activation.module);
+    let mut varying: Vec<&Variable> = Vec::new();
+    let varies = |varying: &[&Variable], temp: Temp| {
+        let (mut work, mut seen) = (vec![temp], FxHashSet::default());
+        while let Some(temp) = work.pop().filter(|_| seen.len() < FOLLOWED) {
+            if !seen.insert(temp) {
+                continue;
+            }
+            match &code.ops[temp as usize].kind {
+                OpKind::Next(iterator) if !counts(run, module, code, *iterator) => return true,
+                OpKind::Next(_) => {}
+                OpKind::Load(variable) if varying.contains(&variable) => return true,
+                kind => kind.operands(&mut |operand| work.push(operand)),
+            }
+        }
+        false
+    };
+    let stores = || {
+        code.ops.iter().enumerate().filter_map(|(at, op)| match &op.kind {
+            OpKind::Store(variable, value) => Some((Temp::try_from(at).ok()?, variable, *value)),
+            _ => None,
+        })
+    };
+    for _ in 0..ROUNDS {
+        let before = varying.len();
+        for (at, variable, value) in stores() {
+            if body.contains(&at) && !varying.contains(&variable) && varies(&varying, value) {
+                varying.push(variable);
+            }
+        }
+        if varying.len() == before {
+            break;
+        }
+    }
+    varies(&varying, call)
+}
+
+/// Whether an iterator counts: what it goes through has a `range` in it.
+fn counts(run: &Recording<'_>, module: ModuleIndex, code: &Function, iterator: Temp) -> bool {
+    let (mut work, mut seen) = (vec![iterator], FxHashSet::default());
+    while let Some(temp) = work.pop().filter(|_| seen.len() < FOLLOWED) {
+        if !seen.insert(temp) {
+            continue;
+        }
+        let kind = &code.ops[temp as usize].kind;
+        if let OpKind::Call(callee, _) = kind
+            && let Some(path) = run.library_named(module, code, *callee)
+            && let Some(callable) = run.program.models.callable(&path)
+            && matches!(callable.effect, Effect::Builtin(BuiltinOp::Range | BuiltinOp::Count))
+        {
+            return true;
+        }
+        kind.operands(&mut |operand| work.push(operand));
+    }
+    false
+}
+
 /// Whether the body of a loop itself splits the key: whoever does this and does not bind the key anew has forgotten to.
 fn is_split_in(run: &Recording<'_>, pair: &Pair<'_>, iteration: &Iteration) -> bool {
     let chain = pair.second.chain();
@@ -118,12 +204,13 @@ fn is_split_in(run: &Recording<'_>, pair: &Pair<'_>, iteration: &Iteration) -> b
 
 /// Whether each of two draws happens within a call of its own, as seen from the innermost frame that both have in common. What a module keeps
 /// under two names, it may use together later; what becomes of the results of coroutines and generators is not followed.
-fn is_within_calls(run: &Recording<'_>, pair: &Pair<'_>, consequence: &Consequence) -> bool {
+fn is_within_calls(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> bool {
     let (a, b) = (pair.first.chain(), pair.second.chain());
+    let is_split = kind == ReuseKind::SplitTwice;
     let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
     let is_followed = |chain: &Chain| {
         let mut below = chain.iter().skip(common).map(|(activation, _)| run.code(activation));
-        chain.len() > common && below.all(|code| code.kind == FunctionKind::Def && returns_results(code))
+        chain.len() > common && below.all(|code| code.kind == FunctionKind::Def && (is_split || returns_results(code)))
     };
     let Some((frame, _)) = common.checked_sub(1).and_then(|frame| a.get(frame)) else { return false };
     let keeps = run.code(frame).kind == FunctionKind::Module && consequence.kind == ConsequenceKind::Stored;
@@ -152,19 +239,35 @@ fn are_kept_together(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
     })
 }
 
-/// Whether what an iteration draws may be kept beside what others draw, as members of an ensemble are, or goes into what later ones draw,
-/// as the state of a training does.
+/// What becomes of the result of an iteration in the loop.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Kept {
+    /// It may be kept beside what others draw, as members of an ensemble are.
+    beside: bool,
+    /// It goes into what later iterations draw, as the state of a training does.
+    carried: bool,
+}
+
+/// Whether what an iteration draws may be kept beside what others draw, or goes into what later ones draw.
 fn is_collected(flows: &Flows<'_>, pair: &Pair<'_>, iteration: &Iteration) -> bool {
+    kept(flows, pair, iteration).is_none_or(|kept| kept.beside || kept.carried)
+}
+
+/// Whether what an iteration draws goes into what later ones draw.
+fn is_carried(flows: &Flows<'_>, pair: &Pair<'_>, iteration: &Iteration) -> bool {
+    kept(flows, pair, iteration).is_none_or(|kept| kept.carried)
+}
+
+/// What becomes of what an iteration draws, where the loop is a statement.
+fn kept(flows: &Flows<'_>, pair: &Pair<'_>, iteration: &Iteration) -> Option<Kept> {
     let run = flows.run;
     let chain = pair.second.chain();
-    let Some((activation, body)) =
-        chain.iter().find_map(|(activation, _)| Some((activation, loop_at(run, activation, iteration)?)))
-    else {
-        return true;
-    };
+    let (activation, body) =
+        chain.iter().find_map(|(activation, _)| Some((activation, loop_at(run, activation, iteration)?)))?;
     let code = run.code(activation);
     let reach = flows.reach(pair.reuse.second);
-    let Some(frame) = reach.frames.iter().find(|frame| frame.activation == activation.id) else { return false };
+    let mut kept = Kept::default();
+    let Some(frame) = reach.frames.iter().find(|frame| frame.activation == activation.id) else { return Some(kept) };
     let reached = &frame.effects.reached;
     let is_stored = |variable: &Variable| {
         body.iter().any(|temp| matches!(&code.ops[*temp as usize].kind, OpKind::Store(stored, _) if stored == variable))
@@ -173,12 +276,18 @@ fn is_collected(flows: &Flows<'_>, pair: &Pair<'_>, iteration: &Iteration) -> bo
         chain.iter().find(|(own, _)| own.id == activation.id).and_then(|(_, place)| run.call_at(activation, *place));
     // What stands before the draw is reached by way of the next iteration only.
     let is_before = |temp: Temp| call.is_none_or(|call| temp < call);
-    body.iter().any(|temp| match &code.ops[*temp as usize].kind {
-        OpKind::Load(variable) => reached.contains(temp) && (!is_stored(variable) || is_before(*temp)),
-        OpKind::Append(container, _) => reached.contains(container) && !body.contains(container),
-        OpKind::Yield { .. } => true,
-        _ => false,
-    })
+    for temp in &body {
+        match &code.ops[*temp as usize].kind {
+            OpKind::Load(variable) if reached.contains(temp) => {
+                kept.beside |= !is_stored(variable);
+                kept.carried |= is_stored(variable) && is_before(*temp);
+            }
+            OpKind::Append(container, _) => kept.beside |= reached.contains(container) && !body.contains(container),
+            OpKind::Yield { .. } => kept.beside = true,
+            _ => {}
+        }
+    }
+    Some(kept)
 }
 
 /// The operations in the body of the loop that repeats something, where it is a statement of an activation's function.

@@ -14,6 +14,7 @@ mod lanes;
 mod masks;
 pub mod notebook;
 mod paired_calls;
+pub mod placeholder;
 pub mod said_so;
 mod sweep;
 mod target_copy;
@@ -73,7 +74,8 @@ pub fn of(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<Inten
         ReuseKind::SplitAndSampled => &[&[timing::rehearsed]],
         ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => &[],
     };
-    groups.iter().copied().flatten().find_map(|reason| reason(run, pair))
+    let reasons = groups.iter().copied().flatten();
+    reasons.into_iter().find_map(|reason| reason(run, pair)).or_else(|| placeholder::placeholder(run, pair))
 }
 
 /// Why all lanes of a mapped function probably share a key on purpose, if they do.

@@ -7,6 +7,16 @@ use std::collections::BTreeSet;
 use crate::finding::{ConsequenceKind, Evidence, Finding, Intent, IntentKind, Level, Place, RuleId};
 use crate::text::{Cells, Span};
 
+/// Rules that warn of a key which gives the same numbers in a later call, or elsewhere.
+const SERVES_AGAIN: [RuleId; 6] = [
+    RuleId::SeedReused,
+    RuleId::CapturedKeyInTransform,
+    RuleId::StoredKeyNotAdvanced,
+    RuleId::KeyBroadcast,
+    RuleId::ConsumedKeyReturned,
+    RuleId::ConstantKeyInTrace,
+];
+
 /// Whether a place is the last expression of a cell, of which a notebook shows the value.
 pub fn is_shown(cells: &Cells, text: &str, span: Span) -> bool {
     let slice = |start: u32, end: u32| text.get(Span::new(start, end).range()).unwrap_or_default();
@@ -48,6 +58,17 @@ pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding
             finding.level = Level::Note;
             finding.intent.get_or_insert(Intent::new(IntentKind::SeparateCells, Some(elsewhere)));
         }
+    }
+}
+
+/// Makes notes of warnings in a notebook that a key serves again in a later call, or for all batch elements: a cell runs when somebody
+/// runs it, mostly to show the same again.
+pub fn note_warnings(cells: &Cells, findings: &mut [Finding]) {
+    let warns = |finding: &&mut Finding| finding.level == Level::Warning && SERVES_AGAIN.contains(&finding.rule);
+    for finding in findings.iter_mut().filter(warns).filter(|_| !cells.is_empty()) {
+        finding.level = Level::Note;
+        let reason = "a cell that runs again is to show the same";
+        finding.intent.get_or_insert(Intent::because(IntentKind::Demonstration, reason, None));
     }
 }
 
