@@ -166,3 +166,25 @@ fn every_relative_link_resolves() {
     }
     assert_eq!(broken, [""; 0]);
 }
+
+/// A merge of two versions of a page leaves marks, or a line twice.
+#[test]
+fn pages_hold_one_version() {
+    let mut problems = String::new();
+    let at_the_top = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(str::to_owned);
+    for page in ["docs", "rules", "editors"].into_iter().flat_map(pages).chain(at_the_top) {
+        if page.contains("node_modules") {
+            continue;
+        }
+        let text = read(&page);
+        let lines: Vec<&str> = text.lines().collect();
+        for (index, line) in lines.iter().enumerate() {
+            let is_mark = ["<<<<<<< ", ">>>>>>> ", "======="].iter().any(|mark| line.starts_with(mark));
+            let is_doubled = line.len() > 40 && index.checked_sub(1).is_some_and(|above| lines[above] == *line);
+            if is_mark || is_doubled {
+                writeln!(problems, "{page}:{}: {line}", index + 1).unwrap();
+            }
+        }
+    }
+    assert_eq!(problems, "");
+}
