@@ -32,14 +32,18 @@
 //!   `gumbel`, `laplace`, `logistic`, `truncated_normal`, and with them `categorical`; the golden vectors in
 //!   `fixtures/prng` hold them to it. XLA contracts products and sums to fused multiply-adds where its code generator
 //!   can; the polynomials in [`float`] write those fusions out.
+//! * **Equal to the bit in `float32`, with parameters that are single numbers:** `lognormal`, `pareto`, `rayleigh`, `triangular`,
+//!   `geometric`, and with `threefry2x32` `maxwell`, `double_sided_maxwell` and `wald`. Other element types, and a single draw of
+//!   `wald` with the implementations of more words, are errors. [`sample::formula`] says what else moves the last bit.
 //! * **Within one unit in the last place:** `cauchy`, whose tangent JAX takes from the C library.
+//! * **Within two units:** `weibull_min`, whose power JAX computes by a polynomial of its own.
 //! * **As the C library has it:** the samplers above in `float64`, whose logarithm and tangent JAX and this room both
 //!   take from there: equal to the bit on one machine, a unit apart on another. `float64` has no `truncated_normal`.
 //! * **Of their time:** before 0.5.0 JAX rounded logarithms and 16-bit numbers otherwise; an old *mode* is not an old
 //!   *version*. The uniform values of `float32` and all integers are the same in both, but for 8- and 16-bit `randint`
 //!   before 0.7.2.
-//! * **Not answered:** what JAX draws by rejection (`gamma`, `poisson`, `binomial` and all built on them) and a few
-//!   others. They are errors, never approximations. See [`sample::unsupported`].
+//! * **Not answered:** what JAX draws by rejection (`gamma`, `poisson`, `binomial` and all built on them) or by factoring a
+//!   matrix. They are errors that give the reason, never approximations. See [`sample::UNSUPPORTED`].
 //!
 //! # Example
 //!

@@ -13,7 +13,7 @@ use keylint::prng::implementation::Implementation;
 use keylint::prng::keys::Keys;
 use keylint::prng::mode::Mode;
 use keylint::prng::sample::select::{Categorical, Choice};
-use keylint::prng::sample::{self, Resolution, bits, integer, real, select};
+use keylint::prng::sample::{self, Resolution, bits, formula, integer, real, select};
 use keylint::prng::{derive, philox2x32, philox4x32, threefry2x32, threefry4x32};
 use serde_json::Value;
 
@@ -138,7 +138,7 @@ fn raw_keys_round_trip() -> Result<()> {
 
 #[test]
 fn jax_0_10_2_golden_vectors() {
-    assert_eq!(compare_file("jax-0.10.2.json", 0), (1674, 0));
+    assert_eq!(compare_file("jax-0.10.2.json", 0), (1914, 0));
 }
 
 #[test]
@@ -206,10 +206,15 @@ fn compare(group: &Value, case: &Value, tolerance: u64) -> std::result::Result<(
         .chunks(width)
         .map(|digits| u64::from_str_radix(std::str::from_utf8(digits).unwrap_or(""), 16).expect("hexadecimal digits"))
         .collect();
-    // The tangent, and all of float64, come from the C library of the machine the vectors were made on.
-    let library = call == "cauchy" || got.dtype() == DType::Float64;
+    // The tangent, and all of float64, come from the C library of the machine the vectors were made on; a power is
+    // rounded from `float64`; and XLA fuses sums of squares as suits the implementation.
+    let library = match call {
+        "weibull_min" => 2,
+        "cauchy" | "maxwell" | "double_sided_maxwell" | "wald" => 1,
+        _ => u64::from(got.dtype() == DType::Float64),
+    };
     let allowed = match got.dtype().kind() {
-        Kind::Real if call != "uniform" => tolerance.max(library.into()),
+        Kind::Real if call != "uniform" => tolerance.max(library),
         _ => 0,
     };
     let distance = |(a, b): (u64, &u64)| ordinal(a, got.dtype()).abs_diff(ordinal(*b, got.dtype()));
@@ -247,6 +252,10 @@ fn evaluate(mode: Mode, keys: &Keys, call: &str, args: &Value) -> Result<Array> 
     };
     if let Some(sampler) = sample::plain(call) {
         return sampler(mode, keys, &shape, dtype);
+    }
+    if let Some(formula) = formula::formula(call) {
+        let parameters: Vec<Array> = formula.parameters().iter().copied().map(float).collect();
+        return (formula.draw)(&formula::Draw { mode, keys, shape: &shape, dtype, parameters: &parameters });
     }
     match call {
         "key_data" => keys.data(),

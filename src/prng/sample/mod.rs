@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`mod@bits`] | raw bits, the one way from keys to numbers |
 //! | [`real`] | floating-point numbers |
+//! | [`formula`] | distributions with parameters, made of uniform and normal values by a formula |
 //! | [`integer`] | integers and booleans |
 //! | [`select`] | elements of an array, and its order |
 //!
@@ -18,6 +19,7 @@
 //! **Invariant:** every sampler reaches its key only through [`mod@bits`] and [`derive`](super::derive).
 
 pub mod bits;
+pub mod formula;
 pub mod integer;
 pub mod real;
 pub mod select;
@@ -56,33 +58,28 @@ impl Resolution {
     }
 }
 
-/// Functions of `jax.random` that draw but are not answered here.
-pub const UNSUPPORTED: &[&str] = &[
-    "ball",
-    "beta",
-    "binomial",
-    "chisquare",
-    "dirichlet",
-    "double_sided_maxwell",
-    "f",
-    "gamma",
-    "generalized_normal",
-    "geometric",
-    "loggamma",
-    "lognormal",
-    "maxwell",
-    "multinomial",
-    "multivariate_normal",
-    "orthogonal",
-    "pareto",
-    "poisson",
-    "rayleigh",
-    "stateful_rng",
-    "t",
-    "triangular",
-    "wald",
-    "weibull_min",
+/// Functions of `jax.random` that draw but are not answered here, each with the reason.
+pub const UNSUPPORTED: &[(&str, &str)] = &[
+    ("ball", OF_GAMMA),
+    ("beta", OF_GAMMA),
+    ("binomial", REJECTS),
+    ("chisquare", OF_GAMMA),
+    ("dirichlet", OF_GAMMA),
+    ("f", OF_GAMMA),
+    ("gamma", REJECTS),
+    ("generalized_normal", OF_GAMMA),
+    ("loggamma", REJECTS),
+    ("multinomial", "JAX draws it from binomial, which rejects candidates in a loop"),
+    ("multivariate_normal", FACTORS),
+    ("orthogonal", FACTORS),
+    ("poisson", REJECTS),
+    ("stateful_rng", "it gives an object with a state of its own, not numbers"),
+    ("t", OF_GAMMA),
 ];
+
+const REJECTS: &str = "JAX rejects candidates in a loop, whose length one rounded bit can change";
+const OF_GAMMA: &str = "JAX draws it from gamma, which rejects candidates in a loop";
+const FACTORS: &str = "JAX factors a matrix with LAPACK, whose rounding differs between machines";
 
 /// A sampler without parameters of its own.
 pub type Plain = fn(Mode, &Keys, &[usize], Option<DType>) -> Result<Array>;
@@ -105,10 +102,9 @@ pub fn plain(name: &str) -> Option<Plain> {
 
 /// The error for a function in [`UNSUPPORTED`].
 pub fn unsupported(function: &str) -> Error {
-    Error::Unsupported {
-        what: format!("jax.random.{function}"),
-        why: "its result depends on rejection loops, linear algebra or library functions that keylint does not evaluate",
-    }
+    let known = UNSUPPORTED.iter().find(|(name, _)| *name == function);
+    let why = known.map_or("keylint does not know this function", |(_, why)| why);
+    Error::Unsupported { what: format!("jax.random.{function}"), why }
 }
 
 /// The floating-point type of a draw: the default, or the requested one as JAX canonicalizes it.

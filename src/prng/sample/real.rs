@@ -44,7 +44,7 @@ pub fn uniform(
 pub fn normal(mode: Mode, keys: &Keys, shape: &[usize], dtype: Option<DType>) -> Result<Array> {
     let dtype = real_type("normal", mode, dtype)?;
     with_float!("normal", dtype, F => map::<F>(mode, keys, shape, |unit| {
-        sqrt_2::<F>().times(between(unit, F::ABOVE_MINUS_ONE, F::ONE).xla_erf_inv())
+        sqrt_2::<F>().times(symmetric(unit).xla_erf_inv())
     }))
 }
 
@@ -109,7 +109,7 @@ pub fn gumbel(mode: Mode, keys: &Keys, shape: &[usize], dtype: Option<DType>, re
 pub fn laplace(mode: Mode, keys: &Keys, shape: &[usize], dtype: Option<DType>) -> Result<Array> {
     let dtype = real_type("laplace", mode, dtype)?;
     with_float!("laplace", dtype, F => map::<F>(mode, keys, shape, |unit| {
-        let value = between(unit, F::ABOVE_MINUS_ONE, F::ONE);
+        let value = symmetric(unit);
         let size = value.absolute().negated().xla_log1p();
         if value > F::ZERO {
             size
@@ -160,6 +160,11 @@ pub(super) fn two_units<F: Float>(mode: Mode, keys: &Keys, shape: &[usize]) -> R
 /// The unit interval stretched to `[low, high)`.
 fn between<F: Float>(unit: F, low: F, high: F) -> F {
     low.xla_maximum(unit.times_plus(high.minus(low), low))
+}
+
+/// The unit interval stretched to the numbers between -1 and 1.
+pub(super) fn symmetric<F: Float>(unit: F) -> F {
+    between(unit, F::ABOVE_MINUS_ONE, F::ONE)
 }
 
 /// The unit interval without zero: JAX's `minval=finfo.tiny`, which rounds away in every sum but with zero.

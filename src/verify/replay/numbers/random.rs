@@ -19,12 +19,12 @@ use crate::prng::implementation::Implementation;
 use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
 use crate::prng::sample::select::{Categorical, Choice};
-use crate::prng::sample::{self, UNSUPPORTED, integer, real, select};
+use crate::prng::sample::{self, UNSUPPORTED, formula, integer, real, select};
 use crate::text::Span;
 
 /// The function of that name; a problem where JAX has it and the reference PRNG has not.
 pub fn lookup(name: &str, span: Span) -> Outcome<Option<&'static Builtin>> {
-    if UNSUPPORTED.contains(&name) {
+    if is_unsupported(name) {
         return Err(problem(span, &sample::unsupported(name)));
     }
     Ok(supported().find(|function| function.name == name))
@@ -32,11 +32,15 @@ pub fn lookup(name: &str, span: Span) -> Outcome<Option<&'static Builtin>> {
 
 /// Whether JAX has a function of that name.
 pub fn is_known(name: &str) -> bool {
-    UNSUPPORTED.contains(&name) || supported().any(|function| function.name == name)
+    is_unsupported(name) || supported().any(|function| function.name == name)
 }
 
 fn supported() -> impl Iterator<Item = &'static Builtin> {
-    PLAIN.iter().chain(FUNCTIONS)
+    PLAIN.iter().chain(&FORMULAS).chain(FUNCTIONS)
+}
+
+fn is_unsupported(name: &str) -> bool {
+    UNSUPPORTED.iter().any(|(other, _)| *other == name)
 }
 
 const DRAW: [&str; 3] = ["key", "shape", "dtype"];
@@ -47,6 +51,19 @@ static PLAIN: [Builtin; sample::PLAIN.len()] = {
     let mut at = 0;
     while at < functions.len() {
         functions[at].name = sample::PLAIN[at].0;
+        at += 1;
+    }
+    functions
+};
+
+/// The functions that draw from a distribution with parameters.
+static FORMULAS: [Builtin; formula::FORMULAS.len()] = {
+    let mut functions = [const { Builtin::new("", &DRAW, &[], 1, by_formula) }; formula::FORMULAS.len()];
+    let mut at = 0;
+    while at < functions.len() {
+        let formula = &formula::FORMULAS[at];
+        let required = if formula.default.is_some() { 1 } else { formula.arguments.len() - 2 };
+        functions[at] = Builtin::new(formula.name, formula.arguments, &[], required, by_formula);
         at += 1;
     }
     functions
@@ -369,6 +386,27 @@ fn plain<'a>(
     let mode = computing.settings.mode;
     let parameters = Parameters::none(shape.iter().product());
     with_key(computing, arguments, &parameters, &|keys, _| sampler(mode, keys, &shape, dtype).map(Value::array))
+}
+
+/// A draw from a distribution with parameters, which broadcast to its shape.
+fn by_formula<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let name = arguments.builtin.name;
+    let Some(formula) = formula::formula(name) else {
+        return Err(problem(arguments.span, &sample::unsupported(name)));
+    };
+    let (dtype, mode) = (arguments.dtype()?, computing.settings.mode);
+    let mut values = Vec::new();
+    for (index, parameter) in formula.parameters().iter().enumerate() {
+        values.push(match formula.default {
+            Some(default) => arguments.value_or(parameter, Value::Float(default)),
+            None => arguments.required(index + 1).map(|(value, span)| (value.clone(), span))?,
+        });
+    }
+    let shape = (formula.shape)(arguments.optional_shape()?, shape_of_all(&values));
+    let parameters = Parameters { values, rank: Some(shape.len()), elements: shape.iter().product() };
+    with_key(computing, arguments, &parameters, &|keys, parameters| {
+        (formula.draw)(&formula::Draw { mode, keys, shape: &shape, dtype, parameters }).map(Value::array)
+    })
 }
 
 fn uniform<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {

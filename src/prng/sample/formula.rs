@@ -1,0 +1,287 @@
+//! Distributions with parameters, made of uniform and normal values by a formula.
+//!
+//! Parameters are numbers, or arrays that are broadcast to the draw. Where a parameter is one number XLA moves the
+//! arithmetic that concerns it alone out of the loop over elements: a quotient by it becomes a product with its
+//! reciprocal, and two factors become one. The functions below do the same, which is why they ask whether a parameter
+//! is single.
+//!
+//! **Invariant:** results are `float32`; other types are errors. The logarithms, `exp` and `√` are XLA's to the bit.
+
+use super::integer::rademacher;
+use super::real::{exponential, normal, symmetric, units};
+use super::real_type;
+use crate::prng::array::{Array, size_of};
+use crate::prng::derive;
+use crate::prng::dtype::{DType, Kind};
+use crate::prng::error::{Error, Result};
+use crate::prng::float::Float;
+use crate::prng::float::single::{exp, log, log1p};
+use crate::prng::implementation::Implementation;
+use crate::prng::keys::Keys;
+use crate::prng::mode::Mode;
+
+/// What a formula is given.
+pub struct Draw<'a> {
+    /// The flags in force.
+    pub mode: Mode,
+    /// The keys, whose shape leads the result's.
+    pub keys: &'a Keys,
+    /// The shape drawn for each key.
+    pub shape: &'a [usize],
+    /// The element type requested.
+    pub dtype: Option<DType>,
+    /// The parameters, in the order of [`Formula::parameters`].
+    pub parameters: &'a [Array],
+}
+
+/// A distribution with parameters.
+pub struct Formula {
+    /// The name in `jax.random`.
+    pub name: &'static str,
+    /// Its arguments: the key, the parameters, the shape and the element type.
+    pub arguments: &'static [&'static str],
+    /// What a parameter is that is left out, for the function whose parameter may be.
+    pub default: Option<f64>,
+    /// How the shape follows from the one requested, if any, and from that of the parameters together.
+    pub shape: fn(Option<Vec<usize>>, Vec<usize>) -> Vec<usize>,
+    /// Draws.
+    pub draw: fn(&Draw<'_>) -> Result<Array>,
+}
+
+impl Formula {
+    /// The parameters: the arguments between the key and the shape.
+    pub fn parameters(&self) -> &'static [&'static str] {
+        self.arguments.get(1..self.arguments.len().saturating_sub(2)).unwrap_or_default()
+    }
+
+    const fn new(name: &'static str, arguments: &'static [&'static str], draw: fn(&Draw<'_>) -> Result<Array>) -> Self {
+        Self { name, arguments, default: None, shape: |requested, joint| requested.unwrap_or(joint), draw }
+    }
+}
+
+/// The distributions of this module.
+pub const FORMULAS: &[Formula] = &[
+    Formula::new("geometric", &["key", "p", "shape", "dtype"], geometric),
+    Formula { default: Some(1.0), ..Formula::new("lognormal", &["key", "sigma", "shape", "dtype"], lognormal) },
+    Formula::new("pareto", &["key", "b", "shape", "dtype"], pareto),
+    Formula::new("rayleigh", &["key", "scale", "shape", "dtype"], rayleigh),
+    Formula::new("triangular", &["key", "left", "mode", "right", "shape", "dtype"], triangular),
+    Formula::new("wald", &["key", "mean", "shape", "dtype"], wald),
+    Formula {
+        shape: |requested, _| requested.unwrap_or_default(),
+        ..Formula::new("maxwell", &["key", "shape", "dtype"], maxwell)
+    },
+    Formula {
+        shape: |requested, _| requested.unwrap_or_default(),
+        ..Formula::new("weibull_min", &["key", "scale", "concentration", "shape", "dtype"], weibull_min)
+    },
+    // JAX appends the shape of the parameters to the one requested, or to itself if there is none.
+    Formula {
+        shape: |requested, joint| {
+            [requested.filter(|shape| !shape.is_empty()).unwrap_or(joint.clone()), joint].concat()
+        },
+        ..Formula::new("double_sided_maxwell", &["key", "loc", "scale", "shape", "dtype"], double_sided_maxwell)
+    },
+];
+
+/// The distribution of that name.
+pub fn formula(name: &str) -> Option<&'static Formula> {
+    FORMULAS.iter().find(|formula| formula.name == name)
+}
+
+/// What the formulas work on, for each element of the draw.
+struct Elements {
+    shape: Vec<usize>,
+    /// The values of each parameter; one that is the same for all elements stands before the loop over them.
+    parameters: Vec<Vec<f32>>,
+    is_single: Vec<bool>,
+}
+
+impl Draw<'_> {
+    /// The parameters, broadcast to the draw.
+    fn elements(&self, function: &'static str) -> Result<Elements> {
+        single_type(function, self.mode, self.dtype)?;
+        let shape = [self.keys.shape(), self.shape].concat();
+        size_of(&shape)?;
+        let mut elements = Elements { shape, parameters: Vec::new(), is_single: Vec::new() };
+        for parameter in self.parameters {
+            elements.is_single.push(parameter.rank() == 0);
+            let values = parameter.cast(DType::Float32).broadcast_to(function, &elements.shape)?.reals();
+            elements.parameters.push(values.into_iter().map(f32::from_f64).collect());
+        }
+        Ok(elements)
+    }
+
+    /// One uniform value for each element.
+    fn units(&self, elements: &Elements) -> Result<impl Iterator<Item = f32> + use<>> {
+        units::<f32>(self.mode, self.keys, &elements.shape)
+    }
+
+    /// Values of another sampler, as `float32`.
+    fn values(&self, sampler: super::Plain, keys: &Keys) -> Result<impl Iterator<Item = f32> + use<>> {
+        Ok(sampler(self.mode, keys, self.shape, Some(DType::Float32))?.reals().into_iter().map(f32::from_f64))
+    }
+}
+
+impl Elements {
+    /// The result of a formula on what was drawn and the parameters of the same element.
+    fn result<T>(
+        self,
+        drawn: impl Iterator<Item = T>,
+        formula: impl Fn(T, &dyn Fn(usize) -> f32) -> f32,
+    ) -> Result<Array> {
+        let value = |(index, drawn)| {
+            let parameter = |which: usize| self.parameters.get(which).and_then(|values| values.get(index)).copied();
+            f64::from(formula(drawn, &|which| parameter(which).unwrap_or(f32::NAN)))
+        };
+        Array::from_reals(DType::Float32, &self.shape, drawn.enumerate().map(value))
+    }
+}
+
+/// `jax.random.rayleigh(key, scale, shape, dtype)`: `scale √(-2 log(u))`. Exact.
+fn rayleigh(draw: &Draw<'_>) -> Result<Array> {
+    let elements = draw.elements("rayleigh")?;
+    let units = draw.units(&elements)?;
+    elements.result(units, |unit, scale| scale(0) * (log(unit) * -2.0).sqrt())
+}
+
+/// `jax.random.pareto(key, b, shape, dtype)`: `exp(e / b)` for an exponential `e`. Exact if `b` is one number, else
+/// within one unit in the last place.
+fn pareto(draw: &Draw<'_>) -> Result<Array> {
+    let elements = draw.elements("pareto")?;
+    let is_single = elements.is_single == [true];
+    let exponentials = draw.values(exponential, draw.keys)?;
+    elements.result(exponentials, |value, b| exp(if is_single { value * (1.0 / b(0)) } else { value / b(0) }))
+}
+
+/// `jax.random.lognormal(key, sigma, shape, dtype)`: `exp(sigma z)` for a normal `z`, which is `√2 erf⁻¹(u)`. Exact if
+/// `sigma` is one number, else within one unit in the last place.
+fn lognormal(draw: &Draw<'_>) -> Result<Array> {
+    let elements = draw.elements("lognormal")?;
+    if elements.is_single == [true] {
+        let units = draw.units(&elements)?;
+        return elements
+            .result(units, |unit, sigma| exp(symmetric(unit).xla_erf_inv() * (std::f32::consts::SQRT_2 * sigma(0))));
+    }
+    let normals = draw.values(normal, draw.keys)?;
+    elements.result(normals, |value, sigma| exp(value * sigma(0)))
+}
+
+/// `jax.random.geometric(key, p, shape, dtype)`: `⌊log(u) / log(1 - p)⌋ + 1`, with 1 for a `u` of 0. Exact.
+fn geometric(draw: &Draw<'_>) -> Result<Array> {
+    let dtype = draw.dtype.map_or(DType::default_int(draw.mode), |dtype| dtype.canonical(draw.mode));
+    if !matches!(dtype.kind(), Kind::Signed | Kind::Unsigned) {
+        return Err(Error::DrawType { function: "geometric", expected: "integers", got: dtype });
+    }
+    let probability = draw.parameters.iter().map(Array::dtype).find(|dtype| dtype.kind() == Kind::Real);
+    let elements = Draw { dtype: probability, ..*draw }.elements("geometric")?;
+    let units = draw.units(&elements)?;
+    let trials = elements.result(units, |unit, p| {
+        let unit = if unit == 0.0 { 1.0 } else { unit };
+        (log(unit) / log1p(-p(0))).floor() + 1.0
+    })?;
+    Ok(trials.cast(dtype))
+}
+
+/// `jax.random.triangular(key, left, mode, right, shape, dtype)`: the inverse of the distribution function. Exact.
+fn triangular(draw: &Draw<'_>) -> Result<Array> {
+    let elements = draw.elements("triangular")?;
+    let units = draw.units(&elements)?;
+    elements.result(units, |unit, parameter| {
+        let (left, mode, right) = (parameter(0), parameter(1), parameter(2));
+        if unit < (mode - left) / (right - left) {
+            left + (unit * (right - left) * (mode - left)).sqrt()
+        } else {
+            right - ((1.0 - unit) * (right - left) * (right - mode)).sqrt()
+        }
+    })
+}
+
+/// `jax.random.wald(key, mean, shape, dtype)`: the transformation of Michael, Schucany and Haas. Exact; a single draw with
+/// `rbg` in the old mode is within one unit in the last place.
+///
+/// Where the bits of a single draw come out of one loop, XLA squares `√2 erf⁻¹(u)` factor by factor, so that `√2` becomes
+/// constants a unit below 2, 4 and 8.
+fn wald(draw: &Draw<'_>) -> Result<Array> {
+    const TWO: f32 = 2.0 - f32::EPSILON / 2.0;
+    let elements = draw.elements("wald")?;
+    let is_one = elements.shape.is_empty()
+        && match draw.keys.implementation() {
+            Implementation::Threefry2x32 => draw.mode.partitionable,
+            Implementation::Rbg | Implementation::UnsafeRbg => true,
+            other => {
+                return Err(Error::Unsupported {
+                    what: format!("a single draw of wald with {}", other.name()),
+                    why: "XLA fuses it otherwise, and the bits that differ are those that its difference leaves",
+                });
+            }
+        };
+    let (of_normal, of_unit) = derive::split_in_two(draw.mode, draw.keys)?;
+    let levels = units::<f32>(draw.mode, &of_normal, &elements.shape)?;
+    let drawn = levels.zip(units::<f32>(draw.mode, &of_unit, &elements.shape)?);
+    elements.result(drawn, |(level, unit), mean| {
+        let mean = mean(0);
+        let inverse = symmetric(level).xla_erf_inv();
+        let normal = std::f32::consts::SQRT_2 * inverse;
+        let (square, fourth, under_root) = if is_one {
+            let square = inverse * inverse;
+            (square * TWO, square * square * (2.0 * TWO), (mean * square, 4.0 * TWO))
+        } else {
+            let square = normal * normal;
+            (square, square * square, (4.0 * mean, square))
+        };
+        let mean_square = mean * mean;
+        let root = under_root.0.mul_add(under_root.1, mean_square * fourth).sqrt();
+        let value = (-(mean * 0.5)).mul_add(root, (mean_square * square).mul_add(0.5, mean));
+        if unit <= mean / (mean + value) { value } else { mean_square / value }
+    })
+}
+
+/// `jax.random.weibull_min(key, scale, concentration, shape, dtype)`: `scale (-log1p(-u))^(1 / concentration)`. Within two
+/// units in the last place: the power is rounded from `float64`.
+fn weibull_min(draw: &Draw<'_>) -> Result<Array> {
+    let elements = draw.elements("weibull_min")?;
+    let units = draw.units(&elements)?;
+    elements.result(units, |unit, parameter| {
+        let exponent = f64::from(1.0 / parameter(1));
+        f32::from_f64(f64::from(-log1p(-unit)).powf(exponent)) * parameter(0)
+    })
+}
+
+/// `jax.random.maxwell(key, shape, dtype)`: the length of a vector of three normal values. Exact with
+/// `threefry2x32`; with other implementations, whose code XLA fuses otherwise, within one unit in the last place.
+fn maxwell(draw: &Draw<'_>) -> Result<Array> {
+    let elements = draw.elements("maxwell")?;
+    let shape = [draw.shape, &[3]].concat();
+    let normals = normal(draw.mode, draw.keys, &shape, Some(DType::Float32))?.reals();
+    let lengths: Vec<f32> = normals
+        .chunks_exact(3)
+        .map(|vector| {
+            let [x, y, z] = [0, 1, 2].map(|axis| vector.get(axis).copied().map_or(f32::NAN, f32::from_f64));
+            z.mul_add(z, x.mul_add(x, y * y)).sqrt()
+        })
+        .collect();
+    elements.result(lengths.into_iter(), |length, _| length)
+}
+
+/// `jax.random.double_sided_maxwell(key, loc, scale, shape, dtype)`: a length with a random sign, scaled and moved. As
+/// exact as [`maxwell`].
+fn double_sided_maxwell(draw: &Draw<'_>) -> Result<Array> {
+    let elements = draw.elements("double_sided_maxwell")?;
+    let (of_length, of_sign) = derive::split_in_two(draw.mode, draw.keys)?;
+    let lengths = maxwell(&Draw { keys: &of_length, parameters: &[], ..*draw })?.reals();
+    let signs = rademacher(draw.mode, &of_sign, draw.shape, None)?.reals();
+    let drawn = lengths.into_iter().zip(signs);
+    elements.result(drawn, |(length, sign), parameter| f32::from_f64(sign * length).mul_add(parameter(1), parameter(0)))
+}
+
+/// The error for an element type other than `float32`.
+fn single_type(function: &'static str, mode: Mode, dtype: Option<DType>) -> Result<()> {
+    match real_type(function, mode, dtype)? {
+        DType::Float32 => Ok(()),
+        other => Err(Error::Unsupported {
+            what: format!("{function} in {other}"),
+            why: "only its float32 arithmetic has been compared with JAX",
+        }),
+    }
+}
