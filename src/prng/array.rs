@@ -244,6 +244,22 @@ impl Array {
         self.gather(shape, &positions)
     }
 
+    /// Element `index` as a number; not a number where there is none.
+    pub fn number(&self, index: usize) -> f64 {
+        match &self.data {
+            Data::Real(values) => values.get(index).copied(),
+            Data::Bool(values) => values.get(index).map(|&value| f64::from(u8::from(value))),
+            Data::Signed(values) => values.get(index).map(|&value| value as f64),
+            Data::Unsigned(values) => values.get(index).map(|&value| value as f64),
+        }
+        .unwrap_or(f64::NAN)
+    }
+
+    /// The fewest digits that read back to element `index`, as `1.25`, and the power of ten.
+    pub fn shortest(&self, index: usize) -> (String, i32) {
+        shortest(self.number(index), self.dtype)
+    }
+
     /// Element `index` in the shortest form that reads back to the same element, as Python and JSON write it
     /// (`NaN`, `Infinity` and `-Infinity` included, as Python's `json` does).
     pub fn element_text(&self, index: usize) -> String {
@@ -331,14 +347,21 @@ fn real_text(value: f64, dtype: DType) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
     }
-    let reads_back = |text: &str| text.parse().is_ok_and(|read: f64| round(read, dtype) == value);
-    let scientific = (0..17).map(|digits| format!("{value:.digits$e}")).find(|text| reads_back(text));
-    let digits = scientific.unwrap_or_else(|| format!("{value:e}"));
-    let exponent: i32 = digits.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
+    let (digits, exponent) = shortest(value, dtype);
+    let text = format!("{digits}e{exponent}");
     if (-5..16).contains(&exponent) {
         // `{:?}` writes at least one decimal place, so that the text stays a floating-point number.
-        digits.parse().map_or(digits, |short: f64| format!("{short:?}"))
+        text.parse().map_or(text, |short: f64| format!("{short:?}"))
     } else {
-        digits
+        text
     }
+}
+
+/// The fewest digits that read back to a finite number of this type, as `1.25`, and the power of ten.
+fn shortest(value: f64, dtype: DType) -> (String, i32) {
+    let reads_back = |text: &str| text.parse().is_ok_and(|read: f64| round(read, dtype) == value);
+    let scientific = (0..17).map(|digits| format!("{value:.digits$e}")).find(|text| reads_back(text));
+    let text = scientific.unwrap_or_else(|| format!("{value:e}"));
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    (digits.to_owned(), exponent.parse().unwrap_or(0))
 }

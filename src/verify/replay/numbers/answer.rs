@@ -1,15 +1,16 @@
 //! What an expression evaluates to, as plain data.
 //!
-//! **Invariant:** integers are written exactly and floating-point numbers in the shortest form that reads back to the
-//! same number in their type, so that no bit of an answer is lost in print.
+//! **Invariant:** JSON has integers exactly and floating-point numbers in the shortest form that reads back to the same
+//! number in their type, so that no bit of an answer is lost. The text is JAX's.
 
 use std::fmt;
 
 use super::super::value::Value;
+use super::layout::{Place, WIDTH, element, layout};
 use super::value::{is_function, sequence};
 use super::{Outcome, Problem};
 use crate::prng::array::Array;
-use crate::prng::dtype::{DType, Kind};
+use crate::prng::dtype::DType;
 use crate::prng::error::shape_text;
 use crate::prng::keys::Keys;
 use crate::text::Span;
@@ -109,23 +110,33 @@ fn lengths(shape: &[usize]) -> String {
     format!("[{}]", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", "))
 }
 
-/// As Python prints it, but for alignment.
+/// What stands before the elements of an array.
+const ARRAY: &str = "Array(";
+
+/// As Python prints it.
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => Ok(()),
-            Self::Number(number) => f.write_str(&python(number, 0)),
+            Self::Number(number) => f.write_str(&element(number, 0)),
             Self::Array(array) => {
-                let shape =
-                    if array.is_empty() { format!("shape={}, ", shape_text(array.shape())) } else { String::new() };
-                let elements = if array.is_empty() { "[]".to_owned() } else { lines(array, "Array(".len()) };
-                write!(f, "Array({elements}, {shape}dtype={})", array.dtype())
+                let elements = if array.is_empty() {
+                    format!("[], shape={}", shape_text(array.shape()))
+                } else {
+                    layout(array, &Place { before: ARRAY.len(), after: ",".len(), separator: ", " })
+                };
+                let dtype = format!("dtype={})", array.dtype());
+                // Where the type does not fit on the last line, JAX indents it and does not break the line.
+                let last = elements.rfind('\n').map_or(elements.len() + 2, |at| elements.len() - at + 1);
+                let is_long = last + dtype.len() + 1 > WIDTH;
+                let gap = " ".repeat(if is_long { ARRAY.len() } else { 1 });
+                write!(f, "{ARRAY}{elements},{gap}{dtype}")
             }
             Self::Keys(keys) => {
                 let dtype = keys.implementation().key_dtype();
                 writeln!(f, "Array({}, dtype={dtype}) overlaying:", shape_text(keys.shape()))?;
-                let data = keys.data().map(|data| lines(&data, 0)).unwrap_or_default();
-                f.write_str(&data)
+                let place = Place { before: 0, after: 0, separator: " " };
+                f.write_str(&keys.data().map(|data| layout(&data, &place)).unwrap_or_default())
             }
             Self::Text(text) => write!(f, "'{text}'"),
             Self::Sequence { is_tuple, items } => {
@@ -138,44 +149,4 @@ impl fmt::Display for Answer {
             }
         }
     }
-}
-
-/// One element as Python writes it.
-fn python(array: &Array, index: usize) -> String {
-    let text = array.element_text(index);
-    match (array.dtype().kind(), &*text) {
-        (Kind::Bool, "true") => "True".to_owned(),
-        (Kind::Bool, _) => "False".to_owned(),
-        (_, "NaN") => "nan".to_owned(),
-        (_, "Infinity") => "inf".to_owned(),
-        (_, "-Infinity") => "-inf".to_owned(),
-        _ => text,
-    }
-}
-
-/// The elements in brackets, every row of the last axis on a line of its own, indented to follow `indent` characters.
-fn lines(array: &Array, indent: usize) -> String {
-    let shape = array.shape();
-    let Some((&columns, outer)) = shape.split_last() else { return python(array, 0) };
-    let rows: usize = outer.iter().product();
-    if columns == 0 || rows == 0 {
-        return array.to_string();
-    }
-    let mut out = String::new();
-    for row in 0..rows {
-        // An axis opens before its first row, and closes after its last.
-        let starts = (0..outer.len()).filter(|&axis| row % outer[axis..].iter().product::<usize>() == 0).count();
-        let ends = (0..outer.len()).filter(|&axis| (row + 1) % outer[axis..].iter().product::<usize>() == 0).count();
-        if row > 0 {
-            out.push_str(&" ".repeat(indent + outer.len() - starts));
-        }
-        out.push_str(&"[".repeat(starts + 1));
-        let elements: Vec<String> = (0..columns).map(|column| python(array, row * columns + column)).collect();
-        out.push_str(&elements.join(", "));
-        out.push_str(&"]".repeat(ends + 1));
-        if row + 1 < rows {
-            out.push_str(",\n");
-        }
-    }
-    out
 }

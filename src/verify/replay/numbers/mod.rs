@@ -24,6 +24,7 @@ mod arguments;
 mod arithmetic;
 mod functions;
 mod lanes;
+mod layout;
 mod numpy;
 mod python;
 mod random;
