@@ -33,8 +33,8 @@
 //!   `fixtures/prng` hold them to it. XLA contracts products and sums to fused multiply-adds where its code generator
 //!   can; the polynomials in [`float`] write those fusions out.
 //! * **Equal to the bit in `float32`, with parameters that are single numbers:** `lognormal`, `pareto`, `rayleigh`, `triangular`,
-//!   `geometric`, and with `threefry2x32` `maxwell`, `double_sided_maxwell` and `wald`. Other element types, and a single draw of
-//!   `wald` with the implementations of more words, are errors. [`sample::formula`] says what else moves the last bit.
+//!   `geometric`, `wald`, and with `threefry2x32` `maxwell` and `double_sided_maxwell`. Other element types, and a single draw of
+//!   `wald`, are errors. [`sample::formula`] says what else moves the last bit.
 //! * **Within one unit in the last place:** `cauchy`, whose tangent JAX takes from the C library.
 //! * **Within two units:** `weibull_min`, whose power JAX computes by a polynomial of its own.
 //! * **As the C library has it:** the samplers above in `float64`, whose logarithm and tangent JAX and this room both

@@ -16,7 +16,6 @@ use crate::prng::dtype::{DType, Kind};
 use crate::prng::error::{Error, Result};
 use crate::prng::float::Float;
 use crate::prng::float::single::{exp, log, log1p};
-use crate::prng::implementation::Implementation;
 use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
 
@@ -197,41 +196,25 @@ fn triangular(draw: &Draw<'_>) -> Result<Array> {
     })
 }
 
-/// `jax.random.wald(key, mean, shape, dtype)`: the transformation of Michael, Schucany and Haas. Exact; a single draw with
-/// `rbg` in the old mode is within one unit in the last place.
+/// `jax.random.wald(key, mean, shape, dtype)`: the transformation of Michael, Schucany and Haas. Exact.
 ///
-/// Where the bits of a single draw come out of one loop, XLA squares `√2 erf⁻¹(u)` factor by factor, so that `√2` becomes
-/// constants a unit below 2, 4 and 8.
+/// Of a single number XLA fuses the two draws into the formula, in a way that depends on the implementation, and the bits
+/// in which that differs are those that the difference of two like terms leaves. It is an error.
 fn wald(draw: &Draw<'_>) -> Result<Array> {
-    const TWO: f32 = 2.0 - f32::EPSILON / 2.0;
     let elements = draw.elements("wald")?;
-    let is_one = elements.shape.is_empty()
-        && match draw.keys.implementation() {
-            Implementation::Threefry2x32 => draw.mode.partitionable,
-            Implementation::Rbg | Implementation::UnsafeRbg => true,
-            other => {
-                return Err(Error::Unsupported {
-                    what: format!("a single draw of wald with {}", other.name()),
-                    why: "XLA fuses it otherwise, and the bits that differ are those that its difference leaves",
-                });
-            }
-        };
+    if size_of(&elements.shape)? == 1 {
+        return Err(Error::Unsupported {
+            what: "a single draw of wald".to_owned(),
+            why: "XLA fuses it otherwise than more draws, which changes several of its last bits",
+        });
+    }
     let (of_normal, of_unit) = derive::split_in_two(draw.mode, draw.keys)?;
-    let levels = units::<f32>(draw.mode, &of_normal, &elements.shape)?;
-    let drawn = levels.zip(units::<f32>(draw.mode, &of_unit, &elements.shape)?);
-    elements.result(drawn, |(level, unit), mean| {
+    let units = units::<f32>(draw.mode, &of_unit, &elements.shape)?;
+    let drawn = draw.values(normal, &of_normal)?.zip(units);
+    elements.result(drawn, |(normal, unit), mean| {
         let mean = mean(0);
-        let inverse = symmetric(level).xla_erf_inv();
-        let normal = std::f32::consts::SQRT_2 * inverse;
-        let (square, fourth, under_root) = if is_one {
-            let square = inverse * inverse;
-            (square * TWO, square * square * (2.0 * TWO), (mean * square, 4.0 * TWO))
-        } else {
-            let square = normal * normal;
-            (square, square * square, (4.0 * mean, square))
-        };
-        let mean_square = mean * mean;
-        let root = under_root.0.mul_add(under_root.1, mean_square * fourth).sqrt();
+        let (square, mean_square) = (normal * normal, mean * mean);
+        let root = (4.0 * mean).mul_add(square, mean_square * (square * square)).sqrt();
         let value = (-(mean * 0.5)).mul_add(root, (mean_square * square).mul_add(0.5, mean));
         if unit <= mean / (mean + value) { value } else { mean_square / value }
     })
