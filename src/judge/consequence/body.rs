@@ -12,8 +12,8 @@ use crate::analysis::domain::value::{EnvironmentId, ModuleIndex, Val};
 use crate::analysis::record::{Callee, MEASURES};
 use crate::finding::Place;
 use crate::ir::{
-    Argument, Collection, Constant, Element, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Operator,
-    Temp, Uses, Variable,
+    Argument, Collection, Constant, Element, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Temp, Uses,
+    Variable,
 };
 use crate::judge::consequence::Flows;
 
@@ -128,8 +128,10 @@ pub struct Body<'a, 'r> {
     pub only_keys: bool,
     /// Functions that may still be looked into below this one.
     pub depth: u32,
-    /// Whether it is bound to a variable of a program, of which all readers are known.
-    is_kept_apart: bool,
+    /// Whether it is bound to a variable of a program, of which its functions use no more than the shape.
+    is_program_variable: bool,
+    /// What is followed from the start.
+    starts: Vec<Temp>,
     seen: FxHashSet<(Temp, Path)>,
     work: Vec<(Temp, Path)>,
     effects: Effects,
@@ -155,7 +157,8 @@ impl<'a, 'r> Body<'a, 'r> {
             only_keys: false,
             unread: Ways::default(),
             depth,
-            is_kept_apart: false,
+            is_program_variable: false,
+            starts: Vec::new(),
             seen: FxHashSet::default(),
             work: Vec::new(),
             effects: Effects::default(),
@@ -190,6 +193,7 @@ impl<'a, 'r> Body<'a, 'r> {
     /// Follows everything to its end.
     pub fn finish(mut self) -> Effects {
         let mut steps = 0;
+        self.starts = self.work.iter().map(|(temp, _)| *temp).collect();
         while let Some((temp, path)) = self.work.pop() {
             steps += 1;
             if steps > STEPS {
@@ -198,19 +202,12 @@ impl<'a, 'r> Body<'a, 'r> {
             }
             self.effects.reached.insert(temp);
             let uses = self.uses.clone();
-            // A cell shows its last value.
-            if self.code.kind == FunctionKind::Module
-                && uses.readers(temp).is_empty()
-                && matches!(self.code.ops[temp as usize].kind, OpKind::Load(_))
-            {
-                self.add(Ways::ESCAPES);
-            }
             for reader in uses.readers(temp).iter().filter(|reader| !self.excluded.contains(reader)) {
                 self.read(*reader, temp, &path);
             }
         }
-        // What the program computes and then leaves alone was for something else: code that is not finished, or of which more is shown elsewhere.
-        if self.is_kept_apart && self.effects.ways == Ways::default() && self.effects.returned.is_empty() {
+        // Only what gives nothing but its shape is known not to be wanted for itself.
+        if self.is_program_variable && (self.effects.ways != Ways::SHAPE || !self.effects.returned.is_empty()) {
             self.add(Ways::STORED);
         }
         self.effects.returned.sort_unstable();
@@ -324,59 +321,37 @@ impl<'a, 'r> Body<'a, 'r> {
             Variable::Global(name) if &**name == "_" => {}
             Variable::Global(name) => {
                 let uses = self.uses.clone();
-                let reaching = uses.reaching(self.code, variable);
-                for load in reaching.loads_of(store) {
+                for load in uses.reaching(self.code, variable).loads_of(store) {
                     self.hold(*load, path.clone());
                 }
-                let is_own = self.code.kind == FunctionKind::Module
-                    && self.flows.is_program(self.module)
-                    && self.hold_in_functions(name, path, !reaching.loads_of(store).is_empty());
-                if is_own { self.is_kept_apart = true } else { self.add(Ways::STORED) }
+                let is_drawn_here = matches!(self.code.ops[store as usize].kind, OpKind::Store(_, value) if self.starts.contains(&value));
+                let is_own = self.code.kind == FunctionKind::Module && self.flows.is_program(self.module);
+                if is_own && is_drawn_here && self.is_measured_in_functions(name, path) {
+                    self.is_program_variable = true;
+                } else {
+                    self.add(Ways::STORED);
+                }
             }
             Variable::Local(_) | Variable::Outer(..) => self.add(Ways::STORED),
         }
     }
 
-    /// A variable of a module that is a program: what its functions do with it. Whether that is all that becomes of the value. Which
-    /// value a function reads of several is not known.
-    fn hold_in_functions(&mut self, name: &Name, path: &Path, is_read: bool) -> bool {
+    /// Whether functions of a program use no more than the shape of what a variable of it holds.
+    fn is_measured_in_functions(&self, name: &Name, path: &Path) -> bool {
         let run = self.flows.run;
-        let module = run.module(self.module);
-        let mut is_read = is_read;
-        let stores = |op: &&Op| matches!(&op.kind, OpKind::Store(Variable::Global(stored), _) if stored == name);
-        let is_bound_once = self.code.ops.iter().filter(stores).nth(1).is_none();
-        for (id, inner) in (0u32..).map(FunctionId).zip(&module.functions).skip(1) {
-            for (temp, op) in (0u32..).zip(&inner.ops) {
-                let (OpKind::Load(Variable::Global(read)) | OpKind::Store(Variable::Global(read), _)) = &op.kind else {
-                    continue;
-                };
-                if read != name {
-                    continue;
+        let functions = (0u32..).map(FunctionId).zip(&run.module(self.module).functions).skip(1);
+        functions.flat_map(|(id, inner)| (0u32..).zip(&inner.ops).map(move |(temp, op)| (id, temp, op))).all(
+            |(id, temp, op)| match &op.kind {
+                OpKind::Load(Variable::Global(read)) if read == name => {
+                    let effects = self.flows.of_load((self.module, id), temp, path, self.depth);
+                    effects.is_some_and(|effects| {
+                        !effects.ways.is_observed() && effects.mutated.is_empty() && effects.returned.is_empty()
+                    })
                 }
-                let effects = self.flows.of_load((self.module, id), temp, path, self.depth);
-                let is_function = inner.class.is_none()
-                    && inner.parent.is_none_or(|parent| parent == Module::BODY)
-                    && inner.kind != FunctionKind::ClassBody;
-                let is_known = is_function && is_bound_once && matches!(op.kind, OpKind::Load(_));
-                let Some(effects) = effects.filter(|_| is_known) else {
-                    return false;
-                };
-                is_read = true;
-                self.effects.ways.add(effects.ways);
-                if !effects.mutated.is_empty() {
-                    return false;
-                }
-                if !effects.returned.is_empty() {
-                    // Whoever runs the function gets something of the value.
-                    let made = |op: &Op| matches!(&op.kind, OpKind::Function(made, _) if *made == id);
-                    let Some(made) = self.code.ops.iter().position(made).and_then(|at| Temp::try_from(at).ok()) else {
-                        return false;
-                    };
-                    self.hold(made, Path::new());
-                }
-            }
-        }
-        is_read
+                OpKind::Store(Variable::Global(written), _) => written != name,
+                _ => true,
+            },
+        )
     }
 
     /// A variable that functions within this one read: what they do with it, and what holds them.
