@@ -91,7 +91,7 @@ kinds! {
         Comparison "comparison" "ways to do the same work are compared under one key",
         /// Two arrays are arranged by one key, so that their rows stay together.
         AlignedRows "aligned-rows" "one key reorders two arrays so that their rows stay aligned",
-        /// Two calls belong together and need one draw: a function and its inverse, a loss and its gradients.
+        /// Two calls belong together and need one draw: a loss and its gradients.
         PairedCalls "paired-calls" "the two calls belong together and need the same numbers",
         /// A network and its target copy.
         TargetCopy "target-copy" "both draws initialise a network and its target copy",

@@ -1,4 +1,4 @@
-//! Words that programs use for things that no library has a name for: what keys, targets and inverses are called.
+//! Words that programs use for things that no library has a name for: what keys and targets are called.
 //!
 //! **Invariant:** a word alone makes no finding; whoever asks has other evidence beside it.
 
@@ -32,10 +32,6 @@ pub struct Words {
     targets: Vec<String>,
     /// What the spread of what is sampled is called.
     spreads: Vec<String>,
-    /// What the inverse of a function is called.
-    inverses: Vec<String>,
-    /// Beginnings of words that say the opposite of each other.
-    opposites: Vec<[String; 2]>,
     /// Last names of base classes of tests.
     test_cases: Vec<String>,
     /// Names of functions that show what they are given to people.
@@ -98,8 +94,6 @@ impl Words {
         self.mapping_types.extend(other.mapping_types);
         self.targets.extend(other.targets);
         self.spreads.extend(other.spreads);
-        self.inverses.extend(other.inverses);
-        self.opposites.extend(other.opposites);
         self.test_cases.extend(other.test_cases);
         self.logs.extend(other.logs);
         self.assertions.extend(other.assertions);
@@ -238,37 +232,6 @@ impl Words {
     /// Whether a name says that it is that of a target: `target_critic`, `qf1_target_params`.
     pub fn says_target(&self, name: &str) -> bool {
         name.split('_').any(|word| self.targets.iter().any(|target| word.eq_ignore_ascii_case(target)))
-    }
-
-    /// Whether one of two names says the opposite of the other: `rotate` and `inverse_rotate`, `shuffle` and `unshuffle`, `encode` and
-    /// `decode`.
-    pub fn are_inverse(&self, one: &str, other: &str) -> bool {
-        let words = |name: &str| -> Vec<String> {
-            name.split('_').filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect()
-        };
-        let (one, other) = (words(one), words(other));
-        let plain = |words: &[String]| -> Vec<String> {
-            words.iter().filter(|word| !holds(&self.inverses, word)).cloned().collect()
-        };
-        let (a, b) = (plain(&one), plain(&other));
-        if a.is_empty() || a.len() != b.len() {
-            return false;
-        }
-        if one.len() - a.len() != other.len() - b.len() {
-            return a == b;
-        }
-        let mut apart = a.iter().zip(&b).filter(|(a, b)| a != b);
-        match (apart.next(), apart.next()) {
-            (Some((a, b)), None) => self.is_opposite(a, b) || self.is_opposite(b, a),
-            _ => false,
-        }
-    }
-
-    fn is_opposite(&self, a: &str, b: &str) -> bool {
-        self.opposites.iter().any(|[plain, opposite]| {
-            let rests = (a.strip_prefix(plain.as_str()), b.strip_prefix(opposite.as_str()));
-            matches!(rests, (Some(one), Some(other)) if one == other)
-        })
     }
 
     /// The clause of a comment or docstring that says that a key is shared on purpose, or that a draw is not used.

@@ -291,13 +291,11 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
         if decided {
             continue;
         }
-        let copied = lane.copied.iter().find(|(term, ..)| *term == target.term).copied();
-        if copied.is_some_and(|(_, _, is_one)| is_one) {
+        if lane.only.contains(&target.term) {
             continue;
         }
         machine.recorder.broadcast(LoggedBroadcast {
             event: index,
-            copied: copied.map(|(_, derivation, _)| derivation),
             mapped_at: lane.place,
             activation: lane.activation.clone(),
             unmapped: lane.unmapped.contains(&target.term),

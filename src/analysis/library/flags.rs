@@ -41,9 +41,8 @@ pub fn is_drawless(
     if protocol.no_draw_when.is_empty() {
         return false;
     }
-    let mut said: Vec<Said> =
+    let said: Vec<Said> =
         args.keywords.iter().filter_map(|(name, given)| said_by(terms, protocol, name, &given.value)).collect();
-    said.extend(said_to_transformed(machine, receiver, protocol, args));
     if said.contains(&Said::Quiet) {
         return true;
     }
@@ -87,26 +86,7 @@ fn said_by(terms: &Terms, protocol: &Protocol, name: &str, value: &Value) -> Opt
     Some(if value.single().is_some_and(is_wanted) { Said::Quiet } else { Said::Draws })
 }
 
-/// What positional arguments say, that follow the key, to the function that a library transformed: `predict.apply(params, key, x, False)`.
-fn said_to_transformed(machine: &Machine<'_>, receiver: &Val, protocol: &Protocol, args: &Args) -> Vec<Said> {
-    let (Some(code), Some(position)) = (transformed(machine, receiver), protocol.key.position) else {
-        return Vec::new();
-    };
-    let given = args.positional.iter().skip(position + 1);
-    let terms = &machine.state.terms;
-    code.parameters
-        .iter()
-        .zip(given)
-        .filter_map(|(parameter, given)| said_by(terms, protocol, &parameter.name, &given.value))
-        .collect()
-}
-
 /// The function from which a library made the receiver, `hk.transform(forward)`.
-fn transformed<'p>(machine: &Machine<'p>, receiver: &Val) -> Option<&'p Function> {
-    let (module, function) = function_of(machine, receiver)?;
-    Some(machine.program.module(module).function(function))
-}
-
 fn function_of(machine: &Machine<'_>, receiver: &Val) -> Option<(ModuleIndex, FunctionId)> {
     match receiver {
         Val::Term(term) => machine.state.store.transformed.get(term).copied(),

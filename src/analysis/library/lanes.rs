@@ -76,7 +76,7 @@ fn run_along<'p>(
         activation: frame.activation.clone(),
         born,
         unmapped: Vec::new(),
-        copied: Vec::new(),
+        only: Vec::new(),
         walk: Walk::to(tree::NESTED),
     };
     let mut mapped = Args { put_before: args.put_before, placed: args.placed, ..Args::default() };
@@ -269,8 +269,9 @@ fn lane_element(machine: &mut Machine<'_>, array: &Rc<Array>, lane: &mut Lane, p
         let term = machine.state.term_of(&of);
         lane.unmapped.push(term);
         let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
-        let is_one = length.and_then(|length| machine.state.terms.as_int(length)) == Some(1);
-        lane.copied.push((term, array.derivation, is_one));
+        if length.and_then(|length| machine.state.terms.as_int(length)) == Some(1) {
+            lane.only.push(term);
+        }
         return of;
     }
     if let Elements::Listed(_) | Elements::Joined(_) = &array.elements

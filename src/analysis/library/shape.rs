@@ -404,9 +404,6 @@ fn duplicated<'p>(
         return machine.state.terms.opaque("<repeated words>", Some(place));
     }
     let derivation = derive::derived(machine, frame, place, &text.into(), key.term, derive::How::default());
-    if matches!(op, ShapeOp::Repeat | ShapeOp::Tile) {
-        machine.recorder.repeat(place);
-    }
     let one = match val {
         Val::Key(key) => Some(Value::of(Val::Key(*key))),
         Val::Array(array) => match &array.elements {

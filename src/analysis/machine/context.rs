@@ -12,7 +12,7 @@ use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::TermId;
-use crate::analysis::domain::value::{ClassHandle, Closure, DerivationId, ModuleIndex, ObjectId, Value};
+use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, ObjectId, Value};
 use crate::analysis::machine::name_cache::Memo;
 use crate::analysis::machine::overrides::{ClassStatement, Descendants, Heirs};
 use crate::analysis::record::{Activation, Iteration, Target, UsesOfFunctions};
@@ -114,8 +114,8 @@ pub struct Lane {
     pub born: TermId,
     /// Terms passed to every lane.
     pub unmapped: Vec<TermId>,
-    /// Keys of which the lanes are given copies: how the copies were made, and whether there is only one.
-    pub copied: Vec<(TermId, DerivationId, bool)>,
+    /// Keys of which the only copy goes to the only lane.
+    pub only: Vec<TermId>,
     /// How far its arguments may still be followed.
     pub walk: Walk,
 }

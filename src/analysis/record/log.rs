@@ -54,8 +54,6 @@ pub struct Log {
     pub callees: FxHashMap<Place, Vec<Callee>>,
     /// Calls that choose between arrays, with the function called: `jnp.where(test, x, y)`.
     pub choices: FxHashMap<Place, Name>,
-    /// Where a key was repeated, element by element.
-    pub repeats: FxHashSet<Place>,
     /// Calls that go through the leaves of a tree, with the functions of the program that they run on them.
     pub trees: FxHashMap<Place, FxHashSet<(ModuleIndex, FunctionId)>>,
     /// Streams, and which of them may give keys.
@@ -268,8 +266,6 @@ pub struct LoggedBroadcast {
     pub activation: Rc<Activation>,
     /// Whether the key was passed to every lane (and not captured).
     pub unmapped: bool,
-    /// How the copies were made that the lanes are given.
-    pub copied: Option<DerivationId>,
     /// What differs between the lanes.
     pub symbols: Vec<TermId>,
     /// What is unknown from here on may be the lane's own.

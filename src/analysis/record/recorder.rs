@@ -255,11 +255,6 @@ impl Recorder {
         self.log.origins.entry(term).or_insert(place);
     }
 
-    /// A key was repeated, element by element.
-    pub fn repeat(&mut self, place: Place) {
-        self.log.repeats.insert(place);
-    }
-
     /// A call chose between arrays.
     pub fn choose(&mut self, place: Place, path: &Name) {
         self.log.choices.insert(place, path.clone());

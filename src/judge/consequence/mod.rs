@@ -25,7 +25,6 @@ use crate::finding::{Consequence, ConsequenceKind, Place};
 use crate::ir::{Constant, Function, FunctionId, FunctionKind, OpKind, Temp, Variable};
 use crate::judge::consequence::body::{Body, Effects, Part, Path, Ways};
 use crate::judge::facts::Role;
-use crate::judge::intent::default_key::is_default;
 use crate::models::{Effect, Runs, Transform, TransformResult};
 
 pub use separate::separate_runs;
@@ -425,14 +424,11 @@ fn renewed(code: &Function, event: &Consumption) -> Option<(Variable, crate::ir:
 pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequence {
     let (one, other) = (flows.reach(first), flows.reach(second));
     let (a, b) = (&flows.run.log.consumptions[first], &flows.run.log.consumptions[second]);
-    let are_splits = a.role == Role::Split && b.role == Role::Split;
     // A draw for nothing beside one that is read; where nothing is read of either, the code is not finished.
     let unseen = |reach: &Reach, draw: usize, other: &Reach| {
         let event = &flows.run.log.consumptions[draw];
-        // Two splits of which one is dropped give no child twice.
-        let is_for_nothing = are_splits && is_dropped(flows.run, event)
-            || unused_children::is_split_for_nothing(flows.run, event)
-            || is_unused_stream(flows.run, draw, event)
+        let is_for_nothing = unused_children::is_split_for_nothing(flows.run, event)
+            || is_unused_stream(flows.run, draw)
             || muted::is_muted(flows.run, event);
         if is_for_nothing {
             return Some(new(ConsequenceKind::Unobserved, Some(event.place)));
@@ -484,20 +480,12 @@ pub fn alternatives(flows: &Flows<'_>, first: usize, second: usize) -> Option<Pl
     (!goes_elsewhere(first) && !goes_elsewhere(second)).then_some(place)
 }
 
-/// Whether a statement drops what a call gives.
-fn is_dropped(run: &Recording<'_>, event: &Consumption) -> bool {
-    let uses = run.uses_of(event.activation.module, event.activation.function);
-    run.call_at(&event.activation, event.place).is_some_and(|call| uses.readers(call).is_empty())
-}
-
 /// Whether a draw is the making of a stream that nobody takes a key from. Making a stream counts as consuming what it is made from, since
 /// nearly every stream gives one sooner or later; of one that is passed to visible functions only it can be seen that none of them
-/// does. Where a bound ended the analysis, somebody later may, but for the default of a parameter: that serves where a call leaves
-/// it out.
-fn is_unused_stream(run: &Recording<'_>, draw: usize, event: &Consumption) -> bool {
-    let is_used = |stream| run.log.streams.used.contains(stream);
-    run.log.streams.made.get(&draw).is_some_and(|stream| !is_used(stream))
-        && (run.exhausted.is_none() || is_default(run, event))
+/// does. Where a bound ended the analysis, somebody later may.
+fn is_unused_stream(run: &Recording<'_>, draw: usize) -> bool {
+    let made = run.log.streams.made.get(&draw);
+    run.exhausted.is_none() && made.is_some_and(|stream| !run.log.streams.used.contains(stream))
 }
 
 fn new(kind: ConsequenceKind, place: Option<Place>) -> Consequence {

@@ -12,9 +12,9 @@ use rustc_hash::FxHashSet;
 
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::ModuleIndex;
-use crate::analysis::record::{Activation, Chain, Consumption, Derivation, Iteration, Recording};
-use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind, Place};
-use crate::ir::{Argument, Function, FunctionKind, OpKind, Temp, Variable};
+use crate::analysis::record::{Activation, Chain, Consumption, Iteration, Recording};
+use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
+use crate::ir::{Function, FunctionKind, OpKind, Temp, Variable};
 use crate::judge::consequence::body::Ways;
 use crate::judge::consequence::{Flows, Frame};
 use crate::judge::facts::{ReuseKind, Role};
@@ -43,15 +43,15 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
             let meet = matches!(consequence.kind, ConsequenceKind::Meet | ConsequenceKind::Returned);
             let is_in_one_body = pair.first.activation.id == pair.second.activation.id;
             // One piece of code that runs twice gives the same numbers twice, and so do two splits that stand in one body.
-            let are_alike = pair.first.place == pair.second.place
-                || pair.first.role == pair.second.role && is_in_one_body && !are_two_networks(run, pair);
+            let are_alike =
+                pair.first.place == pair.second.place || pair.first.role == pair.second.role && is_in_one_body;
             let is_own = match consequence.kind {
                 // Nothing of the program sees both: two samplers in one body were hardly to draw the same.
                 ConsequenceKind::Escapes if !is_in_one_body => !are_printed,
                 _ if is_apart => !are_draws && !are_printed,
                 _ => !are_draws && meet && !are_alike,
             };
-            is_own.then(|| Intent::new(IntentKind::SeparateRuns, made(pair.first))).or_else(|| coincide_once(run, pair))
+            is_own.then(|| Intent::new(IntentKind::SeparateRuns, made(pair.first)))
         }
         ReuseKind::Iterated if is_apart || consequence.kind == ConsequenceKind::Returned => {
             let iteration = pair.repeated_by.as_ref()?;
@@ -84,44 +84,6 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
         | ReuseKind::FoldMeetsChild
         | ReuseKind::FoldAndSampled => None,
     }
-}
-
-/// Whether two different networks are initialised.
-fn are_two_networks(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
-    let initialises = |event: &Consumption| {
-        let method = event.callee.rsplit('.').next().unwrap_or(&event.callee);
-        event.role == Role::Protocol
-            && run.program.models.protocols(method).iter().any(|protocol| protocol.reads_shapes)
-    };
-    pair.first.callee != pair.second.callee && initialises(pair.first) && initialises(pair.second)
-}
-
-/// Why two keys of one seed are intended of which a loop over seeds makes one: `key(step)` meets `key(0)` in one of its iterations.
-fn coincide_once(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
-    let (one, other) = (run.derivation(pair.first.target.derivation)?, run.derivation(pair.second.target.derivation)?);
-    let counted = |made: &Derivation, beside: &Derivation| {
-        let code = run.code(&made.activation);
-        let call = run.call_at(&made.activation, made.place)?;
-        let OpKind::Call(_, arguments) = &code.ops[call as usize].kind else { return None };
-        let [Argument::Positional(seed) | Argument::Keyword(_, seed)] = &arguments[..] else { return None };
-        let OpKind::Load(counter) = &code.ops[*seed as usize].kind else { return None };
-        let counts = |temp: &Temp| match &code.ops[*temp as usize].kind {
-            OpKind::Store(stored, value) => {
-                stored == counter && matches!(code.ops[*value as usize].kind, OpKind::Next(_))
-            }
-            _ => false,
-        };
-        code.ops.iter().find_map(|op| {
-            let OpKind::Loop { head, body, .. } = &op.kind else { return None };
-            let body: FxHashSet<Temp> = code.within(head).chain(code.within(body)).collect();
-            let place = Place { file: made.place.file, span: op.span };
-            let is_outside = run.call_at(&made.activation, beside.place).is_none_or(|call| !body.contains(&call));
-            (body.contains(&call) && body.iter().any(counts) && is_outside).then_some(place)
-        })
-    };
-    let place = counted(one, other).or_else(|| counted(other, one))?;
-    let reason = "only one iteration of a loop over seeds makes an equal key";
-    Some(Intent::because(IntentKind::SeparateRuns, reason, Some(place)))
 }
 
 /// Whether each iteration makes the key from one seed again, as what is to start in the same way each time does.

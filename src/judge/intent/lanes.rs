@@ -13,8 +13,7 @@ use crate::judge::intent::{STEPS, because, intent};
 
 /// Why the lanes of a mapped function probably share a key on purpose, if they do.
 pub fn of(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
-    repeated(run, broadcast)
-        .or_else(|| one_lane(run, broadcast))
+    one_lane(run, broadcast)
         .or_else(|| per_lane(run, broadcast))
         .or_else(|| split_alike(run, broadcast))
         .or_else(|| same_start(run, broadcast))
@@ -37,15 +36,6 @@ fn same_start(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent
     let reason = "each lane runs a computation of its own from the same key";
     (event.role == Role::Split && is_handed_on && differ)
         .then(|| because(IntentKind::SeparateRuns, reason, event.place))
-}
-
-/// The program repeats the key, element by element, for something that starts from it: `reset(jnp.repeat(key[None], n, axis=0))`. One
-/// key for each element is what `split` gives, and shorter to write.
-fn repeated(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
-    let made = run.derivation(broadcast.copied?)?;
-    let reason = "every element starts from the same key, which is repeated on purpose";
-    let starts = run.log.consumptions[broadcast.event].role != Role::Sample;
-    (starts && run.log.repeats.contains(&made.place)).then(|| because(IntentKind::SeparateRuns, reason, made.place))
 }
 
 /// Only one lane of what is drawn is used: `vmap(lambda row: categorical(key, row))(rows)[state]`.

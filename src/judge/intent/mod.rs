@@ -24,7 +24,7 @@ use std::rc::Rc;
 
 use crate::analysis::record::{Consumption, Iteration, LoggedBroadcast, Recording};
 use crate::finding::{Intent, IntentKind, Place};
-use crate::ir::{Argument, Element, Function, OpKind, Temp, Uses, Variable};
+use crate::ir::{Argument, Element, Function, OpKind, Temp, Uses};
 use crate::judge::facts::ReuseKind;
 use crate::judge::reuse::Reuse;
 use crate::text::FileId;
@@ -45,16 +45,7 @@ pub struct Pair<'r> {
 type Reason = fn(&Recording<'_>, &Pair<'_>) -> Option<Intent>;
 
 /// Two draws serve one end, for which they have to be equal or of which only one counts.
-const PAIRED: [Reason; 5] = [
-    paired_calls::undone,
-    paired_calls::option_of_both,
-    masks::masked,
-    target_copy::target_copy,
-    paired_calls::paired_gradients,
-];
-
-/// Only how long a draw takes matters.
-const TIMED: [Reason; 4] = [timing::timed, timing::warm_up, timing::measured, timing::rehearsed];
+const PAIRED: [Reason; 4] = [timing::warm_up, masks::masked, target_copy::target_copy, paired_calls::paired_gradients];
 
 /// The reason where two draws are sides of one choice.
 pub const ALTERNATIVES: &str = "each element uses only one of the two draws";
@@ -62,17 +53,17 @@ pub const ALTERNATIVES: &str = "each element uses only one of the two draws";
 /// Why two consumptions of one key are probably intended, if they are.
 pub fn of(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<Intent> {
     let groups: &[&[Reason]] = match kind {
-        ReuseKind::SplitTwice => &[&TIMED, &PAIRED],
-        ReuseKind::SeededTwice => &[&[default_key::documented_default, timing::run_again, timing::measured]],
-        ReuseKind::Sampled => &[&[aligned_rows::aligned_rows], &TIMED, &PAIRED],
+        ReuseKind::SplitTwice => &[&PAIRED],
+        ReuseKind::SeededTwice => &[&[default_key::documented_default, timing::run_again]],
+        ReuseKind::Sampled => &[&[aligned_rows::aligned_rows], &PAIRED],
         ReuseKind::Iterated => &[
             &[aligned_rows::aligned_rows, sweep::seed_sweep, sweep::methods_compared],
-            &TIMED,
             &PAIRED,
             &[default_key::stand_ins],
         ],
-        ReuseKind::SplitAndSampled => &[&[timing::rehearsed]],
-        ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => &[],
+        ReuseKind::SplitAndSampled | ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => {
+            &[]
+        }
     };
     let reasons = groups.iter().copied().flatten();
     reasons.into_iter().find_map(|reason| reason(run, pair)).or_else(|| placeholder::placeholder(run, pair))
@@ -120,22 +111,6 @@ fn calls_apart<'r>(run: &Recording<'r>, pair: &Pair<'_>, away: usize) -> Option<
 
 /// Most operations that a result is followed through.
 const STEPS: usize = 16;
-
-/// The variables that a result is stored in, whole or taken apart; `None` where something else is done with it.
-fn bound_to<'c>(code: &'c Function, uses: &Uses, temp: Temp) -> Option<Vec<&'c Variable>> {
-    let mut names = Vec::new();
-    let mut work = vec![temp];
-    while let Some(temp) = work.pop() {
-        for reader in uses.readers(temp) {
-            match &code.ops.get(*reader as usize)?.kind {
-                OpKind::Store(variable, _) => names.push(variable),
-                OpKind::Unpack { .. } | OpKind::Project(..) => work.push(*reader),
-                _ => return None,
-            }
-        }
-    }
-    Some(names)
-}
 
 /// Whether two operations compute the same from the same variables, as far as they are written.
 pub fn is_written_alike(code: &Function, one: Temp, other: Temp) -> bool {

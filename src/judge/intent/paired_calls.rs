@@ -1,62 +1,12 @@
-//! Two calls that belong together, so that they need one draw: a function and its inverse, two calls with one set of options, a loss
-//! and its gradients.
+//! Two calls that belong together, so that they need one draw: a loss and its gradients.
 //!
-//! **Invariant:** names count only where they differ by a word that says the opposite, and both functions draw alike; options are a
-//! parameter, passed on whole to one function; gradients are taken of one function on the same arguments, apart from the one that is
-//! differentiated.
+//! **Invariant:** gradients are taken of one function on the same arguments, apart from the one that is differentiated.
 
-use crate::analysis::domain::term::Term;
-use crate::analysis::record::{Activation, Callee, Recording};
+use crate::analysis::record::{Callee, Recording};
 use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{Argument, OpKind, Temp, Variable};
 use crate::judge::intent::{Calls, Pair, because, calls_apart, is_written_alike};
 use crate::models::{Effect, TransformResult};
-
-/// Two draws happen within calls of a function and of its inverse, as their names say: what the one does with the numbers the other
-/// can only undo with the same.
-pub fn undone(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
-    // Numbers of another distribution undo nothing.
-    if pair.first.callee != pair.second.callee {
-        return None;
-    }
-    let (a, b) = (pair.first.chain(), pair.second.chain());
-    let depth = a.iter().zip(&b).position(|((one, _), (other, _))| {
-        one.id != other.id && (one.module, one.function) != (other.module, other.function)
-    })?;
-    let name = |of: &Activation| run.code(of).name.clone();
-    let are_inverse = run.program.models.words.are_inverse(&name(&a[depth].0), &name(&b[depth].0));
-    // The call that undoes, where there is one: the frame above it.
-    let place = depth.checked_sub(1).map_or(pair.second.place, |above| b[above].1);
-    are_inverse.then(|| {
-        because(IntentKind::PairedCalls, "the second function undoes the first and needs the same numbers", place)
-    })
-}
-
-/// A key is one of the options that are passed on whole to two calls of one function: `f(x, **kwargs), f(y, **kwargs)`.
-pub fn option_of_both(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
-    let Term::Item(options, name, _) = run.terms.get(pair.second.target.term) else { return None };
-    if !run.terms.is_parameter(*options) || !matches!(run.terms.get(*name), Term::Text(_)) {
-        return None;
-    }
-    let calls = calls_apart(run, pair, 0)?;
-    let (code, once, again) = (calls.code, calls.once, calls.again);
-    let call = |temp: Temp| match &code.ops[temp as usize].kind {
-        OpKind::Call(callee, given) => Some((*callee, given.iter().find_map(spread_mapping)?)),
-        _ => None,
-    };
-    let ((callee, spread), (other, others)) = (call(once)?, call(again)?);
-    let is_shared = once != again && is_written_alike(code, callee, other) && is_written_alike(code, spread, others);
-    is_shared.then(|| {
-        because(IntentKind::PairedCalls, "both calls receive the same options, including the key", calls.place(once))
-    })
-}
-
-fn spread_mapping(argument: &Argument) -> Option<Temp> {
-    match argument {
-        Argument::SpreadMapping(mapping) => Some(*mapping),
-        _ => None,
-    }
-}
 
 /// Two draws happen within calls of one function, of which one takes the gradient, on the same data:
 /// `loss(w, key, x)`, `grad(loss)(w + step, key, x)`.
