@@ -130,7 +130,7 @@ fn warnings_in_cells_are_notes() {
         "import jax\n",
         "key = jax.random.key(0)\n@jax.jit\ndef loss(x):\n    return x + jax.random.normal(key, (3,))\n",
         "loss(1.0)\n",
-        "jax.random.normal(key, (3,)) + jax.random.normal(key, (3,))\n",
+        "print(jax.random.normal(key, (3,)) + jax.random.normal(key, (3,)))\n",
     ];
     let shown = |level: &str| {
         let arguments = ["check", "-q", "--output-format", "concise", "--min-level", level, "a.ipynb"];
