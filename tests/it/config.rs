@@ -275,13 +275,14 @@ fn levels_override_those_of_rules_but_raise_no_finding_that_its_rule_lowered() {
 }
 
 #[test]
-fn in_test_files_reuse_is_a_note() {
+fn in_test_files_reuse_and_words_of_keys_are_notes() {
     let project = Project::new(&[("p/keylint.toml", "tests = ['checks/']")]);
     let settings = project.settings("a.py");
     let error = |code| finding(code, Level::Error, Confidence::High);
     for path in ["tests/a.py", "src/tests/b/a.py", "test_a.py", "src/a_test.py", "conftest.py"] {
         assert_eq!(judged(&settings, path, &error(RuleId::KeyReused)).0, Level::Note, "{path}");
-        assert_eq!(judged(&settings, path, &error(RuleId::KeyArithmetic)).0, Level::Error, "{path}");
+        assert_eq!(judged(&settings, path, &error(RuleId::KeyArithmetic)).0, Level::Note, "{path}");
+        assert_eq!(judged(&settings, path, &error(RuleId::RemovedKeyType)).0, Level::Error, "{path}");
     }
     for path in ["a.py", "testing/a.py", "contest.py", "tests.py"] {
         assert_eq!(judged(&settings, path, &error(RuleId::KeyReused)).0, Level::Error, "{path}");

@@ -58,8 +58,7 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
             if pair.first.place == pair.second.place
                 && is_made_anew(run, pair)
                 && !are_printed
-                && is_for_setting(run, pair, iteration)
-                && !is_carried(flows, pair, iteration)
+                && is_for_setting(flows, pair, iteration, is_apart)
             {
                 let reason = "each iteration starts a setting of its own from one seed";
                 return Some(Intent::because(IntentKind::Comparison, reason, Some(iteration.place)));
@@ -94,12 +93,20 @@ fn is_made_anew(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
 
 /// Whether a call in the loop, of which the draw is a part, is given what the loop goes through, or what is computed of that: a
 /// setting, and not another member of one ensemble. A number that is counted up is an epoch, or such a member.
-fn is_for_setting(run: &Recording<'_>, pair: &Pair<'_>, iteration: &Iteration) -> bool {
+///
+/// Results may be kept by setting, `results[rate] = train(key(0), rate)`. What is appended, or returned together, may be layers of one network.
+fn is_for_setting(flows: &Flows<'_>, pair: &Pair<'_>, iteration: &Iteration, is_apart: bool) -> bool {
+    let run = flows.run;
     let chain = pair.second.chain();
     let found = chain.iter().find_map(|(activation, place)| {
         Some((activation, loop_at(run, activation, iteration)?, run.call_at(activation, *place)?))
     });
     let Some((activation, body, call)) = found else { return false };
+    let Some(kept) = kept(flows, pair, iteration) else { return false };
+    // A sampler in the loop itself computes nothing else.
+    if kept.carried || kept.beside && !is_apart || activation.id == pair.second.activation.id {
+        return false;
+    }
     let (code, module) = (run.code(activation), activation.module);
     let mut varying: Vec<&Variable> = Vec::new();
     let varies = |varying: &[&Variable], temp: Temp| {
@@ -134,7 +141,15 @@ fn is_for_setting(run: &Recording<'_>, pair: &Pair<'_>, iteration: &Iteration) -
             break;
         }
     }
-    varies(&varying, call)
+    let reach = flows.reach(pair.reuse.second);
+    let frame = reach.frames.iter().find(|frame| frame.activation == activation.id);
+    let is_by_setting = |temp: &Temp| match &code.ops[*temp as usize].kind {
+        OpKind::StoreItem(_, index, value) => {
+            frame.is_some_and(|frame| frame.effects.reached.contains(value)) && varies(&varying, *index)
+        }
+        _ => false,
+    };
+    varies(&varying, call) && (!kept.beside || body.iter().any(is_by_setting))
 }
 
 /// Whether an iterator counts: what it goes through has a `range` in it.
@@ -213,11 +228,6 @@ struct Kept {
 /// Whether what an iteration draws may be kept beside what others draw, or goes into what later ones draw.
 fn is_collected(flows: &Flows<'_>, pair: &Pair<'_>, iteration: &Iteration) -> bool {
     kept(flows, pair, iteration).is_none_or(|kept| kept.beside || kept.carried)
-}
-
-/// Whether what an iteration draws goes into what later ones draw.
-fn is_carried(flows: &Flows<'_>, pair: &Pair<'_>, iteration: &Iteration) -> bool {
-    kept(flows, pair, iteration).is_none_or(|kept| kept.carried)
 }
 
 /// What becomes of what an iteration draws, where the loop is a statement.
