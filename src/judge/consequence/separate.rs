@@ -36,7 +36,7 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
     let made = |event: &Consumption| run.derivation(event.target.derivation).map(|made| made.place);
     let draws = |event: &Consumption| event.role == Role::Sample;
     let are_draws = draws(pair.first) && draws(pair.second);
-    let are_computations = || is_within_calls(run, kind, pair, consequence) && !are_kept_together(flows, pair);
+    let are_computations = || is_within_calls(run, pair, consequence) && !are_kept_together(flows, pair);
     match kind {
         // Whoever writes one seed twice for two computations wants to start both from it, even if a result of one serves the other.
         ReuseKind::SeededTwice => {
@@ -181,13 +181,12 @@ fn is_split_in(run: &Recording<'_>, pair: &Pair<'_>, iteration: &Iteration) -> b
 
 /// Whether each of two draws happens within a call of its own, as seen from the innermost frame that both have in common. What a module keeps
 /// under two names, it may use together later; what becomes of the results of coroutines and generators is not followed.
-fn is_within_calls(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> bool {
+fn is_within_calls(run: &Recording<'_>, pair: &Pair<'_>, consequence: &Consequence) -> bool {
     let (a, b) = (pair.first.chain(), pair.second.chain());
-    let is_split = kind == ReuseKind::SplitTwice;
     let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
     let is_followed = |chain: &Chain| {
         let mut below = chain.iter().skip(common).map(|(activation, _)| run.code(activation));
-        chain.len() > common && below.all(|code| code.kind == FunctionKind::Def && (is_split || returns_results(code)))
+        chain.len() > common && below.all(|code| code.kind == FunctionKind::Def && returns_results(code))
     };
     let Some((frame, _)) = common.checked_sub(1).and_then(|frame| a.get(frame)) else { return false };
     let keeps = run.code(frame).kind == FunctionKind::Module && consequence.kind == ConsequenceKind::Stored;
