@@ -14,8 +14,9 @@ use crate::python::{SourceKind, parse};
 use crate::text::FileId;
 
 /// The sources, by the name of the module.
-const SOURCES: [(&str, &str); 3] = [
+const SOURCES: [(&str, &str); 4] = [
     ("builtins", include_str!("../../rules/prelude/builtins.py")),
+    ("concurrent", include_str!("../../rules/prelude/concurrent.py")),
     ("itertools", include_str!("../../rules/prelude/itertools.py")),
     ("operator", include_str!("../../rules/prelude/operator.py")),
 ];

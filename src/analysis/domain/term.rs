@@ -228,6 +228,9 @@ fn hash(value: &impl std::hash::Hash) -> u64 {
 /// Deepest chain of derivations that is kept; what is deeper becomes a fresh symbol.
 const DEPTH: usize = 64;
 
+/// Longest text that is put together.
+const TEXT: usize = 64;
+
 impl Terms {
     /// The next term that is made: those before it are older.
     pub fn next(&self) -> TermId {
@@ -489,6 +492,12 @@ impl Terms {
                 }
                 if let Some(value) = self.as_exact_int(*a) {
                     return self.offset(*b, value);
+                }
+                if let (Term::Text(one), Term::Text(other)) = (self.get(*a), self.get(*b))
+                    && one.len() + other.len() <= TEXT
+                {
+                    let text = format!("{one}{other}");
+                    return self.intern(Term::Text(text.into()));
                 }
                 // Numbers commute, texts do not.
                 let is_text = |id: TermId| matches!(self.get(id), Term::Text(_));

@@ -17,7 +17,7 @@ use crate::analysis::store::args::Arg;
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::SeedKind;
+use crate::models::{Effect, NumberOp, SeedKind};
 
 /// Modulus of seeds while 64-bit integers are off, as is JAX's default.
 pub const SEED_MODULUS: i128 = 1 << 32;
@@ -91,6 +91,7 @@ pub fn seed<'p>(
             return Value::of(Val::Key(Key { term, kind, derivation }));
         }
         let number = this.state.term_of_val(val);
+        let number = unconverted(this, number);
         let (number, by_default) = match this.state.terms.as_exact_int(number) {
             Some(value) if !(0..SEED_MODULUS).contains(&value) => {
                 (this.state.terms.int(value.rem_euclid(SEED_MODULUS)), true)
@@ -109,6 +110,20 @@ pub fn seed<'p>(
         let derivation = derived(this, frame, place, callee, term, How { number: None, by_default });
         Value::of(Val::Key(Key { term, kind, derivation }))
     })
+}
+
+/// What a seed was before `int(seed)`: a seed is an integer, or there is no key.
+fn unconverted(machine: &Machine<'_>, number: TermId) -> TermId {
+    match machine.state.terms.get(number) {
+        Term::Apply(path, parts) if parts.len() == 1 => {
+            let callable = machine.program.models.callable(path).filter(|callable| callable.exact);
+            match callable.map(|callable| &callable.effect) {
+                Some(Effect::Number { op: NumberOp::Value, .. }) => parts[0],
+                _ => number,
+            }
+        }
+        _ => number,
+    }
 }
 
 /// The key made from a word of a fresh key: word 1 of `PRNGKey(s)` is `s`, word 0 is 0 (threefry, 64-bit integers off).

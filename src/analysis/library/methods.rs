@@ -90,10 +90,12 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
             _ => machine.state.terms.opaque(name.clone(), Some(place)),
         },
         Val::UnknownMethod(outer) => {
-            // `keys.at[i].set(key)`: the index is gone; some keys are others now.
-            let (inner, attribute) = (**outer).clone();
-            if &*attribute.to_string() == "at" {
-                return updated_at(machine, frame, &inner, name, place);
+            let (inner, attribute) = &**outer;
+            if &**attribute == "at"
+                && let Some(Val::Tuple(parts)) = inner.single()
+                && let [array, index] = &**parts
+            {
+                return updated_at(machine, frame, (array, index), name, &args, place);
             }
             // `property.setter`
             machine.state.terms.opaque(name.clone(), Some(place))
@@ -146,9 +148,16 @@ fn text_method<'p>(program: &'p Program<'p>, name: &Name, args: &Args) -> Option
 }
 
 /// `x.at[i].set(…)` and kin.
-fn updated_at<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value, name: &Name, place: Place) -> Value {
-    let value = value.clone();
-    paths::on_alternatives(machine, &value, |this, val| match val {
+fn updated_at<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    (value, index): (&Value, &Value),
+    name: &Name,
+    args: &Args,
+    place: Place,
+) -> Value {
+    let number = machine.state.int_of(index);
+    paths::on_alternatives(machine, value, |this, val| match val {
         Val::Key(key) if key.kind != KeyKind::Unknown => {
             let key = *key;
             notes::buffer_use(
@@ -161,7 +170,17 @@ fn updated_at<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Valu
             let edited = this.state.terms.intern(Term::Apply("<edited key>".into(), Box::new([key.term])));
             Value::of(Val::Key(crate::analysis::domain::value::Key { term: edited, derivation: 0, ..key }))
         }
-        Val::Array(array) => arrays::subset(&mut this.state.terms, &array.clone()),
+        Val::Array(array) if &**name == "get" => match number {
+            Some(number) => {
+                let number = this.state.terms.int(number);
+                arrays::array_element(this, array, number)
+            }
+            None => arrays::subset(&mut this.state.terms, array),
+        },
+        Val::Array(array) => match (number, args.positional.first()) {
+            (Some(number), Some(new)) if &**name == "set" => arrays::with_element(this, array, number, &new.value),
+            _ => arrays::subset(&mut this.state.terms, array),
+        },
         _ => this.state.terms.opaque(format!("at.{name}"), Some(place)),
     })
 }

@@ -105,22 +105,60 @@ pub fn shape_op<'p>(
                 taken(this, val, &index, place)
             }
             ShapeOp::Slice | ShapeOp::Some | ShapeOp::Update => match val {
-                Val::Array(array) => arrays::subset(&mut this.state.terms, &array.clone()),
+                Val::Array(array) => {
+                    let bounds =
+                        if op == ShapeOp::Slice { slice_bounds(this, frame, callable, args, array) } else { None };
+                    match bounds {
+                        Some(bounds) => arrays::array_slice(this, array, bounds),
+                        None => arrays::subset(&mut this.state.terms, array),
+                    }
+                }
                 _ => this.state.terms.opaque("<part>", Some(place)),
             },
-            ShapeOp::Unstack | ShapeOp::Split | ShapeOp::BroadcastArrays => {
-                let whole = Value::of(val.clone());
-                match (op, this.items_of(frame, &whole)) {
-                    (ShapeOp::Unstack, Some(items)) => {
-                        let kind = Kind::List { items, unknown: false };
-                        Value::of(Val::Object(this.state.allocate(kind, "<parts>", Some(place))))
-                    }
-                    _ => this.state.terms.opaque("<parts>", Some(place)),
-                }
-            }
+            ShapeOp::Unstack => unstacked(this, frame, val, place),
+            ShapeOp::Split | ShapeOp::BroadcastArrays => this.state.terms.opaque("<parts>", Some(place)),
             _ => this.state.terms.opaque(format!("{path}(…)"), Some(place)),
         }
     })
+}
+
+/// The keys of an array, as a list.
+fn unstacked<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val, place: Place) -> Value {
+    let Some(items) = machine.items_of(frame, &Value::of(val.clone())) else {
+        return machine.state.terms.opaque("<parts>", Some(place));
+    };
+    let kind = Kind::List { items, unknown: false };
+    Value::of(Val::Object(machine.state.allocate(kind, "<parts>", Some(place))))
+}
+
+/// The bounds of `dynamic_slice` and kin along the first axis, where they are numbers and the other axes stay whole.
+fn slice_bounds<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    callable: &'p Callable,
+    args: &Args,
+    array: &Array,
+) -> Option<[Option<TermId>; 3]> {
+    if array.dims.as_ref()?.len() != 1 {
+        return None;
+    }
+    let mut first = |names: [&str; 2]| {
+        let given = names.iter().find_map(|name| args.of(callable, name)).map(|arg| arg.value.clone())?;
+        let one = match machine.items_of(frame, &given) {
+            Some(items) => items.into_iter().next()?.value,
+            None => given,
+        };
+        machine.state.int_of(&one)
+    };
+    let axis = args.of(callable, "axis").map_or(Some(0), |_| first(["axis", "axis"]))?;
+    let lower = first(["start_indices", "start_index"]).filter(|start| *start >= 0)?;
+    let upper = first(["limit_indices", "limit_index"])
+        .or_else(|| first(["slice_sizes", "slice_size"]).map(|size| lower + size))?;
+    let stride = match args.of(callable, "strides").or_else(|| args.of(callable, "stride")) {
+        Some(_) => first(["strides", "stride"])?,
+        None => 1,
+    };
+    (axis == 0).then(|| [lower, upper, stride].map(|bound| Some(machine.state.terms.int(bound))))
 }
 
 /// An array function given no key that is known: its result depends on its arguments.
@@ -432,10 +470,26 @@ fn duplicated<'p>(
             })))
         }
         None => match val {
+            Val::Array(array) if op == ShapeOp::BroadcastTo && adds_an_axis_to(array, dims) => {
+                let first = dims.and_then(|dims| dims.first().copied());
+                let lengths = std::iter::once(first).chain(array.dims.iter().flat_map(|dims| dims.iter().copied()));
+                Value::of(Val::Array(Rc::new(Array {
+                    kind: key.kind,
+                    derivation,
+                    dims: Some(lengths.collect()),
+                    elements: Elements::Copies(Rc::new(Value::of(val.clone()))),
+                })))
+            }
             Val::Array(array) => arrays::subset(&mut machine.state.terms, &array.clone()),
             _ => machine.state.terms.opaque("<copies>", Some(place)),
         },
     }
+}
+
+/// Whether an array of keys that is broadcast to these lengths is repeated along a new first axis.
+fn adds_an_axis_to(array: &Array, dims: Option<&[TermId]>) -> bool {
+    let axes = dims.map(|dims| dims.len().saturating_sub(usize::from(array.kind == KeyKind::Raw)));
+    array.kind != KeyKind::Unknown && axes.is_some() && axes == array.dims.as_ref().map(|dims| dims.len() + 1)
 }
 
 fn stack<'p>(

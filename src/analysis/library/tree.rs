@@ -2,15 +2,18 @@
 //!
 //! **Invariant:** a tree of known shape is walked leaf by leaf; one of unknown shape stands for at least two leaves.
 
+use std::rc::Rc;
+
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::KeyKind;
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::TermId;
-use crate::analysis::domain::value::{ObjectId, Val, Value};
+use crate::analysis::domain::value::{Array, Elements, ObjectId, Val, Value};
 use crate::analysis::library::transform;
 use crate::analysis::machine::{Frame, Machine, arrays};
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{Entry, Item, Kind};
-use crate::analysis::store::{State, items, paths};
+use crate::analysis::store::{State, evidence, items, paths};
 use crate::finding::Place;
 use crate::models::{Callable, TreeOp};
 
@@ -130,7 +133,7 @@ fn map_parts<'p>(
                     .iter()
                     .map(|entry| {
                         let column: Vec<Value> =
-                            trees.iter().map(|tree| items::item_by_term(&mut machine.state, tree, entry.key)).collect();
+                            trees.iter().map(|tree| named_part(&mut machine.state, tree, entry.key)).collect();
                         Entry { value: map_leaves(machine, frame, &column, walk, each), ..entry.clone() }
                     })
                     .collect();
@@ -140,6 +143,13 @@ fn map_parts<'p>(
             _ => each(machine, frame, trees, true),
         },
         Val::Key(_) | Val::Array(_) => each(machine, frame, trees, false),
+        _ if trees.iter().any(|tree| copied(tree).is_some()) => {
+            if !matches!(first, Val::Term(term) if machine.state.terms.is_constant(*term)) {
+                return each(machine, frame, trees, true);
+            }
+            let leaves: Vec<Value> = trees.iter().map(|tree| copied(tree).unwrap_or(tree).clone()).collect();
+            each(machine, frame, &leaves, false)
+        }
         Val::Term(term) if machine.state.terms.is_constant(*term) => each(machine, frame, trees, false),
         Val::Term(term)
             if matches!(
@@ -153,7 +163,40 @@ fn map_parts<'p>(
     }
 }
 
+/// The key of which an array is made of copies.
+fn copied(tree: &Value) -> Option<&Value> {
+    match tree.single() {
+        Some(Val::Array(array)) => match &array.elements {
+            Elements::Copies(key) => Some(key),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What a tree has under a name; of a tree that is one key at every leaf, such a tree.
+fn named_part(state: &mut State, tree: &Value, name: TermId) -> Value {
+    if copied(tree).is_some() { tree.clone() } else { items::item_by_term(state, tree, name) }
+}
+
+/// The key that all of several leaves in a list are.
+fn only_leaf(state: &State, leaves: &Value) -> Option<Value> {
+    let Some(Val::Object(list)) = leaves.single() else { return None };
+    let Kind::List { items, unknown: false } = &state.store.objects[list.0 as usize].kind else { return None };
+    let (first, others) = items.split_first()?;
+    let is_key = match first.value.single()? {
+        Val::Key(_) => true,
+        Val::Term(term) => evidence::may_be_key(&state.terms, *term),
+        _ => false,
+    };
+    let is_only = !others.is_empty() && others.iter().all(|other| other.value == first.value);
+    (is_key && is_only).then(|| first.value.clone())
+}
+
 fn tree_part(machine: &mut Machine<'_>, tree: &Value, index: usize) -> Value {
+    if copied(tree).is_some() {
+        return tree.clone();
+    }
     match tree.single() {
         Some(Val::Tuple(parts)) => parts.get(index).cloned().unwrap_or_default(),
         Some(Val::Object(id)) => match &machine.state.store.objects[id.0 as usize].kind {
@@ -278,6 +321,14 @@ pub fn tree(state: &mut State, op: TreeOp, callable: &Callable, of: &str, args: 
         }
         TreeOp::Transpose | TreeOp::Combine => tree,
         TreeOp::Partition => Value::of(Val::Tuple([tree.clone(), tree].into())),
+        // A tree of one key at every leaf.
+        TreeOp::Unflatten if copied(&tree).is_some() => tree,
+        TreeOp::Unflatten if let Some(key) = only_leaf(state, &tree) => Value::of(Val::Array(Rc::new(Array {
+            kind: KeyKind::Unknown,
+            derivation: 0,
+            dims: None,
+            elements: Elements::Copies(Rc::new(key)),
+        }))),
         TreeOp::Unflatten | TreeOp::Structure | TreeOp::LeavesWithPath | TreeOp::FlattenWithPath | TreeOp::All => {
             state.terms.opaque("<tree>", Some(place))
         }

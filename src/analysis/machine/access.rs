@@ -36,6 +36,11 @@ impl<'p> Machine<'p> {
             Val::Object(object) => self.object_attribute(frame, *object, name, place),
             Val::Class(class) => match self.state.class_attribute(*class, name) {
                 Some(value) => class_member(*class, value),
+                None if &**name == "__name__" => {
+                    let info = &self.state.store.classes[class.0 as usize];
+                    let name = self.program.module(info.module).class(info.class).name.clone();
+                    Value::term(self.state.terms.intern(Term::Text(name)))
+                }
                 None => self.state.terms.opaque(name.clone(), Some(place)),
             },
             Val::Key(_) | Val::Array(_) => (self.library.key_attribute)(self, frame, val, name, place),
@@ -121,6 +126,13 @@ impl<'p> Machine<'p> {
             }
             return bound;
         }
+        if !self.state.store.objects[id.0 as usize].open && !name.starts_with("__") {
+            let fallback: Name = "__getattr__".into();
+            if let Some(method) = self.state.instance_method(&Val::Object(id), &fallback) {
+                let name = Value::term(self.state.terms.intern(Term::Text(name.clone())));
+                return self.call_value(frame, &method, Args::positional(vec![name]), Some(place));
+            }
+        }
         let attribute = self.state.terms.intern(Term::Attribute(symbol, name.clone(), epoch));
         self.recorder.read(attribute, place);
         if let Some(declared) = class.and_then(|class| self.field_evidence(class, name, attribute)) {
@@ -175,6 +187,14 @@ impl<'p> Machine<'p> {
                 }
                 _ => Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone())))),
             },
+            Some(Val::Object(_)) => {
+                let Some(getter) = value.single().and_then(|val| self.state.instance_method(val, &"__get__".into()))
+                else {
+                    return value.clone();
+                };
+                let args = Args::positional(vec![receiver.clone(), Value::of(Val::Class(class))]);
+                self.call_value(frame, &getter, args, Some(place))
+            }
             _ => value.clone(),
         }
     }

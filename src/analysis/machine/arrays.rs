@@ -85,7 +85,7 @@ pub fn array_element(machine: &mut Machine<'_>, array: &Rc<Array>, index: TermId
         },
         Elements::Copies(of) => {
             let rank = array.dims.as_ref().map_or(1, |dims| dims.len());
-            if rank <= 1 {
+            if rank <= 1 || matches!(of.single(), Some(Val::Array(_))) {
                 (**of).clone()
             } else {
                 let dims = array.dims.as_ref().map(|dims| dims.iter().skip(1).copied().collect());
@@ -361,6 +361,25 @@ pub fn listed(terms: &mut Terms, parts: Vec<Value>, kind: KeyKind) -> Value {
         dims: Some(dims.into()),
         elements: Elements::Listed(parts.into()),
     })))
+}
+
+/// `array.at[number].set(new)`: the other keys stay where their number is known.
+pub fn with_element(machine: &mut Machine<'_>, array: &Rc<Array>, number: i128, new: &Value) -> Value {
+    let is_one = matches!(new.single(), Some(Val::Key(_)));
+    let length = array.dims.as_ref().filter(|dims| dims.len() == 1).and_then(|dims| dims[0]);
+    let length = length.and_then(|length| machine.state.terms.as_int(length)).filter(|length| *length <= LISTED);
+    let Some(length) = length.filter(|length| is_one && (-length..*length).contains(&number)) else {
+        return subset(&mut machine.state.terms, array);
+    };
+    let parts = (0..length).map(|index| {
+        if index == number.rem_euclid(length) {
+            return new.clone();
+        }
+        let index = machine.state.terms.int(index);
+        array_element(machine, array, index)
+    });
+    let parts = parts.collect();
+    listed(&mut machine.state.terms, parts, array.kind)
 }
 
 /// Whether an array is known to hold keys, rather than being a view of something from outside.

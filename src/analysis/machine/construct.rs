@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::analysis::domain::term::TermId;
+use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, ObjectId, Val, Value};
 use crate::analysis::machine::{Frame, Machine, annotate, call};
-use crate::analysis::store::args::Args;
+use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::classes;
 use crate::analysis::store::heap::{ClassInfo, Kind, Registration};
 use crate::finding::Place;
@@ -83,7 +83,40 @@ impl<'p> Machine<'p> {
             .filter(|(_, value)| !value.is_unbound())
             .collect();
         self.state.store.classes[handle.0 as usize].attributes = attributes;
+        self.announce(frame, handle, arguments, place);
         Value::of(Val::Class(handle))
+    }
+
+    /// Tells the descriptors of a class their names, and its bases of the class.
+    fn announce(&mut self, frame: &mut Frame<'p>, class: ClassHandle, arguments: &[Argument], place: Place) {
+        let made = Value::of(Val::Class(class));
+        let attributes = self.state.store.classes[class.0 as usize].attributes.clone();
+        for (name, value) in attributes {
+            let Some(descriptor @ Val::Object(_)) = value.single() else { continue };
+            if let Some(named) = self.state.instance_method(descriptor, &"__set_name__".into()) {
+                let name = Value::term(self.state.terms.intern(Term::Text(name.clone())));
+                self.call_value(frame, &named, Args::positional(vec![made.clone(), name]), Some(place));
+            }
+        }
+        let inherited = self.state.lineage(class).get(1).copied();
+        let hook = inherited.and_then(|base| self.state.class_attribute(base, &"__init_subclass__".into()));
+        if let Some(hook) = hook.filter(|hook| matches!(hook.single(), Some(Val::Function(_) | Val::Partial(_)))) {
+            let function = match hook.single() {
+                Some(Val::Partial(partial)) => partial.function.clone(),
+                _ => hook.clone(),
+            };
+            let mut args = Args::positional(vec![made]);
+            args.keywords = arguments
+                .iter()
+                .filter_map(|argument| match argument {
+                    Argument::Keyword(name, temp) if &**name != "metaclass" => {
+                        Some((name.clone(), Arg { value: frame.value(*temp), written: None }))
+                    }
+                    _ => None,
+                })
+                .collect();
+            self.call_value(frame, &function, args, Some(place));
+        }
     }
 
     /// What the bases and the metaclass of a class register it as. What nothing is known of may register anything.

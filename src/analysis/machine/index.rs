@@ -116,6 +116,11 @@ fn item_of_val<'p>(
             }
         }
         Val::Class(_) | Val::Library(_) => Value::of(val.clone()),
+        // `keys.at[i]` waits for `set` and its like.
+        Val::UnknownMethod(method) if &*method.1 == "at" => {
+            let place_in = Value::of(Val::Tuple([method.0.clone(), index.clone()].into()));
+            Value::of(Val::UnknownMethod(Rc::new((place_in, method.1.clone()))))
+        }
         _ => machine.state.terms.opaque("<item>", Some(place)),
     }
 }

@@ -48,8 +48,10 @@ impl State {
         let value = self.class_attribute(class, name)?;
         match value.single() {
             Some(Val::Partial(partial)) => {
-                partial.keywords.iter().find(|(mark, _)| &**mark == "<setter>").map(|(_, setter)| setter.clone())
+                let setter = partial.keywords.iter().find(|(mark, _)| &**mark == "<setter>");
+                setter.map(|(_, setter)| setter.clone())
             }
+            Some(descriptor @ Val::Object(_)) => self.instance_method(descriptor, &"__set__".into()),
             _ => None,
         }
     }

@@ -22,10 +22,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::record::{Callee, Consumption, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Place};
-use crate::ir::{Constant, Function, FunctionId, FunctionKind, OpKind, Temp, Variable};
+use crate::ir::{Constant, Function, FunctionId, FunctionKind, Op, OpKind, Temp, Variable};
 use crate::judge::consequence::body::{Body, Effects, Part, Path, Ways};
 use crate::judge::facts::Role;
 use crate::models::{Effect, Runs, Transform, TransformResult};
+use crate::text::Span;
 
 pub use separate::separate_runs;
 
@@ -236,7 +237,7 @@ impl<'r> Flows<'r> {
         for (activation, place) in chain.iter().rev() {
             let code = (activation.module, activation.function);
             let function = run.module(code.0).function(code.1);
-            let call = run.call_at(activation, *place);
+            let call = run.call_at(activation, *place).or_else(|| method_run_at(function, place.span));
             let Some(call) = call else {
                 reach.ways.add(Ways::ESCAPES);
                 return reach;
@@ -490,4 +491,11 @@ fn is_unused_stream(run: &Recording<'_>, draw: usize) -> bool {
 
 fn new(kind: ConsequenceKind, place: Option<Place>) -> Consequence {
     Consequence { kind, message: kind.sentence().to_owned(), place }
+}
+
+/// The operation at a span that runs a method without calling it by name: `keys[name]`, `self.key`, `a + b`.
+fn method_run_at(code: &Function, span: Span) -> Option<Temp> {
+    let runs_a_method = |op: &Op| matches!(op.kind, OpKind::Item(..) | OpKind::Attribute(..) | OpKind::Operate(..));
+    let found = code.ops.iter().position(|op| op.span == span && runs_a_method(op))?;
+    Temp::try_from(found).ok()
 }

@@ -2,10 +2,8 @@
 //!
 //! **Invariant:** the seeds are several, and made in a loop within.
 
-use std::collections::BTreeSet;
-
 use crate::analysis::domain::term::Term;
-use crate::analysis::record::Recording;
+use crate::analysis::record::{Activation, Recording};
 use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{OpKind, Temp, Variable};
 use crate::judge::intent::{Pair, because, calls_apart, intent};
@@ -44,10 +42,23 @@ pub fn seed_sweep(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     key.iteration.as_ref().filter(|inner| inner.instance != outer.instance)?;
     let mut seeds = run.terms.ancestors(key.target.term).into_iter().chain([key.target.term]);
     let seed = seeds.find(|term| matches!(run.terms.get(*term), Term::Seed(_)))?;
-    let made = run.log.derivations.iter().filter(|derivation| derivation.term == seed);
-    let places: BTreeSet<Place> = made.map(|derivation| derivation.place).collect();
-    let other = run.log.derivations.iter().find(|other| {
-        other.term != seed && places.contains(&other.place) && matches!(run.terms.get(other.term), Term::Seed(_))
-    })?;
+    let root = root_of(&key.activation);
+    let of_run = || run.log.derivations.iter().filter(|derivation| root_of(&derivation.activation) == root);
+    let made: Vec<Place> = of_run().filter(|made| made.term == seed).map(|made| made.place).collect();
+    // A seed that is made once serves all iterations of both loops.
+    let is_made_anew = made.len() > 1;
+    let other = of_run().find(|other| {
+        other.term != seed && made.contains(&other.place) && matches!(run.terms.get(other.term), Term::Seed(_))
+    });
+    let other = other.filter(|_| is_made_anew)?;
     Some(because(IntentKind::Comparison, "each iteration loops over the same list of seeds", other.place))
+}
+
+/// The number of the outermost activation.
+fn root_of(activation: &Activation) -> u32 {
+    let mut outermost = activation;
+    while let Some((caller, _)) = &outermost.caller {
+        outermost = caller;
+    }
+    outermost.id
 }

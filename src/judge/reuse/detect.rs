@@ -12,7 +12,7 @@ use crate::analysis::domain::marks::{OVERRIDDEN, RAISES, raised_in};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{OpKind, Operator, Variable};
+use crate::ir::{Op, OpKind, Operator, Variable};
 use crate::judge::facts::Role;
 use crate::judge::paths::Paths;
 use crate::models::Construct;
@@ -162,7 +162,7 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
         }
     }
     // A draw that stands in the `try` itself did happen; one within a call that may have raised perhaps did not.
-    let own = raised_in(a.activation.id);
+    let own = edges_after(run, a);
     let is_repeated = a.place == b.place && b.iteration.is_some();
     let (target, derivations) = (b.target.term, (a.target.derivation, b.target.derivation));
     let (a, b) = (a.guard, b.guard);
@@ -182,9 +182,9 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
         let is_made_anew = is_seeded && derivations.0 != derivations.1;
         confidence = confidence.min(if is_made_anew { Confidence::Low } else { Confidence::Medium });
     }
-    if needs_exception(run, paths, both, Some(&own)) {
+    if needs_exception(run, paths, both, &own) {
         confidence = Confidence::Low;
-    } else if needs_exception(run, paths, both, None) {
+    } else if needs_exception(run, paths, both, &[]) {
         confidence = confidence.min(Confidence::Medium);
     }
     Some(confidence)
@@ -375,12 +375,29 @@ fn needs_repeated_element(run: &Recording<'_>, paths: &mut Paths<'_>, guard: Gua
     needed.next().is_some() && needed.next().is_some()
 }
 
-/// Whether every path of a guard goes through an exception edge, those of this name excepted.
-fn needs_exception(run: &Recording<'_>, paths: &mut Paths<'_>, guard: Guard, except: Option<&str>) -> bool {
+/// The exception edges before which a draw happened: those of its own frame, and of the frames whose calls led to it where a `raise`
+/// is written after it.
+fn edges_after(run: &Recording<'_>, event: &Consumption) -> Vec<String> {
+    let mut edges = vec![raised_in(event.activation.id)];
+    let mut is_after = false;
+    for (activation, place) in event.chain().iter().rev() {
+        if is_after {
+            edges.extend([raised_in(activation.id), RAISES.to_owned()]);
+        }
+        let is_later = |op: &Op| matches!(op.kind, OpKind::Raise(Some(_))) && op.span.start >= place.span.end;
+        is_after = run.code(activation).ops.iter().any(is_later);
+    }
+    edges
+}
+
+/// Whether every path of a guard goes through an exception edge, those of these names excepted.
+fn needs_exception(run: &Recording<'_>, paths: &mut Paths<'_>, guard: Guard, except: &[String]) -> bool {
     let terms = run.terms;
     let is_edge = |literal: TermId| {
         terms.symbol(literal).is_some_and(|info| {
-            info.symbol == Symbol::Path && info.text.starts_with(RAISES) && Some(&*info.text) != except
+            info.symbol == Symbol::Path
+                && info.text.starts_with(RAISES)
+                && except.iter().all(|edge| **edge != *info.text)
         })
     };
     let without = paths.assume(guard, &|literal| is_edge(literal).then_some(false));

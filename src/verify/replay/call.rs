@@ -10,6 +10,7 @@ use super::DrawKind;
 use super::frame::{Frame, Halt, Ran, Signal, at};
 use super::machine::Machine;
 use super::step::ELEMENTS;
+use super::stored;
 use super::symbol::Node;
 use super::value::{Args, Class, Closure, Environment, Instance, Value, set};
 use crate::finding::Place;
@@ -251,11 +252,12 @@ impl<'p> Machine<'p> {
                     match bound {
                         Some((_, Value::Static(_))) => Value::Unknown(symbol),
                         Some((_, Value::ClassMethod(_))) => Value::Class(class.clone()),
-                        _ => Value::Instance(Rc::new(Instance {
-                            class: class.clone(),
-                            attributes: RefCell::default(),
-                            symbol,
-                        })),
+                        _ => {
+                            let attributes = RefCell::default();
+                            let instance = Rc::new(Instance { class: class.clone(), attributes, symbol });
+                            stored::store_instances(self, &instance, closure);
+                            Value::Instance(instance)
+                        }
                     }
                 }
                 _ => Value::Unknown(symbol),

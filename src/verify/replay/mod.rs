@@ -40,6 +40,7 @@ mod project;
 mod search;
 mod shape;
 mod step;
+mod stored;
 mod symbol;
 mod transform;
 mod value;

@@ -130,6 +130,10 @@ pub(super) fn rearranged<'p>(
                 _ => None,
             }
         }
+        ShapeOp::Slice => match slice_of(machine, args, callable)? {
+            Some(slice) if array.is_some() || matches!(first, Value::Family(_)) => Some(machine.item(first, &slice)?),
+            _ => None,
+        },
         ShapeOp::Squeeze | ShapeOp::Atleast | ShapeOp::ExpandDims if array.is_some() => array.and_then(|array| {
             let mut shape: Vec<usize> = array.keys.shape().to_vec();
             if op == ShapeOp::Squeeze {
@@ -141,6 +145,28 @@ pub(super) fn rearranged<'p>(
         }),
         _ => None,
     })
+}
+
+/// The slice that `dynamic_slice` and kin take along the only axis, where its bounds are numbers.
+fn slice_of<'p>(machine: &mut Machine<'p>, args: &Args<'p>, callable: &Callable) -> Ran<'p, Option<Value<'p>>> {
+    let mut bounds = Vec::new();
+    for names in [["start_indices", "start_index"], ["limit_indices", "limit_index"], ["slice_sizes", "slice_size"]] {
+        let given = names.iter().find_map(|name| argument(args, callable, name)).cloned();
+        let one = match &given {
+            Some(Value::Tuple(_) | Value::List(_)) => match given.as_ref().map(|given| machine.items_of(given)) {
+                Some(items) => {
+                    items?.filter(|items| items.len() == 1).and_then(|items| items.first().and_then(Value::int))
+                }
+                None => None,
+            },
+            given => given.as_ref().and_then(Value::int),
+        };
+        bounds.push(one);
+    }
+    let is_plain = ["axis", "strides", "stride"].iter().all(|name| argument(args, callable, name).is_none());
+    let (Some(lower), true) = (bounds[0], is_plain) else { return Ok(None) };
+    let Some(upper) = bounds[1].or_else(|| lower.checked_add(bounds[2]?)) else { return Ok(None) };
+    Ok(Some(Value::Slice(Rc::new([Value::Int(lower), Value::Int(upper), Value::None]))))
 }
 
 /// `split(key, n).reshape((n, -1))`, which leaves raw keys as they are.

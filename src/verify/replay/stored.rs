@@ -1,0 +1,81 @@
+//! What a constructor stores, for a method that is run on its own: `machine.net = Net(size)`.
+//!
+//! **Invariant:** the constructor draws nothing that counts; of what it stores only instances, and containers of several, are
+//! taken, and only if no other method of the class stores them.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::machine::Machine;
+use super::value::{Args, Closure, Instance, Value, get};
+use crate::finding::Place;
+use crate::ir::{Name, OpKind, Variable};
+
+/// Most elements of a container that is taken.
+const ELEMENTS: usize = 64;
+
+/// Gives an instance, of which `method` is about to run on its own, the instances that its constructor stores.
+pub(super) fn store_instances<'p>(machine: &mut Machine<'p>, instance: &Rc<Instance<'p>>, method: &Closure<'p>) {
+    let Some(Value::Function(constructor)) = instance.class.find("__init__") else { return };
+    if constructor.code.span == method.code.span {
+        return;
+    }
+    let wanted = stored_once(machine, &constructor);
+    if wanted.is_empty() {
+        return;
+    }
+    let made = Rc::new(Instance {
+        class: instance.class.clone(),
+        attributes: RefCell::default(),
+        symbol: machine.symbols.fresh(&instance.class.name),
+    });
+    machine.made_here.instance(&made);
+    let args = Args { positional: vec![Value::Instance(made.clone())], keywords: Vec::new(), is_open: true };
+    let place = Place { file: machine.project.modules[constructor.module].file, span: constructor.code.span };
+    machine.quiet += 1;
+    // What it raises, or how it ends otherwise, says nothing of what it stored before.
+    let _ = machine.aside(|this| this.call_value(&Value::Function(constructor.clone()), args, place));
+    machine.quiet -= 1;
+    for name in wanted {
+        if let Some(value) = get(&made.attributes.borrow(), &name).filter(holds_instances) {
+            instance.attributes.borrow_mut().push((name, value));
+        }
+    }
+}
+
+/// The attributes that other methods of the class read, and that only the constructor stores, at one place.
+fn stored_once(machine: &Machine<'_>, constructor: &Closure<'_>) -> Vec<Name> {
+    let functions = &machine.project.modules[constructor.module].functions;
+    let of_class = || functions.iter().filter(|code| code.class == constructor.code.class);
+    let reads = |name: &Name| {
+        let mut others = of_class().filter(|code| code.span != constructor.code.span).flat_map(|code| &code.ops);
+        others.any(|op| matches!(&op.kind, OpKind::Attribute(_, read) if read == name))
+    };
+    let stores = |name: &Name| {
+        let stored = of_class().flat_map(|code| &code.ops);
+        stored.filter(|op| matches!(&op.kind, OpKind::StoreAttribute(_, stored, _) if *stored == *name)).count()
+    };
+    let of_self = constructor.code.ops.iter().filter_map(|op| match &op.kind {
+        OpKind::StoreAttribute(object, name, _) => match constructor.code.ops[*object as usize].kind {
+            OpKind::Load(Variable::Local(0)) => Some(name),
+            _ => None,
+        },
+        _ => None,
+    });
+    of_self.filter(|name| reads(name) && stores(name) == 1).cloned().collect()
+}
+
+/// Whether a value is an instance, or a container of several.
+fn holds_instances(value: &Value<'_>) -> bool {
+    let are_several = |length: usize| (2..=ELEMENTS).contains(&length);
+    let is_one = |value: &Value<'_>| matches!(value, Value::Instance(_));
+    match value {
+        Value::Instance(_) => true,
+        Value::List(values) => are_several(values.borrow().len()) && values.borrow().iter().all(is_one),
+        Value::Tuple(values) => are_several(values.len()) && values.iter().all(is_one),
+        Value::Dict(pairs) => {
+            are_several(pairs.borrow().len()) && pairs.borrow().iter().all(|(_, value)| is_one(value))
+        }
+        _ => false,
+    }
+}
