@@ -202,6 +202,9 @@ impl<'a, 'r> Body<'a, 'r> {
             }
             self.effects.reached.insert(temp);
             let uses = self.uses.clone();
+            if uses.readers(temp).is_empty() && self.is_shown(temp) {
+                self.add(Ways::ESCAPES);
+            }
             for reader in uses.readers(temp).iter().filter(|reader| !self.excluded.contains(reader)) {
                 self.read(*reader, temp, &path);
             }
@@ -215,6 +218,14 @@ impl<'a, 'r> Body<'a, 'r> {
         self.effects.mutated.sort_unstable();
         self.effects.mutated.dedup();
         self.effects
+    }
+
+    /// Whether a value that nothing reads is there to be shown, as the last one of a cell is: outside of functions, nobody
+    /// writes an operation or a tuple as a statement for anything else. A call may be there for its effects.
+    fn is_shown(&self, temp: Temp) -> bool {
+        let kind = self.code.ops.get(temp as usize).map(|op| &op.kind);
+        self.code.kind == FunctionKind::Module
+            && matches!(kind, Some(OpKind::Attribute(..) | OpKind::Item(..) | OpKind::Build(..) | OpKind::Operate(..)))
     }
 
     pub fn add(&mut self, way: Ways) {
