@@ -245,13 +245,20 @@ fn kept(flows: &Flows<'_>, pair: &Pair<'_>, iteration: &Iteration) -> Option<Kep
     };
     let call =
         chain.iter().find(|(own, _)| own.id == activation.id).and_then(|(_, place)| run.call_at(activation, *place));
-    // What stands before the draw is reached by way of the next iteration only.
-    let is_before = |temp: Temp| call.is_none_or(|call| temp < call);
+    let bound_first = |variable: &Variable| {
+        let binds =
+            |temp: &&Temp| matches!(&code.ops[**temp as usize].kind, OpKind::Store(stored, _) if stored == variable);
+        body.iter().filter(binds).min().copied()
+    };
+    // What stands before the draw, or before the variable is bound, is reached by way of the next iteration only.
+    let is_before = |temp: Temp, variable: &Variable| {
+        call.is_none_or(|call| temp < call) || bound_first(variable).is_some_and(|bound| temp < bound)
+    };
     for temp in &body {
         match &code.ops[*temp as usize].kind {
             OpKind::Load(variable) if reached.contains(temp) => {
                 kept.beside |= !is_stored(variable);
-                kept.carried |= is_stored(variable) && is_before(*temp);
+                kept.carried |= is_stored(variable) && is_before(*temp, variable);
             }
             OpKind::Append(container, _) => kept.beside |= reached.contains(container) && !body.contains(container),
             OpKind::Yield { .. } => kept.beside = true,

@@ -6,7 +6,7 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Term;
 use crate::analysis::record::{Consumption, Recording};
 use crate::finding::{Intent, IntentKind};
-use crate::ir::{Argument, OpKind, Operator, Temp, Variable};
+use crate::ir::{OpKind, Operator, Temp};
 use crate::judge::intent::{Pair, because, intent};
 use crate::judge::paths::Paths;
 
@@ -39,32 +39,6 @@ pub fn is_default(run: &Recording<'_>, event: &Consumption) -> bool {
     })
 }
 
-/// Whether a key was made of the default of a parameter that its call leaves out: `def sample(n, seed=0): key = jax.random.key(seed)`.
-fn is_of_default_seed(run: &Recording<'_>, event: &Consumption) -> bool {
-    let found = || {
-        let made = run.derivation(event.target.derivation)?;
-        let (caller, place) = made.activation.caller.as_ref()?;
-        let code = run.code(&made.activation);
-        let OpKind::Call(_, given) = &code.ops[run.call_at(&made.activation, made.place)? as usize].kind else {
-            return None;
-        };
-        let [Argument::Positional(seed) | Argument::Keyword(_, seed)] = &given[..] else { return None };
-        let OpKind::Load(Variable::Local(slot)) = code.ops[*seed as usize].kind else { return None };
-        let parameter = code.parameters.get(slot as usize).filter(|parameter| parameter.has_default)?;
-        let OpKind::Call(_, passed) = &run.code(caller).ops[run.call_at(caller, *place)? as usize].kind else {
-            return None;
-        };
-        let before = usize::from(code.class.is_some());
-        let leaves_out = |(index, argument): (usize, &Argument)| match argument {
-            Argument::Positional(_) => index + before != slot as usize,
-            Argument::Keyword(name, _) => *name != parameter.name,
-            Argument::Spread(_) | Argument::SpreadMapping(_) => false,
-        };
-        Some(passed.iter().enumerate().all(leaves_out))
-    };
-    found().unwrap_or(false)
-}
-
 /// Whether a consumption happens on paths only where something unknown is `None`.
 pub fn waits_for_none(run: &Recording<'_>, paths: &Paths<'_>, guard: Guard) -> bool {
     paths.support(guard).iter().any(|literal| match run.terms.get(*literal) {
@@ -75,9 +49,7 @@ pub fn waits_for_none(run: &Recording<'_>, paths: &Paths<'_>, guard: Guard) -> b
 
 /// One of two keys made of one seed serves only where none is given.
 pub fn documented_default(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
-    let spare = [pair.first, pair.second]
-        .into_iter()
-        .find(|key| is_fallback(run, key) || is_default(run, key) || is_of_default_seed(run, key))?;
+    let spare = [pair.first, pair.second].into_iter().find(|key| is_fallback(run, key) || is_default(run, key))?;
     let made = run.derivation(spare.target.derivation).map_or(spare.place, |made| made.place);
     Some(intent(IntentKind::DocumentedDefault, made))
 }
@@ -87,8 +59,7 @@ pub fn documented_default(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent
 pub fn stand_ins(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let made_in = |key: &Consumption| {
         let made = run.derivation(key.target.derivation)?;
-        Some(made)
-            .filter(|_| made.activation.caller.is_some() && (is_fallback(run, key) || is_of_default_seed(run, key)))
+        Some(made).filter(|_| made.activation.caller.is_some() && is_fallback(run, key))
     };
     let (one, other) = (made_in(pair.first)?, made_in(pair.second)?);
     (one.activation.id != other.activation.id).then(|| {

@@ -62,9 +62,14 @@ pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding
 }
 
 /// Makes notes of warnings in a notebook that a key serves again in a later call, or for all batch elements: a cell runs when somebody
-/// runs it, mostly to show the same again.
+/// runs it, mostly to show the same again. Two keys of one seed whose draws meet are a mistake there as well.
 pub fn note_warnings(cells: &Cells, findings: &mut [Finding]) {
-    let warns = |finding: &&mut Finding| finding.level == Level::Warning && SERVES_AGAIN.contains(&finding.rule);
+    let meet = |finding: &Finding| finding.consequence.as_ref().is_some_and(|it| it.kind == ConsequenceKind::Meet);
+    let warns = |finding: &&mut Finding| {
+        finding.level == Level::Warning
+            && SERVES_AGAIN.contains(&finding.rule)
+            && !(finding.rule == RuleId::SeedReused && meet(finding))
+    };
     for finding in findings.iter_mut().filter(warns).filter(|_| !cells.is_empty()) {
         finding.level = Level::Note;
         let reason = "a cell that runs again is to show the same";
