@@ -168,7 +168,9 @@ fn is_scientific(array: &Array, positions: &[usize]) -> bool {
         DType::Float32 => 1e6,
         _ => 1e8,
     };
-    !sizes.is_empty() && (greatest >= limit || least < 1e-4 || greatest / least > 1000.0)
+    // Compared as numbers of the array's type.
+    let rounded = |value: f64| Array::real(array.dtype(), value).number(0);
+    !sizes.is_empty() && (greatest >= limit || least < rounded(1e-4) || rounded(greatest / least) > 1000.0)
 }
 
 /// The shortest digits that read back to the same element, but at most eight decimal places.
