@@ -63,8 +63,7 @@ impl Relevance {
 
     /// Whether another module of the program imports this one.
     pub fn is_imported(&self, module: ModuleIndex) -> bool {
-        let others = self.imported.iter().enumerate().filter(|(other, _)| *other != module);
-        others.into_iter().any(|(_, imported)| imported.contains(&module))
+        self.imported.iter().enumerate().any(|(other, imported)| other != module && imported.contains(&module))
     }
 
     /// Whether a call of a function is worth following.

@@ -518,7 +518,6 @@ impl<'a, 'r> Body<'a, 'r> {
         true
     }
 
-    /// Whether an operation gives the number zero, as it is written.
     /// Which part of a container an index selects.
     fn part_at(&self, index: Temp) -> Part {
         match &self.code.ops[index as usize].kind {
