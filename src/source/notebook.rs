@@ -12,11 +12,19 @@ use serde_json::value::RawValue;
 
 use crate::text::{Cell, Cells, Span};
 
+/// The first words of what Git LFS checks out where the contents were not fetched (its specification, "The Pointer").
+const LFS_POINTER: &str = "version https://git-lfs.github.com/spec/";
+
 /// The code of a notebook and where its cells are; of one in another language than Python there is none.
 pub(super) fn code(document: &str) -> Result<(String, Cells), String> {
     // An editor makes a notebook of an empty file when it opens it.
     if document.trim().is_empty() {
         return Ok((String::new(), Cells::NONE));
+    }
+    if document.starts_with(LFS_POINTER) {
+        return Err(
+            "Git LFS left a pointer instead of the notebook; run `git lfs pull`, or exclude the file".to_owned()
+        );
     }
     let (notebook, document) = if let Some(notebook) = read(document) {
         (notebook, Cow::Borrowed(document))

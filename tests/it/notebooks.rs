@@ -269,13 +269,14 @@ fn why_is_asked_by_cell_and_line() {
 }
 
 #[test]
-fn what_is_no_notebook_is_told() {
+fn what_is_no_notebook_is_reported() {
     let told = |text: &str| keylint(&[("a.ipynb", text)], &["check", "a.ipynb", "--output-format", "concise"]);
     assert!(
         told("{").contains(
             "KEY004 [error] the file cannot be read: a notebook must be a JSON document, and this is not one"
         )
     );
+    assert!(told("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n").contains("run `git lfs pull`"));
     assert!(told("[]").contains("not a notebook of format 4"));
     assert!(
         told(&notebook(&["x = 1"]).replace("\"nbformat\": 4", "\"nbformat\": 3")).contains("a notebook of format 3")
