@@ -310,16 +310,17 @@ pub fn reconcile(modules: &mut [Facts]) {
     }
 }
 
-/// Where keys are made and drawn from that another fact reports already.
+/// Where keys are made and drawn from that another fact reports already. What is only suspected, and hidden by default, reports nothing.
 fn known_otherwise(facts: &Facts) -> BTreeSet<Place> {
     let mut known = BTreeSet::new();
-    for reuse in &facts.reuses {
+    for reuse in facts.reuses.iter().filter(|reuse| reuse.confidence > Confidence::Low) {
         known.extend([reuse.first.leaf, reuse.second.leaf]);
         known.extend(reuse.derived_at.into_iter().flat_map(|(first, second)| [first, second]));
         known.extend(reuse.origin.as_ref().map(|origin| origin.place));
     }
-    known.extend(facts.broadcasts.iter().map(|broadcast| broadcast.used.leaf));
-    known.extend(facts.broadcasts.iter().filter_map(|broadcast| broadcast.made_at));
+    let broadcasts = || facts.broadcasts.iter().filter(|broadcast| broadcast.confidence > Confidence::Low);
+    known.extend(broadcasts().map(|broadcast| broadcast.used.leaf));
+    known.extend(broadcasts().filter_map(|broadcast| broadcast.made_at));
     known.extend(facts.ignored.iter().map(|ignored| ignored.place));
     known.extend(facts.leaked.iter().filter_map(|leak| leak.trace.as_ref()).map(|trace| trace.place));
     known
