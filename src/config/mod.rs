@@ -18,6 +18,7 @@ mod run_settings;
 mod selector;
 mod settings;
 mod suggest;
+mod usual_files;
 mod version;
 
 pub use error::ConfigError;

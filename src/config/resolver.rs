@@ -18,6 +18,7 @@ use super::patterns::{Patterns, absolute};
 use super::run_settings::RunSettings;
 use super::selector::{KnownRule, Selector};
 use super::settings::{Fixable, PerFileIgnore, RuleSetting, Settings, Source};
+use super::usual_files::{UsualFiles, usual};
 use super::version;
 use crate::finding::{Confidence, Level, RuleId};
 use crate::models::roots::ROOTS;
@@ -28,27 +29,6 @@ const FILE_NAMES: [&str; 3] = [".keylint.toml", "keylint.toml", "pyproject.toml"
 /// What marks the root of a project whose configuration is not read.
 pub const PROJECT_MARKS: [&str; 6] =
     ["pyproject.toml", "keylint.toml", ".keylint.toml", "setup.py", "setup.cfg", ".git"];
-
-/// Patterns of test files, unless configured.
-const USUAL_TESTS: [&str; 4] = ["tests/", "test_*.py", "*_test.py", "conftest.py"];
-
-/// Patterns of files to check, unless configured.
-const USUAL_SOURCES: [&str; 4] = ["*.py", "*.pyi", "*.pyw", "*.ipynb"];
-
-/// Patterns of files that measure how fast things run.
-const BENCHMARKS: [&str; 8] = [
-    "benchmarks/",
-    "benchmark/",
-    "bench_*.py",
-    "*_bench.py",
-    "benchmark_*.py",
-    "*_benchmark.py",
-    "*_benchmarks.py",
-    "benchmark_*.ipynb",
-];
-
-/// Patterns of documents.
-const DOCS: [&str; 2] = ["docs/", "doc/"];
 
 /// What the command line says of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -240,7 +220,7 @@ impl Resolver {
         let above_package = || dir.ancestors().find(|dir| !dir.join("__init__.py").exists());
         let root = given().or_else(above_package).unwrap_or(dir);
         // The tests of a project are a part of it.
-        root.ancestors().find(|dir| !is_part(dir)).unwrap_or(root)
+        root.ancestors().find(|dir| !UsualFiles::builtin().is_part(dir)).unwrap_or(root)
     }
 
     /// Resolves `layers`, weakest first, and the overrides above them.
@@ -272,8 +252,8 @@ impl Resolver {
             run: RunSettings::of(&layers, &mut sources),
             ignores_comments: self.ignores_comments,
             tests: tests(&layers, root, &mut sources)?,
-            benchmarks: usual(root, "benchmarks", &BENCHMARKS)?,
-            docs: usual(root, "docs", &DOCS)?,
+            benchmarks: usual(root, "benchmarks", &UsualFiles::builtin().benchmarks)?,
+            docs: usual(root, "docs", &UsualFiles::builtin().docs)?,
             cwd: self.cwd.clone(),
             roots,
             jax_version,
@@ -434,12 +414,6 @@ impl Resolver {
     }
 }
 
-/// Whether a folder's name says that it is the part of a project that holds its tests or benchmarks.
-fn is_part(dir: &Path) -> bool {
-    let name = dir.file_name().and_then(|name| name.to_str());
-    USUAL_TESTS.iter().chain(&BENCHMARKS).filter_map(|pattern| pattern.strip_suffix('/')).any(|part| name == Some(part))
-}
-
 /// The strongest layer that sets a key, with the value it gives.
 fn last<'a, T>(
     layers: &[&'a Layer],
@@ -482,7 +456,7 @@ fn included(
             let more = patterns(layer, "extend-include", written)?;
             match &mut out {
                 Some(out) => out.push(more),
-                None => out = Some(vec![usual(&layer.base, "include", &USUAL_SOURCES)?, more]),
+                None => out = Some(vec![usual(&layer.base, "include", &UsualFiles::builtin().sources)?, more]),
             }
             sources.insert("include", layer.source_of("extend-include"));
         }
@@ -515,13 +489,8 @@ fn tests(
 ) -> Result<Patterns, ConfigError> {
     match last(layers, "tests", sources, |options| options.tests.as_ref()) {
         Some((layer, written)) => patterns(layer, "tests", written),
-        None => usual(root, "tests", &USUAL_TESTS),
+        None => usual(root, "tests", &UsualFiles::builtin().tests),
     }
-}
-
-fn usual(root: &Path, key: &str, written: &[&str]) -> Result<Patterns, ConfigError> {
-    let written: Vec<String> = written.iter().map(|pattern| (*pattern).to_owned()).collect();
-    Patterns::new(root, &written).map_err(|(_, message)| ConfigError::of_file(key, message))
 }
 
 fn patterns(layer: &Layer, key: &str, written: &[String]) -> Result<Patterns, ConfigError> {

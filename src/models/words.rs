@@ -4,69 +4,93 @@
 
 use serde::Deserialize;
 
-/// The words of `[words]`, each a whole word of a name unless it says otherwise.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Words {
+/// Declares the lists of `[words]`. After `=>`: the method that asks whether a word is in a list, where others ask just that.
+macro_rules! lists {
+    ($($(#[$doc:meta])+ $list:ident $(=> $asks:ident)?,)+) => {
+        /// The words of `[words]`, each a whole word of a name unless it says otherwise.
+        #[derive(Clone, Debug, Default, Deserialize)]
+        #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+        pub struct Words {
+            /// What one key and several keys are called, as one word of a name.
+            plurals: Vec<[String; 2]>,
+            $($(#[$doc])+ $list: Vec<String>,)+
+        }
+
+        impl Words {
+            /// Adds the words of `other`.
+            pub(super) fn merge(&mut self, other: Self) {
+                self.plurals.extend(other.plurals);
+                $(self.$list.extend(other.$list);)+
+            }
+
+            $($(
+                #[doc = concat!("Whether a word is one of `", stringify!($list), "`.")]
+                pub fn $asks(&self, word: &str) -> bool {
+                    holds(&self.$list, word)
+                }
+            )?)+
+        }
+    };
+}
+
+lists! {
     /// Whole names of keys and seeds.
-    keys: Vec<String>,
-    /// What one key and several keys are called, as one word of a name.
-    plurals: Vec<[String; 2]>,
+    keys,
     /// Ends of such names.
-    key_endings: Vec<String>,
+    key_endings,
     /// Parts of names that nothing but keys have.
-    unmistakable_keys: Vec<String>,
+    unmistakable_keys,
     /// Last names of types that are neither keys nor seeds.
-    other_types: Vec<String>,
-    /// Last names of types that admit each of some others.
-    unions: Vec<String>,
-    /// Last names of what says something else of a type: that it is final, say.
-    type_qualifiers: Vec<String>,
+    other_types => is_other_type,
+    /// Last names of types that admit each of their arguments: `Optional[A]`.
+    unions => is_union,
+    /// Last names of what says something else of the type that is its argument: `Final[A]`.
+    type_qualifiers => qualifies_type,
     /// Last names of types that admit everything.
-    any_types: Vec<String>,
-    /// Last names of types of containers whose elements are all of one type.
-    sequence_types: Vec<String>,
+    any_types => is_any_type,
+    /// Last names of types of containers whose elements are all of the type that is the argument.
+    sequence_types => is_sequence_type,
     /// Last names of types of mappings.
-    mapping_types: Vec<String>,
+    mapping_types => is_mapping_type,
     /// What a network is called that lags behind another.
-    targets: Vec<String>,
-    /// What the spread of what is sampled is called.
-    spreads: Vec<String>,
+    targets,
+    /// What the spread of what is sampled is called: zero gives the mean or the likeliest.
+    spreads => scales_noise,
     /// Last names of base classes of tests.
-    test_cases: Vec<String>,
+    test_cases => is_test_case,
     /// Names of functions that show what they are given to people.
-    logs: Vec<String>,
+    logs => is_log,
     /// First words of names of functions that check something.
-    assertions: Vec<String>,
+    assertions,
     /// Words in names of functions that save or encode what they are given.
-    savings: Vec<String>,
+    savings,
     /// Names of Python's functions and types whose results are numbers.
-    numbers: Vec<String>,
+    numbers => makes_number,
     /// Names of Python's functions and types whose results are strings or bytes.
-    texts: Vec<String>,
+    texts => makes_text,
     /// Names of Python's functions that put together what they are given.
-    collections: Vec<String>,
+    collections => collects,
     /// What compares ways to do one thing, as one word of a name.
-    comparisons: Vec<String>,
+    comparisons,
     /// Parts of names of versions.
-    versions: Vec<String>,
+    versions,
     /// What a key is called that only stands where one is needed, as one word of its name.
-    placeholders: Vec<String>,
+    placeholders,
     /// What authors call keys and random numbers, in the singular.
-    randomness: Vec<String>,
+    randomness,
     /// Phrases by which a comment or docstring says that a key is shared on purpose. In them `KEY` is a word for randomness, and `*`
     /// stands for up to two words.
-    shared_on_purpose: Vec<String>,
+    shared_on_purpose,
     /// Phrases that say so in a comment beside a draw only.
-    said_beside: Vec<String>,
+    said_beside,
     /// Phrases that say so in a clause of few words beside a draw.
-    said_alone: Vec<String>,
+    said_alone,
     /// Words that may not stand between the words of a phrase.
-    joints: Vec<String>,
+    joints,
     /// Words before a phrase that deny it.
-    denials: Vec<String>,
+    denials,
     /// Words in whose company a phrase is a complaint.
-    complaints: Vec<String>,
+    complaints,
 }
 
 /// Most words that a `*` of a phrase stands for.
@@ -80,64 +104,6 @@ fn holds(words: &[String], word: &str) -> bool {
 }
 
 impl Words {
-    /// Adds the words of `other`.
-    pub(super) fn merge(&mut self, other: Self) {
-        self.keys.extend(other.keys);
-        self.plurals.extend(other.plurals);
-        self.key_endings.extend(other.key_endings);
-        self.unmistakable_keys.extend(other.unmistakable_keys);
-        self.other_types.extend(other.other_types);
-        self.unions.extend(other.unions);
-        self.type_qualifiers.extend(other.type_qualifiers);
-        self.any_types.extend(other.any_types);
-        self.sequence_types.extend(other.sequence_types);
-        self.mapping_types.extend(other.mapping_types);
-        self.targets.extend(other.targets);
-        self.spreads.extend(other.spreads);
-        self.test_cases.extend(other.test_cases);
-        self.logs.extend(other.logs);
-        self.assertions.extend(other.assertions);
-        self.savings.extend(other.savings);
-        self.numbers.extend(other.numbers);
-        self.texts.extend(other.texts);
-        self.collections.extend(other.collections);
-        self.comparisons.extend(other.comparisons);
-        self.versions.extend(other.versions);
-        self.placeholders.extend(other.placeholders);
-        self.randomness.extend(other.randomness);
-        self.shared_on_purpose.extend(other.shared_on_purpose);
-        self.said_beside.extend(other.said_beside);
-        self.said_alone.extend(other.said_alone);
-        self.joints.extend(other.joints);
-        self.denials.extend(other.denials);
-        self.complaints.extend(other.complaints);
-    }
-
-    /// Whether what is sampled spreads by a number of this name, so that zero gives the mean or the likeliest.
-    pub fn scales_noise(&self, name: &str) -> bool {
-        holds(&self.spreads, name)
-    }
-
-    /// Whether a function of this name shows what it is given to people.
-    pub fn is_log(&self, name: &str) -> bool {
-        holds(&self.logs, name)
-    }
-
-    /// Whether this function or type of Python makes numbers.
-    pub fn makes_number(&self, name: &str) -> bool {
-        holds(&self.numbers, name)
-    }
-
-    /// Whether this function or type of Python makes strings or bytes.
-    pub fn makes_text(&self, name: &str) -> bool {
-        holds(&self.texts, name)
-    }
-
-    /// Whether this function of Python puts together what it is given.
-    pub fn collects(&self, name: &str) -> bool {
-        holds(&self.collections, name)
-    }
-
     /// Whether a function of this name saves or encodes what it is given.
     pub fn saves(&self, name: &str) -> bool {
         name.split('_').any(|word| holds(&self.savings, word))
@@ -174,41 +140,6 @@ impl Words {
     /// Whether nothing but a key has such a name.
     pub fn is_unmistakable(&self, name: &str) -> bool {
         self.unmistakable_keys.iter().any(|part| name.contains(part.as_str()))
-    }
-
-    /// Whether a type of this last name is neither that of a key nor that of a seed.
-    pub fn is_other_type(&self, name: &str) -> bool {
-        holds(&self.other_types, name)
-    }
-
-    /// Whether a type of this last name admits each of its arguments: `Optional[A]`.
-    pub fn is_union(&self, name: &str) -> bool {
-        holds(&self.unions, name)
-    }
-
-    /// Whether this last name says something else of the type that is its argument: `Final[A]`.
-    pub fn qualifies_type(&self, name: &str) -> bool {
-        holds(&self.type_qualifiers, name)
-    }
-
-    /// Whether a type of this last name admits everything.
-    pub fn is_any_type(&self, name: &str) -> bool {
-        holds(&self.any_types, name)
-    }
-
-    /// Whether a type of this last name is one of containers whose elements are of the type that is its argument.
-    pub fn is_sequence_type(&self, name: &str) -> bool {
-        holds(&self.sequence_types, name)
-    }
-
-    /// Whether a type of this last name is one of mappings.
-    pub fn is_mapping_type(&self, name: &str) -> bool {
-        holds(&self.mapping_types, name)
-    }
-
-    /// Whether a base class of this last name is one of tests.
-    pub fn is_test_case(&self, name: &str) -> bool {
-        holds(&self.test_cases, name)
     }
 
     /// Whether a name says that something is compared: `compare_methods`, `benchmark`.

@@ -1,0 +1,68 @@
+//! What files are for where nothing is configured: the patterns of `rules/files.toml`.
+//!
+//! **Invariant:** the patterns are data; no other module of `config` holds one.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::error::ConfigError;
+use super::patterns::Patterns;
+
+/// Patterns of files, by what the files are for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UsualFiles {
+    /// Files to check.
+    pub sources: Vec<String>,
+    /// Tests.
+    pub tests: Vec<String>,
+    /// What measures how fast things run.
+    pub benchmarks: Vec<String>,
+    /// Documents.
+    pub docs: Vec<String>,
+}
+
+impl UsualFiles {
+    /// The patterns that keylint brings along.
+    pub fn builtin() -> &'static Self {
+        static BUILTIN: OnceLock<UsualFiles> = OnceLock::new();
+        // A test reads the file; one that fails would cost the patterns, not the run.
+        BUILTIN.get_or_init(|| toml::from_str(include_str!("../../rules/files.toml")).unwrap_or_default())
+    }
+
+    /// Whether a folder's name says that it is the part of a project that holds its tests or benchmarks.
+    pub fn is_part(&self, dir: &Path) -> bool {
+        let name = dir.file_name().and_then(|name| name.to_str());
+        let folders = self.tests.iter().chain(&self.benchmarks).filter_map(|pattern| pattern.strip_suffix('/'));
+        folders.map(Some).any(|folder| folder == name)
+    }
+}
+
+/// Patterns below the root of a project; `key` is what an error calls them.
+pub fn usual(root: &Path, key: &str, written: &[String]) -> Result<Patterns, ConfigError> {
+    Patterns::new(root, written).map_err(|(_, message)| ConfigError::of_file(key, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_is_well_formed() {
+        let root = Path::new("/p");
+        let files = UsualFiles::builtin();
+        for (key, written) in [
+            ("sources", &files.sources),
+            ("tests", &files.tests),
+            ("benchmarks", &files.benchmarks),
+            ("docs", &files.docs),
+        ] {
+            assert!(!written.is_empty(), "{key}");
+            usual(root, key, written).expect(key);
+        }
+        assert!(files.is_part(Path::new("/p/tests")) && files.is_part(Path::new("/p/benchmark")));
+        assert!(!files.is_part(Path::new("/p/docs")));
+    }
+}
