@@ -11,6 +11,7 @@ mod body;
 mod calls;
 mod meet;
 mod muted;
+mod repeating_loop;
 mod separate;
 mod unused_children;
 

@@ -1,0 +1,200 @@
+//! The loop that repeats a draw: what its iterations compute of what it goes through, and what becomes of what they draw.
+//!
+//! A call in the body either is the draw or leads to it. What it is given is told by definitions and uses within the function that has
+//! the loop; what becomes of the draw there is in its [`Reach`].
+//!
+//! **Invariant:** only loops that are statements are told about; what a value is computed of is looked for in a bounded number of steps,
+//! beyond which it counts as not found.
+
+use rustc_hash::FxHashSet;
+
+use super::{Frame, Reach};
+use crate::analysis::record::{Activation, Chain, Consumption, Iteration, Recording};
+use crate::ir::{Function, OpKind, Temp, Variable};
+use crate::models::{BuiltinOp, Effect};
+
+/// Most operations that one value of a loop is computed with.
+const FOLLOWED: usize = 128;
+
+/// Most steps from what a loop goes through to what is computed of it.
+const ROUNDS: usize = 4;
+
+/// A loop in the body of a function that repeats a draw.
+pub struct RepeatingLoop<'r> {
+    run: &'r Recording<'r>,
+    /// The activations from the one that runs the loop to the one that draws, each with the place in it.
+    chain: Chain,
+    code: &'r Function,
+    body: FxHashSet<Temp>,
+    /// The call in the body that is the draw or leads to it.
+    call: Option<Temp>,
+}
+
+/// What becomes of the result of an iteration in the loop.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// It may be kept beside what others draw, as members of an ensemble are.
+    pub beside: bool,
+    /// It goes into what later iterations draw, as the state of a training does.
+    pub carried: bool,
+}
+
+impl<'r> RepeatingLoop<'r> {
+    /// The loop that an iteration is one of, where it is a statement of a function that a draw happens in or within.
+    pub fn around(run: &'r Recording<'r>, draw: &Consumption, iteration: &Iteration) -> Option<Self> {
+        let mut chain = draw.chain();
+        let (at, body) = chain
+            .iter()
+            .enumerate()
+            .find_map(|(at, (activation, _))| Some((at, loop_at(run, activation, iteration)?)))?;
+        chain.drain(..at);
+        let (activation, place) = chain.first()?;
+        let (code, call) = (run.code(activation), run.call_at(activation, *place));
+        Some(Self { run, chain, code, body, call })
+    }
+
+    /// Whether the draw happens within a call in the body, and not in the body itself.
+    pub fn is_in_call(&self) -> bool {
+        self.chain.len() > 1
+    }
+
+    /// Whether all that runs within the loop down to the draw can be followed.
+    pub fn is_followed(&self) -> bool {
+        self.chain.iter().skip(1).all(|(activation, _)| returns_results(self.run.code(activation)))
+    }
+
+    /// What becomes of what an iteration draws.
+    pub fn kept(&self, reach: &Reach) -> Kept {
+        let mut kept = Kept::default();
+        let Some(frame) = self.frame(reach) else { return kept };
+        let reached = &frame.effects.reached;
+        for temp in &self.body {
+            match self.kind(*temp) {
+                OpKind::Load(variable) if reached.contains(temp) => match self.first_store(variable) {
+                    None => kept.beside = true,
+                    // What stands before the draw, or before the variable is bound, is reached by way of the next iteration only.
+                    Some(bound) => kept.carried |= self.call.is_none_or(|call| *temp < call) || *temp < bound,
+                },
+                OpKind::Append(container, _) => {
+                    kept.beside |= reached.contains(container) && !self.body.contains(container);
+                }
+                OpKind::Yield { .. } => kept.beside = true,
+                _ => {}
+            }
+        }
+        kept
+    }
+
+    /// Whether a call that leads to the draw is given what the loop goes through, or what is computed of that: a setting, and not
+    /// another member of one ensemble. A number that is counted up is an epoch, or such a member.
+    ///
+    /// Results may be kept by setting, `results[rate] = train(key(0), rate)`. What is appended may be layers of one network.
+    pub fn is_for_setting(&self, reach: &Reach, kept: Kept) -> bool {
+        // A sampler in the body itself computes nothing else.
+        let Some(call) = self.call.filter(|_| self.is_in_call() && !kept.carried) else { return false };
+        let varying = self.varying();
+        self.varies(call, &varying) && (!kept.beside || self.is_kept_by_setting(reach, &varying))
+    }
+
+    /// Whether an item that what varies is the index of is given what an iteration draws.
+    fn is_kept_by_setting(&self, reach: &Reach, varying: &[&Variable]) -> bool {
+        let Some(frame) = self.frame(reach) else { return false };
+        self.body.iter().any(|temp| match self.kind(*temp) {
+            OpKind::StoreItem(_, index, value) => frame.effects.reached.contains(value) && self.varies(*index, varying),
+            _ => false,
+        })
+    }
+
+    /// The variables that the body binds to what the loop goes through, or to what is computed of that.
+    fn varying(&self) -> Vec<&'r Variable> {
+        let code = self.code;
+        let stores = (0u32..).zip(&code.ops).filter_map(|(temp, op)| match &op.kind {
+            OpKind::Store(variable, value) if self.body.contains(&temp) => Some((variable, *value)),
+            _ => None,
+        });
+        let stores: Vec<(&Variable, Temp)> = stores.collect();
+        let mut varying: Vec<&Variable> = Vec::new();
+        for _ in 0..ROUNDS {
+            let before = varying.len();
+            for (variable, value) in &stores {
+                if !varying.contains(variable) && self.varies(*value, &varying) {
+                    varying.push(*variable);
+                }
+            }
+            if varying.len() == before {
+                break;
+            }
+        }
+        varying
+    }
+
+    /// Whether a value is computed of one of these variables or of what a loop goes through, other than numbers that are counted up.
+    fn varies(&self, value: Temp, varying: &[&Variable]) -> bool {
+        self.is_computed_of(value, |kind| match kind {
+            OpKind::Next(iterator) => Some(!self.counts(*iterator)),
+            OpKind::Load(variable) => Some(varying.contains(&variable)),
+            _ => None,
+        })
+    }
+
+    /// Whether an iterator counts: what it goes through has a `range` in it.
+    fn counts(&self, iterator: Temp) -> bool {
+        self.is_computed_of(iterator, |kind| {
+            let OpKind::Call(callee, _) = kind else { return None };
+            let path = self.run.library_named(self.chain.first()?.0.module, self.code, *callee)?;
+            let effect = &self.run.program.models.callable(&path)?.effect;
+            matches!(effect, Effect::Builtin(BuiltinOp::Range | BuiltinOp::Count)).then_some(true)
+        })
+    }
+
+    /// Whether a value is computed of an operation of which this is true; where the answer is `None`, its operands are asked.
+    fn is_computed_of(&self, value: Temp, answer: impl Fn(&'r OpKind) -> Option<bool>) -> bool {
+        let (mut work, mut seen) = (vec![value], FxHashSet::default());
+        while let Some(temp) = work.pop().filter(|_| seen.len() < FOLLOWED) {
+            if !seen.insert(temp) {
+                continue;
+            }
+            let kind = self.kind(temp);
+            match answer(kind) {
+                Some(true) => return true,
+                Some(false) => {}
+                None => kind.operands(&mut |operand| work.push(operand)),
+            }
+        }
+        false
+    }
+
+    fn kind(&self, temp: Temp) -> &'r OpKind {
+        &self.code.ops[temp as usize].kind
+    }
+
+    /// What the draw reaches in the function that has the loop.
+    fn frame<'f>(&self, reach: &'f Reach) -> Option<&'f Frame> {
+        let (activation, _) = self.chain.first()?;
+        reach.frames.iter().find(|frame| frame.activation == activation.id)
+    }
+
+    /// Where the body binds a variable first.
+    fn first_store(&self, variable: &Variable) -> Option<Temp> {
+        let binds = |temp: &&Temp| matches!(self.kind(**temp), OpKind::Store(stored, _) if stored == variable);
+        self.body.iter().filter(binds).min().copied()
+    }
+}
+
+/// Whether a call gives what the function returns: what becomes of the results of coroutines and generators is not followed.
+pub fn returns_results(code: &Function) -> bool {
+    !code.is_async && !code.is_generator
+}
+
+/// The operations in the body of the loop that an iteration is one of, where it is a statement of an activation's function.
+fn loop_at(run: &Recording<'_>, activation: &Activation, iteration: &Iteration) -> Option<FxHashSet<Temp>> {
+    if run.module(activation.module).file != iteration.place.file {
+        return None;
+    }
+    let code = run.code(activation);
+    let body = code.ops.iter().find_map(|op| match &op.kind {
+        OpKind::Loop { body, .. } if op.span == iteration.place.span => Some(body),
+        _ => None,
+    })?;
+    Some(code.within(body).collect())
+}
