@@ -184,7 +184,12 @@ fn sample<'p>(
     {
         let others = callable.params.iter().map(|param| &param.name);
         let others = others.filter(|name| *name != rows && !keys.contains(name));
-        let others = others.map(|name| args.of(callable, name).map(|arg| machine.state.term_of(&arg.value))).collect();
+        let others = others.map(|name| {
+            let other = machine.state.term_of(&args.of(callable, name)?.value);
+            // The first axis is that of rows, named or not.
+            (&**name != "axis" || machine.state.terms.as_int(other) != Some(0)).then_some(other)
+        });
+        let others = others.collect();
         // `permutation(key, 4)` and `permutation(key, arange(n))` give each number once.
         let replaces = callable.params.iter().any(|param| &*param.name == "replace");
         if !replaces
