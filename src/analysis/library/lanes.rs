@@ -256,6 +256,13 @@ fn lane_element(machine: &mut Machine<'_>, array: &Rc<Array>, lane: &mut Lane, p
     {
         let (family, start, step, to_end, order) = (*family, *start, *step, *to_end, *order);
         let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
+        let is_one = length.and_then(|length| machine.state.terms.as_int(length)) == Some(1);
+        if is_one && order == Order::Known {
+            let only = arrays::member(machine, family, start, array);
+            let term = machine.state.term_of(&only);
+            lane.only.push(term);
+            return only;
+        }
         let extent = match order {
             Order::Subset => Extent::Some,
             Order::Known | Order::Permuted => Extent::Range { start, step, length, to_end },

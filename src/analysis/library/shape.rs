@@ -96,7 +96,10 @@ pub fn shape_op<'p>(
                 flip(this, frame, keys, axis.is_none() && op != ShapeOp::Flipud)
             }
             ShapeOp::Squeeze => squeeze(this, val),
-            ShapeOp::ExpandDims | ShapeOp::Atleast => with_an_axis(&mut this.state.terms, val),
+            ShapeOp::ExpandDims | ShapeOp::Atleast => {
+                let at = added_axis(val, axis);
+                arrays::with_axis(&mut this.state.terms, &Value::of(val.clone()), at)
+            }
             ShapeOp::BroadcastTo | ShapeOp::Repeat | ShapeOp::Tile | ShapeOp::Full => {
                 duplicated(this, frame, keys, op, axis, dims.as_deref())
             }
@@ -283,17 +286,12 @@ fn squeeze(machine: &mut Machine<'_>, val: &Val) -> Value {
     Value::of(val.clone())
 }
 
-/// The same keys with one more axis in front.
-fn with_an_axis(terms: &mut Terms, val: &Val) -> Value {
-    match val {
-        Val::Key(key) => arrays::listed(terms, vec![Value::of(val.clone())], key.kind),
-        Val::Array(array) => {
-            let one = Some(terms.int(1));
-            let dims = array.dims.as_ref().map(|dims| std::iter::once(one).chain(dims.iter().copied()).collect());
-            Value::of(Val::Array(Rc::new(Array { dims, ..(**array).clone() })))
-        }
-        _ => Value::of(val.clone()),
-    }
+/// Where `expand_dims` puts an axis among those of the keys; in front where that is not known.
+fn added_axis(val: &Val, axis: Option<i128>) -> usize {
+    let Val::Array(array) = val else { return 0 };
+    let Some(dims) = &array.dims else { return 0 };
+    let rank = dims.len() + usize::from(array.kind == KeyKind::Raw);
+    axis.and_then(|axis| crate::arrays::axis(rank + 1, axis)).map_or(0, |at| at.min(dims.len()))
 }
 
 /// `take(keys, index)`: one key, or some.
@@ -480,7 +478,14 @@ fn duplicated<'p>(
                     elements: Elements::Copies(Rc::new(Value::of(val.clone()))),
                 })))
             }
-            Val::Array(array) => arrays::subset(&mut machine.state.terms, &array.clone()),
+            Val::Array(array) => {
+                let mut array = (**array).clone();
+                if let (ShapeOp::BroadcastTo, Some(dims)) = (op, dims) {
+                    let axes = dims.len().saturating_sub(usize::from(key.kind == KeyKind::Raw));
+                    array.dims = Some(dims.iter().take(axes).map(|length| Some(*length)).collect());
+                }
+                arrays::subset(&mut machine.state.terms, &Rc::new(array))
+            }
             _ => machine.state.terms.opaque("<copies>", Some(place)),
         },
     }

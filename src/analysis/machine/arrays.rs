@@ -81,7 +81,10 @@ pub fn array_element(machine: &mut Machine<'_>, array: &Rc<Array>, index: TermId
                 let part = usize::try_from(number).ok().and_then(|number| parts.get(number));
                 part.cloned().unwrap_or_else(|| some_member(machine, array))
             }
-            None => some_member(machine, array),
+            None => match &**parts {
+                [only] => only.clone(),
+                _ => some_member(machine, array),
+            },
         },
         Elements::Copies(of) => {
             let rank = array.dims.as_ref().map_or(1, |dims| dims.len());
@@ -361,6 +364,36 @@ pub fn listed(terms: &mut Terms, parts: Vec<Value>, kind: KeyKind) -> Value {
         dims: Some(dims.into()),
         elements: Elements::Listed(parts.into()),
     })))
+}
+
+/// A key, or an array of keys, with an axis of length one more: `keys[:, None]`.
+pub fn with_axis(terms: &mut Terms, value: &Value, at: usize) -> Value {
+    let Some(val) = value.single() else { return value.clone() };
+    let array = match val {
+        Val::Key(key) => return listed(terms, vec![value.clone()], key.kind),
+        Val::Array(array) => array,
+        _ => return value.clone(),
+    };
+    let one = terms.int(1);
+    let dims = array.dims.as_ref().map(|dims| {
+        let mut dims = dims.to_vec();
+        dims.insert(at.min(dims.len()), Some(one));
+        dims.into()
+    });
+    let elements = match &array.elements {
+        Elements::Listed(_) | Elements::Joined(_) if at == 0 => Elements::Listed([value.clone()].into()),
+        Elements::Listed(parts) => Elements::Listed(parts.iter().map(|part| with_axis(terms, part, at - 1)).collect()),
+        // A view is row-major, wherever axes of length one are; copies are equal.
+        elements @ (Elements::View { .. } | Elements::Copies(_)) => elements.clone(),
+        elements @ Elements::Joined(_) => {
+            return Value::of(Val::Array(Rc::new(Array {
+                dims: None,
+                elements: elements.clone(),
+                ..(**array).clone()
+            })));
+        }
+    };
+    Value::of(Val::Array(Rc::new(Array { dims, elements, ..(**array).clone() })))
 }
 
 /// `array.at[number].set(new)`: the other keys stay where their number is known.

@@ -250,12 +250,10 @@ fn array_item<'p>(
     written: Option<&str>,
 ) -> Value {
     let place = machine.place(frame, op.span);
-    let parts = index_parts(machine, index);
-    let reached = parts.iter().filter(|part| !matches!(part, Index::NewAxis | Index::Ellipsis)).count();
-    let ellipsis = parts.iter().any(|part| matches!(part, Index::Ellipsis));
-    let last_at = matches!(parts.last(), Some(Index::At(_)));
-    if let Some(rank) = array.dims.as_ref().map(|dims| dims.len())
-        && (reached > rank || ellipsis && last_at && array.kind == KeyKind::Raw)
+    let mut parts = index_parts(machine, index);
+    let rank = array.dims.as_ref().map(|dims| dims.len());
+    if let Some(rank) = rank
+        && !leave_words_out(&mut parts, rank, array.kind)
         && let Some(key) = operate::evident_key(machine, &Val::Array(array.clone()))
     {
         let text = format!("{}[{}]", written.unwrap_or("…"), text::index_text(&mut machine.state, index));
@@ -268,25 +266,70 @@ fn array_item<'p>(
         );
         return machine.state.terms.opaque("<words>", Some(place));
     }
+    if let Some(rank) = rank {
+        write_out(&mut parts, rank);
+    }
+    let own: Vec<&Index> = parts.iter().filter(|part| !matches!(part, Index::NewAxis)).collect();
+    let mut value = without_new_axes(machine, array, &own);
+    let mut axes = 0;
+    for part in &parts {
+        match part {
+            Index::NewAxis => {
+                value = arrays::with_axis(&mut machine.state.terms, &value, axes);
+                axes += 1;
+            }
+            Index::At(_) => {}
+            Index::Ellipsis | Index::Slice(_) | Index::Gather => axes += 1,
+        }
+    }
+    value
+}
+
+/// Drops the part of a subscript that takes all words of raw keys: `raw[:, None, :]`. False where a part reaches single words, or an
+/// axis that typed keys do not have.
+fn leave_words_out(parts: &mut Vec<Index>, rank: usize, kind: KeyKind) -> bool {
+    let reaches = |part: &Index| !matches!(part, Index::NewAxis | Index::Ellipsis);
+    let reached = parts.iter().filter(|part| reaches(part)).count();
+    let after_ellipsis = parts.iter().rposition(|part| matches!(part, Index::Ellipsis));
+    let last = parts.iter().rposition(reaches);
+    let is_at_words = match after_ellipsis {
+        Some(ellipsis) => kind == KeyKind::Raw && last > Some(ellipsis),
+        None => kind != KeyKind::Typed && reached == rank + 1,
+    };
+    match last.filter(|_| is_at_words) {
+        Some(last) if matches!(parts[last], Index::Slice([None, None, None])) => {
+            parts.remove(last);
+            reached <= rank + 1
+        }
+        Some(last) => after_ellipsis.is_some() && reached <= rank && !matches!(parts[last], Index::At(_)),
+        None => reached <= rank,
+    }
+}
+
+/// Writes the whole axes that an ellipsis stands for.
+fn write_out(parts: &mut Vec<Index>, rank: usize) {
+    let Some(at) = parts.iter().position(|part| matches!(part, Index::Ellipsis)) else { return };
+    let reached = parts.iter().filter(|part| !matches!(part, Index::NewAxis | Index::Ellipsis)).count();
+    let whole = (reached..rank).map(|_| Index::Slice([None, None, None]));
+    parts.splice(at..=at, whole);
+}
+
+/// A subscript of an array by parts of which none adds an axis.
+fn without_new_axes(machine: &mut Machine<'_>, array: &Rc<Array>, parts: &[&Index]) -> Value {
     let mut value = Value::of(Val::Array(array.clone()));
-    if let [Index::Slice([None, None, None]), Index::At(column)] = parts.as_slice() {
+    if let [Index::Slice([None, None, None]), Index::At(column)] = parts {
         return arrays::column_of(&mut machine.state, array, 1, *column);
     }
     // Indices apply to successive axes: after a number the next axis is the first one.
     let mut sliced = false;
-    for part in &parts {
+    for part in parts {
         let Some(Val::Array(current)) = value.single().cloned() else { break };
         value = match part {
-            Index::NewAxis => {
-                let one = machine.state.terms.int(1);
-                let dims = current.dims.as_ref().map(|dims| {
-                    let mut dims = dims.to_vec();
-                    dims.insert(0, Some(one));
-                    dims.into()
-                });
-                if sliced { value } else { Value::of(Val::Array(Rc::new(Array { dims, ..(*current).clone() }))) }
+            Index::NewAxis | Index::Ellipsis => value,
+            Index::Slice([None, None, None]) => {
+                sliced = true;
+                value
             }
-            Index::Ellipsis => value,
             _ if sliced => {
                 return arrays::subset(&mut machine.state.terms, &current);
             }
@@ -337,8 +380,8 @@ fn key_item<'p>(
         if axes == 0 {
             return Value::of(Val::Key(key));
         }
-        let listed = arrays::listed(&mut machine.state.terms, vec![Value::of(Val::Key(key))], key.kind);
-        return listed;
+        let whole = Value::of(Val::Key(key));
+        return (0..axes).fold(whole, |value, _| arrays::with_axis(&mut machine.state.terms, &value, 0));
     }
     if may_be_many(machine, key) {
         // What only looks like a key may be an array of them.
