@@ -6,7 +6,7 @@
 //! **Invariant:** read from the code alone. What an object's own attributes hold, a default, or a variable of the module, is no
 //! argument.
 
-use crate::analysis::record::{Activation, Recording};
+use crate::analysis::record::{Activation, Callee, Recording};
 use crate::finding::Place;
 use crate::ir::{Argument, Function, FunctionId, OpKind, Temp, Variable};
 
@@ -43,13 +43,13 @@ pub fn passed_to(run: &Recording<'_>, innermost: &Activation, place: Place) -> V
         let is_captured = |slot: &u32| outer.contains(&(activation.function, *slot));
         let captured: Vec<u32> = (0..count(code.parameters.len())).filter(is_captured).collect();
         let slots: Vec<u32> =
-            sources.own.iter().chain(&captured).copied().filter(|slot| is_passed(code, *slot)).collect();
+            sources.own.iter().chain(&captured).copied().filter(|slot| is_passed(run, activation, *slot)).collect();
         if !slots.is_empty() {
             found.push(activation.id);
         }
         current = None;
         if let Some((caller, at)) = &activation.caller {
-            given = arguments_for(run, caller, *at, code, &slots);
+            given = arguments_for(run, (caller, *at), activation, &slots);
             current = Some(&**caller);
         }
     }
@@ -60,10 +60,24 @@ fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-/// Whether a slot is a parameter that callers have to pass.
-fn is_passed(code: &Function, slot: u32) -> bool {
-    let is_receiver = slot == 0 && code.class.is_some();
+/// Whether a slot is a parameter that callers have to pass: no default, and no receiver.
+fn is_passed(run: &Recording<'_>, activation: &Activation, slot: u32) -> bool {
+    let code = run.code(activation);
+    let is_receiver = slot == 0 && put_before(run, activation) > 0;
     !is_receiver && code.parameters.get(slot as usize).is_some_and(|parameter| !parameter.has_default)
+}
+
+/// How many arguments were put before those that a call writes: the receiver of a method, none of a static one.
+fn put_before(run: &Recording<'_>, activation: &Activation) -> usize {
+    let reached = activation.caller.as_ref().and_then(|(_, at)| run.log.callees.get(at));
+    let own = |callee: &Callee| match callee {
+        Callee::Function(module, function, put_before) => {
+            put_before.filter(|_| (*module, *function) == (activation.module, activation.function))
+        }
+        _ => None,
+    };
+    let recorded = reached.into_iter().flatten().find_map(own);
+    recorded.unwrap_or(usize::from(run.code(activation).class.is_some()))
 }
 
 fn passed(argument: &Argument) -> Temp {
@@ -76,10 +90,10 @@ fn passed(argument: &Argument) -> Temp {
 }
 
 /// What a call gives to some parameters of the function that it runs.
-fn arguments_for(run: &Recording<'_>, caller: &Activation, at: Place, code: &Function, slots: &[u32]) -> Vec<Temp> {
+fn arguments_for(run: &Recording<'_>, (caller, at): (&Activation, Place), of: &Activation, slots: &[u32]) -> Vec<Temp> {
     let Some(call) = run.call_at(caller, at) else { return Vec::new() };
     let OpKind::Call(_, arguments) = &run.code(caller).ops[call as usize].kind else { return Vec::new() };
-    let put_before = usize::from(code.class.is_some());
+    let (code, put_before) = (run.code(of), put_before(run, of));
     let goes_to = |(index, argument): &(usize, &Argument)| match argument {
         Argument::Positional(_) => slots.contains(&count(index + put_before)),
         Argument::Keyword(name, _) => slots

@@ -12,6 +12,7 @@ use crate::finding::{Confidence, Place};
 use crate::ir::{Argument, Constant, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Temp, Variable};
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{CaptureKind, CapturedUse, CarriedKey, CarryKind, Facts, Role, StaleState, Use};
+use crate::judge::memoised::{is_memoised, sets_attribute};
 use crate::judge::naming::{name_at, own_name};
 use crate::judge::paths::Paths;
 use crate::judge::reuse::use_at;
@@ -317,12 +318,8 @@ fn stores_by_other_name(
             matches!(of(*owner), OpKind::Attribute(_, name) if &**name == "__dict__") && is_it(*index)
         }
         OpKind::Call(callee, given) => {
-            let sets = match of(*callee) {
-                OpKind::Load(Variable::Global(name)) => &**name == "setattr",
-                OpKind::Attribute(_, name) => &**name == "__setattr__",
-                _ => false,
-            };
-            sets && matches!(&**given, [.., Argument::Positional(name), Argument::Positional(_)] if is_it(*name))
+            sets_attribute(of(*callee))
+                && matches!(&**given, [.., Argument::Positional(name), Argument::Positional(_)] if is_it(*name))
         }
         _ => false,
     }
@@ -363,20 +360,6 @@ fn is_class(run: &Recording<'_>, lineage: &[ClassHandle], module: ModuleIndex, c
             _ => false,
         },
     }
-}
-
-/// Whether the results of a method are kept: it runs once for each instance and arguments.
-fn is_memoised(run: &Recording<'_>, code: &Function) -> bool {
-    let Some(class) = code.class else { return false };
-    run.classes.own().any(|(_, info)| {
-        let is_it = info.module == run.home && info.class == class;
-        is_it
-            && matches!(
-                info.attributes.get(&code.name).and_then(|value| value.single()),
-                Some(Val::Partial(partial))
-                    if partial.keywords.first().is_some_and(|(mark, _)| mark.starts_with("<cached"))
-            )
-    })
 }
 
 fn stale_fact(used: Use, name: String, code: &Function) -> StaleState {
