@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use crate::analysis::domain::extent::{Extent, must_overlap};
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::marks::{OVERRIDDEN, RAISES, raised_in};
-use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::domain::term::{PlaceKey, Symbol, Term, TermId};
 use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{Op, OpKind, Operator, Variable};
@@ -173,7 +173,7 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
     if [first, second].into_iter().any(|event| is_key_by_test(run, paths, &run.log.consumptions[event])) {
         confidence = Confidence::Low;
     }
-    if is_repeated && needs_repeated_element(run, paths, both) {
+    if is_repeated && (needs_repeated_element(run, paths, both) || needs_nothing_returned(run, paths, second, both)) {
         confidence = Confidence::Low;
     }
     if needs_override(run, paths, both) {
@@ -373,6 +373,32 @@ fn needs_repeated_element(run: &Recording<'_>, paths: &mut Paths<'_>, guard: Gua
         !paths.feasible(without)
     });
     needed.next().is_some() && needed.next().is_some()
+}
+
+/// Whether every path of a guard needs that in an iteration before a call of unknown code returned `None`. `if state is None` asks whether
+/// this is the first iteration, and what an update at the end of one returns is a state.
+fn needs_nothing_returned(run: &Recording<'_>, paths: &mut Paths<'_>, event: usize, guard: Guard) -> bool {
+    let chain = run.log.consumptions[event].chain();
+    // What stands behind the draw, in a function that led to it, ran in an iteration before.
+    let is_before = |(file, start, _): PlaceKey| {
+        chain.iter().any(|(activation, place)| {
+            let is_here = place.file.0 == file && run.code(activation).full.contains(start);
+            is_here && place.span.start < start
+        })
+    };
+    let is_returned = |term: TermId| {
+        let info = run.terms.symbol(run.terms.root(term));
+        info.is_some_and(|info| info.symbol == Symbol::Opaque && info.place.is_some_and(is_before))
+    };
+    let is_asked = |literal: TermId| match run.terms.get(literal) {
+        Term::Operate(Operator::Is, parts) => is_returned(parts[0]) && matches!(run.terms.get(parts[1]), Term::None),
+        _ => false,
+    };
+    if !paths.support(guard).into_iter().any(is_asked) {
+        return false;
+    }
+    let without = paths.assume(guard, &|literal| is_asked(literal).then_some(false));
+    !paths.feasible(without)
 }
 
 /// The exception edges before which a draw happened: those of its own frame, and of the frames whose calls led to it where a `raise`
