@@ -87,6 +87,44 @@ pub fn exp(x: f32) -> f32 {
     nearest(f64::from(value) * f64::from(whole).exp2())
 }
 
+/// `x` to the power `y`, rounded from `float64`: within two units in the last place of XLA's own.
+pub fn power(x: f32, y: f32) -> f32 {
+    nearest(f64::from(x).powf(f64::from(y)))
+}
+
+/// The logarithm of the gamma function of `z + 1`, for `z` that is not negative, by the approximation of Lanczos.
+pub fn log_factorial(z: f32) -> f32 {
+    const COEFFICIENTS: [f32; 8] =
+        [676.520_4, -1_259.139_2, 771.323_4, -176.615_03, 12.507_343, -0.138_571_1, 9.984_369e-6, 1.505_632_7e-7];
+    // 7.5, with its logarithm and its inverse, and the logarithm of √(2π).
+    const OFFSET: f32 = 7.5;
+    const LOG_OFFSET: f32 = 2.014_903;
+    const LOG_ROOT: f32 = 0.918_938_5;
+    let term = |(index, coefficient): (u16, f32)| coefficient / (z + f32::from(index));
+    let series = (1_u16..).zip(COEFFICIENTS).map(term).fold(1.0, |sum, term| sum + term);
+    let level = LOG_OFFSET + log1p(z * (1.0 / OFFSET));
+    let distance = (z + 0.5) - (OFFSET + z) / level;
+    distance.mul_add(level, LOG_ROOT) + log(series)
+}
+
+/// Elements that XLA:CPU adds in one go: longer sums are cut into windows of so many, whose sums are added likewise.
+const WINDOW: usize = 32;
+
+/// The sum as XLA:CPU adds it: in windows, the first of which is filled up with zeros on the left half of what is missing.
+pub fn sum(row: &[f32]) -> f32 {
+    let mut numbers = row.to_vec();
+    while numbers.len() > WINDOW {
+        let count = numbers.len().div_ceil(WINDOW);
+        let missing = count * WINDOW - numbers.len();
+        let mut padded = vec![0.0; missing / 2];
+        padded.append(&mut numbers);
+        padded.resize(count * WINDOW, 0.0);
+        numbers =
+            padded.chunks_exact(WINDOW).map(|window| window.iter().fold(0.0, |sum, number| sum + number)).collect();
+    }
+    numbers.iter().fold(0.0, |sum, number| sum + number)
+}
+
 /// The inverse of the error function; infinite at ±1.
 pub fn erf_inv(x: f32) -> f32 {
     if x.abs() == 1.0 {

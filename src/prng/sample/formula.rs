@@ -10,12 +10,13 @@
 use super::integer::rademacher;
 use super::real::{exponential, normal, symmetric, units};
 use super::real_type;
+use super::{count, gamma};
 use crate::prng::array::{Array, size_of};
 use crate::prng::derive;
 use crate::prng::dtype::{DType, Kind};
 use crate::prng::error::{Error, Result};
 use crate::prng::float::Float;
-use crate::prng::float::single::{exp, log, log1p};
+use crate::prng::float::single::{exp, log, log1p, power};
 use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
 
@@ -43,6 +44,8 @@ pub struct Formula {
     pub default: Option<f64>,
     /// How the shape follows from the one requested, if any, and from that of the parameters together.
     pub shape: fn(Option<Vec<usize>>, Vec<usize>) -> Vec<usize>,
+    /// What one number costs, in uniform values.
+    pub cost: usize,
     /// Draws.
     pub draw: fn(&Draw<'_>) -> Result<Array>,
 }
@@ -54,11 +57,23 @@ impl Formula {
     }
 
     const fn new(name: &'static str, arguments: &'static [&'static str], draw: fn(&Draw<'_>) -> Result<Array>) -> Self {
-        Self { name, arguments, default: None, shape: |requested, joint| requested.unwrap_or(joint), draw }
+        Self { name, arguments, default: None, shape: |requested, joint| requested.unwrap_or(joint), cost: 1, draw }
+    }
+
+    /// A distribution whose numbers are candidates that are accepted.
+    const fn drawn_in_rounds(
+        name: &'static str,
+        arguments: &'static [&'static str],
+        draw: fn(&Draw<'_>) -> Result<Array>,
+    ) -> Self {
+        Self { cost: IN_ROUNDS, ..Self::new(name, arguments, draw) }
     }
 }
 
-/// The distributions of this module.
+/// What a number costs that is drawn in rounds, in uniform values.
+pub const IN_ROUNDS: usize = 64;
+
+/// The distributions of this module, and of those that draw in rounds.
 pub const FORMULAS: &[Formula] = &[
     Formula::new("geometric", &["key", "p", "shape", "dtype"], geometric),
     Formula { default: Some(1.0), ..Formula::new("lognormal", &["key", "sigma", "shape", "dtype"], lognormal) },
@@ -74,6 +89,25 @@ pub const FORMULAS: &[Formula] = &[
         shape: |requested, _| requested.unwrap_or_default(),
         ..Formula::new("weibull_min", &["key", "scale", "concentration", "shape", "dtype"], weibull_min)
     },
+    Formula::drawn_in_rounds("gamma", &["key", "a", "shape", "dtype"], gamma::gamma),
+    Formula::drawn_in_rounds("loggamma", &["key", "a", "shape", "dtype"], gamma::loggamma),
+    Formula::drawn_in_rounds("chisquare", &["key", "df", "shape", "dtype"], gamma::chisquare),
+    Formula::drawn_in_rounds("f", &["key", "dfnum", "dfden", "shape", "dtype"], gamma::f),
+    Formula::drawn_in_rounds("t", &["key", "df", "shape", "dtype"], gamma::t),
+    Formula::drawn_in_rounds("beta", &["key", "a", "b", "shape", "dtype"], gamma::beta),
+    Formula {
+        shape: |requested, joint| match joint.split_last() {
+            Some((length, rows)) => [requested.unwrap_or(rows.to_vec()), vec![*length]].concat(),
+            None => Vec::new(),
+        },
+        ..Formula::drawn_in_rounds("dirichlet", &["key", "alpha", "shape", "dtype"], gamma::dirichlet)
+    },
+    Formula {
+        shape: |requested, _| requested.unwrap_or_default(),
+        ..Formula::drawn_in_rounds("generalized_normal", &["key", "p", "shape", "dtype"], gamma::generalized_normal)
+    },
+    Formula::drawn_in_rounds("poisson", &["key", "lam", "shape", "dtype"], count::poisson),
+    Formula::drawn_in_rounds("binomial", &["key", "n", "p", "shape", "dtype"], count::binomial),
     // JAX appends the shape of the parameters to the one requested, or to itself if there is none.
     Formula {
         shape: |requested, joint| {
@@ -89,7 +123,7 @@ pub fn formula(name: &str) -> Option<&'static Formula> {
 }
 
 /// What the formulas work on, for each element of the draw.
-struct Elements {
+pub(super) struct Elements {
     shape: Vec<usize>,
     /// The values of each parameter; one that is the same for all elements stands before the loop over them.
     parameters: Vec<Vec<f32>>,
@@ -98,7 +132,7 @@ struct Elements {
 
 impl Draw<'_> {
     /// The parameters, broadcast to the draw.
-    fn elements(&self, function: &'static str) -> Result<Elements> {
+    pub(super) fn elements(&self, function: &'static str) -> Result<Elements> {
         single_type(function, self.mode, self.dtype)?;
         let shape = [self.keys.shape(), self.shape].concat();
         size_of(&shape)?;
@@ -117,12 +151,27 @@ impl Draw<'_> {
     }
 
     /// Values of another sampler, as `float32`.
-    fn values(&self, sampler: super::Plain, keys: &Keys) -> Result<impl Iterator<Item = f32> + use<>> {
+    pub(super) fn values(&self, sampler: super::Plain, keys: &Keys) -> Result<impl Iterator<Item = f32> + use<>> {
         Ok(sampler(self.mode, keys, self.shape, Some(DType::Float32))?.reals().into_iter().map(f32::from_f64))
     }
 }
 
 impl Elements {
+    /// The values of a parameter.
+    pub(super) fn parameter(&self, which: usize) -> &[f32] {
+        self.parameters.get(which).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a parameter is one number.
+    pub(super) fn is_single(&self, which: usize) -> bool {
+        self.is_single.get(which).copied().unwrap_or_default()
+    }
+
+    /// The result, from its elements.
+    pub(super) fn array(self, values: Vec<f32>) -> Result<Array> {
+        Array::from_reals(DType::Float32, &self.shape, values.into_iter().map(f64::from))
+    }
+
     /// The result of a formula on what was drawn and the parameters of the same element.
     fn result<T>(
         self,
@@ -222,13 +271,29 @@ fn wald(draw: &Draw<'_>) -> Result<Array> {
 
 /// `jax.random.weibull_min(key, scale, concentration, shape, dtype)`: `scale (-log1p(-u))^(1 / concentration)`. Within two
 /// units in the last place: the power is rounded from `float64`.
+///
+/// The shape is that of the uniform values alone; parameters of more axes repeat them.
 fn weibull_min(draw: &Draw<'_>) -> Result<Array> {
-    let elements = draw.elements("weibull_min")?;
-    let units = draw.units(&elements)?;
-    elements.result(units, |unit, parameter| {
-        let exponent = f64::from(1.0 / parameter(1));
-        f32::from_f64(f64::from(-log1p(-unit)).powf(exponent)) * parameter(0)
+    let shape = draw.parameters.iter().fold(draw.shape.to_vec(), |shape, parameter| joint(&shape, parameter.shape()));
+    let elements = Draw { shape: &shape, ..*draw }.elements("weibull_min")?;
+    let keys = draw.keys.shape();
+    let own = [keys, draw.shape].concat();
+    let units = Array::from_reals(DType::Float32, &own, units::<f32>(draw.mode, draw.keys, &own)?.map(f64::from))?;
+    let aligned = [keys, &vec![1; shape.len() - draw.shape.len()], draw.shape].concat();
+    let units = units.reshape(&aligned)?.broadcast_to("weibull_min", &elements.shape)?.reals();
+    elements.result(units.into_iter().map(f32::from_f64), |unit, parameter| {
+        power(-log1p(-unit), 1.0 / parameter(1)) * parameter(0)
     })
+}
+
+/// The shape that two broadcast to, if they do.
+fn joint(one: &[usize], other: &[usize]) -> Vec<usize> {
+    let rank = one.len().max(other.len());
+    let at = |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |axis| shape[axis]);
+    let longer = |axis| match (at(one, axis), at(other, axis)) {
+        (1, length) | (length, _) => length,
+    };
+    (0..rank).map(longer).collect()
 }
 
 /// `jax.random.maxwell(key, shape, dtype)`: the length of a vector of three normal values. Exact with
@@ -259,7 +324,7 @@ fn double_sided_maxwell(draw: &Draw<'_>) -> Result<Array> {
 }
 
 /// The error for an element type other than `float32`.
-fn single_type(function: &'static str, mode: Mode, dtype: Option<DType>) -> Result<()> {
+pub(super) fn single_type(function: &'static str, mode: Mode, dtype: Option<DType>) -> Result<()> {
     match real_type(function, mode, dtype)? {
         DType::Float32 => Ok(()),
         other => Err(Error::Unsupported {

@@ -10,6 +10,8 @@
 //! | [`mod@bits`] | raw bits, the one way from keys to numbers |
 //! | [`real`] | floating-point numbers |
 //! | [`formula`] | distributions with parameters, made of uniform and normal values by a formula |
+//! | [`gamma`] | gamma variates, and distributions that are made of them |
+//! | [`count`] | Poisson and binomial counts |
 //! | [`integer`] | integers and booleans |
 //! | [`select`] | elements of an array, and its order |
 //!
@@ -19,7 +21,9 @@
 //! **Invariant:** every sampler reaches its key only through [`mod@bits`] and [`derive`](super::derive).
 
 pub mod bits;
+pub mod count;
 pub mod formula;
+pub mod gamma;
 pub mod integer;
 pub mod real;
 pub mod select;
@@ -60,25 +64,11 @@ impl Resolution {
 
 /// Functions of `jax.random` that draw but are not answered here, each with the reason.
 pub const UNSUPPORTED: &[(&str, &str)] = &[
-    ("ball", OF_GAMMA),
-    ("beta", OF_GAMMA),
-    ("binomial", REJECTS),
-    ("chisquare", OF_GAMMA),
-    ("dirichlet", OF_GAMMA),
-    ("f", OF_GAMMA),
-    ("gamma", REJECTS),
-    ("generalized_normal", OF_GAMMA),
-    ("loggamma", REJECTS),
-    ("multinomial", "JAX draws it from binomial, which rejects candidates in a loop"),
     ("multivariate_normal", FACTORS),
     ("orthogonal", FACTORS),
-    ("poisson", REJECTS),
     ("stateful_rng", "it gives an object with a state of its own, not numbers"),
-    ("t", OF_GAMMA),
 ];
 
-const REJECTS: &str = "JAX rejects candidates in a loop, whose length one rounded bit can change";
-const OF_GAMMA: &str = "JAX draws it from gamma, which rejects candidates in a loop";
 const FACTORS: &str = "JAX factors a matrix with LAPACK, whose rounding differs between machines";
 
 /// A sampler without parameters of its own.

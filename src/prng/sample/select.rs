@@ -207,7 +207,7 @@ fn weighted_with_replacement(mode: Mode, keys: &Keys, shape: &[usize], p: &Array
 
 /// `jnp.cumsum` in the order XLA:CPU adds: prefix sums of blocks of sixteen, each raised by the prefix sum, formed the
 /// same way, of the blocks before it.
-fn cumulative_sum<F: Float>(values: &[F]) -> Vec<F> {
+pub(super) fn cumulative_sum<F: Float>(values: &[F]) -> Vec<F> {
     const BLOCK: usize = 16;
     let prefix = |block: &[F]| {
         let mut sum = F::ZERO;

@@ -27,9 +27,6 @@ use crate::text::Span;
 /// The longest axis of which the order of additions is known.
 const LONGEST_SUM: usize = 2048;
 
-/// Elements that XLA adds in one go: longer axes are cut into windows of so many, whose sums are added likewise.
-const WINDOW: usize = 32;
-
 const X: &[&str] = &["x"];
 const PAIR: &[&str] = &["x1", "x2"];
 const REDUCED: &[&str] = &["a", "axis"];
@@ -348,28 +345,14 @@ impl Rows {
         let inverse = 1.0 / self.length as f32;
         let finished = |row: &[f64]| {
             let row: Vec<f32> = row.iter().map(|number| *number as f32).collect();
-            f64::from(if matches!(how, Reduction::Mean) { sum(&row) * inverse } else { sum(&row) })
+            let sum = single::sum(&row);
+            f64::from(if matches!(how, Reduction::Mean) { sum * inverse } else { sum })
         };
         let numbers = rows.reals();
         let result = Array::from_reals(DType::Float32, shape, numbers.chunks_exact(self.length).map(finished));
         let result = result.map_err(|error| problem(self.span, &error))?;
         if [&rows, &result].into_iter().any(has_subnormals) { refused(arithmetic::SUBNORMAL) } else { Ok(result) }
     }
-}
-
-/// The sum as XLA:CPU adds it: in windows, the first of which is filled up with zeros on the left half of what is missing.
-fn sum(row: &[f32]) -> f32 {
-    let mut numbers = row.to_vec();
-    while numbers.len() > WINDOW {
-        let count = numbers.len().div_ceil(WINDOW);
-        let missing = count * WINDOW - numbers.len();
-        let mut padded = vec![0.0; missing / 2];
-        padded.append(&mut numbers);
-        padded.resize(count * WINDOW, 0.0);
-        numbers =
-            padded.chunks_exact(WINDOW).map(|window| window.iter().fold(0.0, |sum, number| sum + number)).collect();
-    }
-    numbers.iter().fold(0.0, |sum, number| sum + number)
 }
 
 /// `jnp.stack(arrays, axis)`

@@ -19,7 +19,7 @@ use crate::prng::implementation::Implementation;
 use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
 use crate::prng::sample::select::{Categorical, Choice};
-use crate::prng::sample::{self, UNSUPPORTED, formula, integer, real, select};
+use crate::prng::sample::{self, UNSUPPORTED, count, formula, gamma, integer, real, select};
 use crate::text::Span;
 
 /// The function of that name; a problem where JAX has it and the reference PRNG has not.
@@ -93,6 +93,8 @@ static FUNCTIONS: &[Builtin] = &[
         plain(computing, arguments, |mode, keys, shape, dtype| real::gumbel(mode, keys, shape, dtype, resolution))
     }),
     Builtin::new("truncated_normal", &["key", "lower", "upper", "shape", "dtype"], &[], 3, truncated_normal),
+    Builtin::new("ball", &["key", "d", "p", "shape", "dtype"], &[], 2, ball),
+    Builtin::new("multinomial", &["key", "n", "p"], &["shape", "dtype"], 3, multinomial),
     Builtin::new("randint", &["key", "shape", "minval", "maxval", "dtype"], &[], 4, randint),
     Builtin::new("bernoulli", &["key", "p", "shape", "mode"], &[], 1, bernoulli),
     Builtin::new("permutation", &["key", "x", "axis", "independent"], &[], 2, |computing, arguments| {
@@ -403,9 +405,47 @@ fn by_formula<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outco
         });
     }
     let shape = (formula.shape)(arguments.optional_shape()?, shape_of_all(&values));
-    let parameters = Parameters { values, rank: Some(shape.len()), elements: shape.iter().product() };
+    let elements = shape.iter().product::<usize>().saturating_mul(formula.cost);
+    let parameters = Parameters { values, rank: Some(shape.len()), elements };
     with_key(computing, arguments, &parameters, &|keys, parameters| {
         (formula.draw)(&formula::Draw { mode, keys, shape: &shape, dtype, parameters }).map(Value::array)
+    })
+}
+
+/// `ball(key, d, p, shape, dtype)`
+fn ball<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let (dtype, mode) = (arguments.dtype()?, computing.settings.mode);
+    let (length, span) = arguments.required(1)?;
+    let shape = [arguments.shape()?, vec![arguments::length(length, span)?]].concat();
+    let elements = arguments::elements(&shape, span)?.saturating_mul(formula::IN_ROUNDS);
+    let values = vec![arguments.value_or("p", Value::Int(2))];
+    let parameters = Parameters { values, rank: Some(shape.len()), elements };
+    with_key(computing, arguments, &parameters, &|keys, parameters| {
+        gamma::ball(&formula::Draw { mode, keys, shape: &shape, dtype, parameters }).map(Value::array)
+    })
+}
+
+/// `multinomial(key, n, p, shape=…, dtype=…)`
+fn multinomial<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let (dtype, mode) = (arguments.dtype()?, computing.settings.mode);
+    let ((n, n_span), (p, p_span)) = (arguments.required(1)?, arguments.required(2)?);
+    let shape = match arguments.optional_shape()? {
+        Some(shape) => shape,
+        None => p.own_shape().unwrap_or_default().to_vec(),
+    };
+    let elements = arguments::elements(&shape, arguments.span)?.saturating_mul(formula::IN_ROUNDS);
+    let values = vec![(n.clone(), n_span), (p.clone(), p_span)];
+    let parameters = Parameters { values, rank: Some(shape.len()), elements };
+    with_key(computing, arguments, &parameters, &|keys, parameters| {
+        let mut parameters = parameters.to_vec();
+        if let Some(trials) = parameters.first_mut()
+            && trials.rank() > 0
+        {
+            let column = [trials.shape(), &[1]].concat();
+            *trials = trials.clone().reshape(&column)?;
+        }
+        let draw = formula::Draw { mode, keys, shape: &shape, dtype, parameters: &parameters };
+        count::multinomial(&draw).map(Value::array)
     })
 }
 
