@@ -3,8 +3,10 @@
 //! **Invariant:** every expression has exactly one answer, in the order of the expressions: a value, or an error that
 //! makes the status 1.
 
-use std::io::{BufRead, BufReader, IsTerminal as _, Write};
+use std::io::{BufRead, BufReader, IsTerminal as _, Read, Write};
 
+use rustyline::error::ReadlineError;
+use rustyline::{Config, DefaultEditor};
 use unicode_width::UnicodeWidthChar;
 
 use super::args::{Eval, TextOrJson};
@@ -58,15 +60,17 @@ pub(super) fn run(command: &Eval, world: &mut World<'_>) -> Result<Status, Failu
 fn session(settings: Settings, format: TextOrJson, world: &mut World<'_>) -> Result<Status, Failure> {
     let mut status = Status::Clean;
     let asks = world.stdout_is_terminal && std::io::stdin().is_terminal();
-    let mut lines = BufReader::new(&mut *world.stdin);
-    let (mut before, mut input, mut line) = (String::new(), String::new(), Vec::new());
+    let mut lines = Lines::new(asks, &mut *world.stdin)?;
+    let (mut before, mut input) = (String::new(), String::new());
     loop {
-        if asks {
-            write!(world.stdout, "{}", if input.is_empty() { ">>> " } else { "... " })?;
-            world.stdout.flush()?;
-        }
-        let is_over = !read_line(&mut lines, &mut line)?;
-        let text = String::from_utf8_lossy(&line);
+        let (text, is_over) = match lines.next(if input.is_empty() { ">>> " } else { "... " })? {
+            Line::Text(text) => (text, false),
+            Line::GivenUp => {
+                input.clear();
+                continue;
+            }
+            Line::Over => (String::new(), true),
+        };
         let opens = text.trim_end().ends_with(':') || text.starts_with('@');
         input.push_str(&text);
         input.push('\n');
@@ -88,6 +92,50 @@ fn session(settings: Settings, format: TextOrJson, world: &mut World<'_>) -> Res
         }
         if is_over {
             return Ok(if asks { Status::Clean } else { status });
+        }
+    }
+}
+
+/// Where the lines of a session come from.
+enum Lines<'w> {
+    /// A terminal: lines can be edited, and those before come back with the arrow keys.
+    Terminal(Box<DefaultEditor>),
+    /// A file, a pipe or another program.
+    Stream(BufReader<&'w mut (dyn Read + Send)>),
+}
+
+/// What a session reads.
+enum Line {
+    Text(String),
+    /// What was begun is dropped (Ctrl-C).
+    GivenUp,
+    /// There are no more lines (Ctrl-D).
+    Over,
+}
+
+impl<'w> Lines<'w> {
+    fn new(is_terminal: bool, stdin: &'w mut (dyn Read + Send)) -> std::io::Result<Self> {
+        if !is_terminal {
+            return Ok(Self::Stream(BufReader::new(stdin)));
+        }
+        let editor = DefaultEditor::with_config(Config::builder().auto_add_history(true).build());
+        editor.map(|editor| Self::Terminal(Box::new(editor))).map_err(std::io::Error::other)
+    }
+
+    fn next(&mut self, prompt: &str) -> std::io::Result<Line> {
+        match self {
+            Self::Terminal(editor) => match editor.readline(prompt) {
+                Ok(text) => Ok(Line::Text(text)),
+                Err(ReadlineError::Interrupted) => Ok(Line::GivenUp),
+                Err(ReadlineError::Eof) => Ok(Line::Over),
+                Err(ReadlineError::Io(error)) => Err(error),
+                Err(error) => Err(std::io::Error::other(error)),
+            },
+            Self::Stream(lines) => {
+                let mut line = Vec::new();
+                let is_there = read_line(lines, &mut line)?;
+                Ok(if is_there { Line::Text(String::from_utf8_lossy(&line).into_owned()) } else { Line::Over })
+            }
         }
     }
 }

@@ -606,6 +606,30 @@ fn what_is_drawn_by_rejection_has_the_numbers_of_jax() {
     }
 }
 
+/// What JAX 0.10.2 prints for the same expressions.
+#[test]
+fn ranges_and_spreads_have_the_numbers_of_jax() {
+    for (text, want) in [
+        ("jnp.linspace(0, 1, 5)", "Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)"),
+        ("jnp.linspace(-1.5, 2.5, 4, endpoint=False)", "Array([-1.5, -0.5,  0.5,  1.5], dtype=float32)"),
+        ("jnp.linspace(2, -3, 1)", "Array([2.], dtype=float32)"),
+        ("normal(key(0), (6,)).var()", "Array(1.1654086, dtype=float32)"),
+        ("jnp.std(normal(key(0), (6,)))", "Array(1.079541, dtype=float32)"),
+        ("jnp.var(normal(key(0), (2, 3)), axis=1, ddof=1)", "Array([1.7393671, 0.363581 ], dtype=float32)"),
+        ("jnp.var(normal(key(0), (100,)))", "Array(0.8863652, dtype=float32)"),
+    ] {
+        assert_eq!(evaluate(NEW, text).unwrap().to_string(), want, "{text}");
+    }
+    check_refused(
+        NEW,
+        &[
+            ("jnp.linspace(jnp.zeros(2), 1)", "between two numbers"),
+            ("normal(key(0), (), jnp.complex64)", "complex numbers are not supported"),
+            ("jnp.linspace(0, 1, dtype=jnp.float16)", "float32 only"),
+        ],
+    );
+}
+
 #[test]
 fn the_documents_show_real_output() {
     let page = [include_str!("../../docs/eval.md"), include_str!("../../README.md")].concat();

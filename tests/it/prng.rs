@@ -138,7 +138,7 @@ fn raw_keys_round_trip() -> Result<()> {
 
 #[test]
 fn jax_0_10_2_golden_vectors() {
-    assert_eq!(compare_file("jax-0.10.2.json", 0), (1908, 0));
+    assert_eq!(compare_file("jax-0.10.2.json", 0), (2026, 0));
 }
 
 #[test]
@@ -210,6 +210,8 @@ fn compare(group: &Value, case: &Value, tolerance: u64) -> std::result::Result<(
     // rounded from `float64`; and XLA fuses sums of squares as suits the implementation.
     let library = match call {
         "weibull_min" => 2,
+        // Gamma variates start from the processor's approximation of a root.
+        "beta" | "chisquare" | "f" | "gamma" | "generalized_normal" | "loggamma" | "t" => 256,
         "cauchy" | "maxwell" | "double_sided_maxwell" => 1,
         _ => u64::from(got.dtype() == DType::Float64),
     };

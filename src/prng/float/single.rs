@@ -108,7 +108,7 @@ pub fn log_factorial(z: f32) -> f32 {
 }
 
 /// Elements that XLA:CPU adds in one go: longer sums are cut into windows of so many, whose sums are added likewise.
-const WINDOW: usize = 32;
+pub const WINDOW: usize = 32;
 
 /// The sum as XLA:CPU adds it: in windows, the first of which is filled up with zeros on the left half of what is missing.
 pub fn sum(row: &[f32]) -> f32 {

@@ -126,6 +126,11 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    /// A count; 0 where it is left out.
+    pub fn count(&self, name: &str) -> Outcome<usize> {
+        self.given(name).map_or(Ok(0), |(value, span)| length(value, span))
+    }
+
     /// An axis.
     pub fn axis(&self, default: isize) -> Outcome<isize> {
         let Some((value, span)) = self.given("axis") else { return Ok(default) };

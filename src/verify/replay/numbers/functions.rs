@@ -31,6 +31,7 @@ const X: &[&str] = &["x"];
 const PAIR: &[&str] = &["x1", "x2"];
 const REDUCED: &[&str] = &["a", "axis"];
 const KEEPS: &[&str] = &["keepdims"];
+const SPREADS: &[&str] = &["keepdims", "ddof"];
 
 /// The functions, by name. Those in [`METHODS`] are methods as well.
 pub(super) static FUNCTIONS: &[Builtin] = &[
@@ -54,6 +55,8 @@ pub(super) static FUNCTIONS: &[Builtin] = &[
     Builtin::new("where", &["condition", "x", "y"], &[], 3, chosen),
     Builtin::new("sum", REDUCED, KEEPS, 1, |c, a| reduced(c, a, Reduction::Sum)),
     Builtin::new("mean", REDUCED, KEEPS, 1, |c, a| reduced(c, a, Reduction::Mean)),
+    Builtin::new("var", REDUCED, SPREADS, 1, |c, a| reduced(c, a, Reduction::Variance(a.count("ddof")?))),
+    Builtin::new("std", REDUCED, SPREADS, 1, |c, a| reduced(c, a, Reduction::Deviation(a.count("ddof")?))),
     Builtin::new("max", REDUCED, KEEPS, 1, |c, a| reduced(c, a, Reduction::Extreme(Ordering::Greater))),
     Builtin::new("min", REDUCED, KEEPS, 1, |c, a| reduced(c, a, Reduction::Extreme(Ordering::Less))),
     Builtin::new("argmax", REDUCED, KEEPS, 1, |c, a| reduced(c, a, Reduction::Place(Ordering::Greater))),
@@ -64,11 +67,12 @@ pub(super) static FUNCTIONS: &[Builtin] = &[
     Builtin::new("concatenate", &["arrays", "axis"], &[], 1, concatenated),
     Builtin::new("ravel", &["a"], &[], 1, flat),
     Builtin::new("full", &["shape", "fill_value", "dtype"], &[], 2, full),
+    Builtin::new("linspace", &["start", "stop", "num", "endpoint"], &["dtype"], 2, linspace),
     Builtin::new("eye", &["N", "M"], &[], 1, eye),
 ];
 
 /// The functions that arrays have as methods, with the array for their first argument.
-const METHODS: &[&str] = &["sum", "mean", "max", "min", "argmax", "argmin", "any", "all", "dot", "ravel"];
+const METHODS: &[&str] = &["sum", "mean", "var", "std", "max", "min", "argmax", "argmin", "any", "all", "dot", "ravel"];
 
 /// The function of that name.
 pub(super) fn lookup(name: &str) -> Option<&'static Builtin> {
@@ -222,6 +226,10 @@ fn chosen<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<V
 enum Reduction {
     Sum,
     Mean,
+    /// The variance, with so many degrees of freedom less than elements.
+    Variance(usize),
+    /// Its root.
+    Deviation(usize),
     Extreme(Ordering),
     Place(Ordering),
     Any,
@@ -322,7 +330,9 @@ impl Rows {
                 let add = |row: &[i128]| row.iter().fold(0_i128, |sum, number| sum.wrapping_add(*number));
                 Array::from_integers(dtype, shape, integers().map(add)).map_err(failed)
             }
-            Reduction::Sum | Reduction::Mean => self.added(mode, how, shape),
+            Reduction::Sum | Reduction::Mean | Reduction::Variance(_) | Reduction::Deviation(_) => {
+                self.added(mode, how, shape)
+            }
         }
     }
 
@@ -345,14 +355,68 @@ impl Rows {
         let inverse = 1.0 / self.length as f32;
         let finished = |row: &[f64]| {
             let row: Vec<f32> = row.iter().map(|number| *number as f32).collect();
-            let sum = single::sum(&row);
-            f64::from(if matches!(how, Reduction::Mean) { sum * inverse } else { sum })
+            let mean = || single::sum(&row) * inverse;
+            f64::from(match how {
+                Reduction::Mean => mean(),
+                Reduction::Variance(less) => variance(&row, mean(), less),
+                Reduction::Deviation(less) => variance(&row, mean(), less).sqrt(),
+                _ => single::sum(&row),
+            })
         };
         let numbers = rows.reals();
         let result = Array::from_reals(DType::Float32, shape, numbers.chunks_exact(self.length).map(finished));
         let result = result.map_err(|error| problem(self.span, &error))?;
         if [&rows, &result].into_iter().any(has_subnormals) { refused(arithmetic::SUBNORMAL) } else { Ok(result) }
     }
+}
+
+/// The mean of squares of distances from the mean. Of few numbers XLA adds the squares as it forms them.
+fn variance(row: &[f32], mean: f32, less: usize) -> f32 {
+    let distances: Vec<f32> = row.iter().map(|number| number - mean).collect();
+    let sum = if row.len() <= single::WINDOW {
+        distances.iter().fold(0.0_f32, |sum, distance| distance.mul_add(*distance, sum))
+    } else {
+        single::sum(&distances.iter().map(|distance| distance * distance).collect::<Vec<_>>())
+    };
+    match row.len().checked_sub(less) {
+        None | Some(0) => f32::NAN,
+        Some(count) => sum / count as f32,
+    }
+}
+
+/// `jnp.linspace(start, stop, num)` of two numbers: each is a weighted mean of both, of which XLA forms one product with
+/// the number of the element last.
+fn linspace<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let ((start, span), (stop, _)) = (arguments.required(0)?, arguments.required(1)?);
+    let count = match arguments.given("num") {
+        Some((count, span)) => arguments::length(count, span)?,
+        None => 50,
+    };
+    let has_end = arguments.flag("endpoint", true)?;
+    let mode = computing.settings.mode;
+    computing.spend(arguments.span, arguments::elements(&[count], arguments.span)?)?;
+    let dtype = arguments.dtype()?;
+    computing.lift(arguments.span, &[start.clone(), stop.clone()], &|values| {
+        let ends = [tensor(mode, &values[0], span)?, tensor(mode, &values[1], span)?];
+        let common = common_type(mode, &ends).map_or(DType::default_float(mode), |(dtype, _)| dtype);
+        let common = if common.kind() == Kind::Real { common } else { DType::default_float(mode) };
+        if dtype.map_or(common, |dtype| dtype.canonical(mode)) != DType::Float32 {
+            return Err(Problem::new(span, "linspace is supported in float32 only"));
+        }
+        if ends.iter().any(|end| end.array.rank() > 0) {
+            return Err(Problem::new(span, "linspace is supported between two numbers only"));
+        }
+        let [start, stop] = ends.map(|end| end.array.cast(DType::Float32).number(0) as f32);
+        let parts = if has_end { count.saturating_sub(1).max(1) } else { count };
+        let inverse = 1.0 / parts as f32;
+        let number = |index: usize| {
+            let place = index as f32;
+            let before = start * (1.0 - place * inverse);
+            f64::from(if has_end && index > 0 && index == parts { stop } else { place.mul_add(stop * inverse, before) })
+        };
+        let array = Array::from_reals(DType::Float32, &[count], (0..count).map(number));
+        array.map(Value::array).map_err(|error| problem(span, &error))
+    })
 }
 
 /// `jnp.stack(arrays, axis)`

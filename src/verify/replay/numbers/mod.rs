@@ -270,6 +270,7 @@ fn find(path: &str, span: Span) -> Outcome<Found> {
     Ok(match parts[..] {
         [ROOT | "functools"] | [ROOT, "random" | "numpy"] => Found::Module,
         [ROOT, "random", name] => random::lookup(name, span)?.map_or(Found::Unknown, Found::Function),
+        [ROOT, "numpy", "complex64" | "complex128"] => return Err(Problem::new(span, COMPLEX)),
         [ROOT, "numpy", name] => match dtype_named(name) {
             Some(dtype) => Found::DType(dtype),
             None => numpy::lookup(name).or_else(|| functions::lookup(name)).map_or(Found::Unknown, Found::Function),
@@ -281,6 +282,9 @@ fn find(path: &str, span: Span) -> Outcome<Found> {
         _ => Found::Unknown,
     })
 }
+
+/// Why there are no complex numbers.
+const COMPLEX: &str = "complex numbers are not supported: their products and quotients have not been compared with JAX";
 
 /// A dotted name as written.
 fn written(frame: &Frame<'_>, temp: Temp) -> String {
