@@ -3,7 +3,7 @@
 //!
 //! **Invariant:** a fix needs a key and a number that can be distinguished by how they are written; otherwise there is none.
 
-use super::context::{FixContext, Proof, Proposal, is_keyish, is_plain};
+use super::context::{FixContext, Proof, Proposal, is_plain};
 use super::jax;
 use super::layout;
 use super::loops::common_statement;
@@ -36,7 +36,7 @@ pub(super) fn indexed(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
 /// The key and the index of `key[0]`.
 fn constant_item<'a>(cx: &FixContext<'_>, expr: &'a Expr) -> Option<(&'a Expr, u64)> {
     let Expr::Subscript(subscript) = expr else { return None };
-    let is_key = is_plain(&subscript.value) && is_keyish(cx.code(&subscript.value));
+    let is_key = is_plain(&subscript.value) && cx.is_keyish(cx.code(&subscript.value));
     let number = number(&subscript.slice).filter(|number| *number < MOST_CHILDREN)?;
     is_key.then_some((&*subscript.value, number))
 }
@@ -162,7 +162,7 @@ fn folds(operator: Operator) -> bool {
 
 /// Which of two operands is the key, and which the number.
 fn pair<'a>(cx: &FixContext<'_>, left: &'a Expr, right: &'a Expr) -> Option<(&'a Expr, &'a Expr)> {
-    let is_key = |expr: &Expr| is_plain(expr) && is_keyish(cx.code(expr));
+    let is_key = |expr: &Expr| is_plain(expr) && cx.is_keyish(cx.code(expr));
     match (is_key(left), is_key(right)) {
         (true, false) if is_number(cx, right) => Some((left, right)),
         (false, true) if is_number(cx, left) => Some((right, left)),
@@ -174,7 +174,7 @@ fn pair<'a>(cx: &FixContext<'_>, left: &'a Expr, right: &'a Expr) -> Option<(&'a
 fn is_number(cx: &FixContext<'_>, expr: &Expr) -> bool {
     match expr {
         Expr::NumberLiteral(_) => number(expr).is_some(),
-        Expr::Name(_) | Expr::Attribute(_) => !is_keyish(cx.code(expr)),
+        Expr::Name(_) | Expr::Attribute(_) => !cx.is_keyish(cx.code(expr)),
         Expr::BinOp(of) => is_number(cx, &of.left) && is_number(cx, &of.right),
         Expr::Subscript(_) => column(cx, expr).is_some(),
         Expr::Call(call) => cx.path_of(&call.func).is_some_and(|path| path == jax::AXIS_INDEX),

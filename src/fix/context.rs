@@ -15,7 +15,7 @@ use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Place};
 use crate::ir::{self, FunctionId, FunctionKind};
 use crate::models::{Callable, Class, Construct, Effect, Models, Param};
-use crate::python::ast::{self, Expr};
+use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, FileId, Span};
 
@@ -215,6 +215,22 @@ impl<'a> FixContext<'a> {
         layout::before(self.text, if is_first { start } else { at }, code)
     }
 
+    /// Whether an expression is called what keys are called.
+    pub(super) fn is_keyish(&self, code: &str) -> bool {
+        self.models.words.is_keyish(code)
+    }
+
+    /// The edit that puts an import before the first one of the library.
+    pub(super) fn import_before_others(&self, code: &str) -> Option<Edit> {
+        let is_below = |name: &str| name.split('.').next() == Some(&self.imports.root);
+        let first = self.module.body.iter().find(|statement| match statement {
+            Stmt::Import(import) => import.names.iter().any(|alias| is_below(alias.name.as_str())),
+            Stmt::ImportFrom(import) => import.module.as_ref().is_some_and(|module| is_below(module.as_str())),
+            _ => false,
+        })?;
+        Some(layout::before(self.text, span_of(first).start, code))
+    }
+
     /// Reserves the names of a proposal, unless it is only displayed, and records what it resolves.
     pub fn accept(&mut self, proposal: &Proposal) {
         if proposal.applicability != Applicability::Display {
@@ -327,14 +343,6 @@ fn argument<'e>(params: &[Param], call: &'e ast::ExprCall, name: &str) -> Option
     let position = params.iter().position(|param| param.name == name);
     let positional = position.and_then(|position| call.arguments.args.get(position));
     positional.or_else(|| call.arguments.find_keyword(name).map(|keyword| &keyword.value))
-}
-
-/// Whether an expression is called what keys are called.
-pub(super) fn is_keyish(code: &str) -> bool {
-    let head = code.split('[').next().unwrap_or_default();
-    let last = head.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
-    let numbered = last.trim_end_matches(|one: char| one.is_ascii_digit() || one == '_');
-    last.contains("key") || last.contains("rng") || last.contains("prng") || numbered == "k" || last.contains("seed")
 }
 
 /// Whether an expression can be evaluated twice, or elsewhere, without effect: names, attributes, constant items.

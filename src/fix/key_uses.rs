@@ -4,7 +4,7 @@
 //! **Invariant:** uses are in source order; where one of them cannot be found, there are none.
 
 use super::carry::given;
-use super::context::{FixContext, is_keyish, is_plain};
+use super::context::{FixContext, is_plain};
 use super::names::{Does, ScopeId};
 use super::purpose_names::Given;
 use super::tree::{self, Step};
@@ -270,7 +270,7 @@ fn within_one_call<'a>(cx: &FixContext<'a>, calls: &[(Span, Option<&str>)]) -> O
     let twice = plain
         .iter()
         .map(|argument| cx.code(argument))
-        .find(|code| is_keyish(code) && plain.iter().filter(|argument| cx.code(argument) == *code).count() > 1)?;
+        .find(|code| cx.is_keyish(code) && plain.iter().filter(|argument| cx.code(argument) == *code).count() > 1)?;
     let keys = plain.into_iter().filter(|argument| cx.code(argument) == twice);
     Some(keys.map(|key| Use { call, key, steps: cx.steps(*span) }).collect())
 }
@@ -302,7 +302,7 @@ pub(super) fn only_key<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall, written
         let by_name = call.arguments.find_keyword("key").map(|keyword| &keyword.value);
         return call.arguments.args.first().or(by_name).filter(|key| is_plain(key));
     }
-    let mut keys = tree::arguments(call).filter(|argument| is_plain(argument) && is_keyish(cx.code(argument)));
+    let mut keys = tree::arguments(call).filter(|argument| is_plain(argument) && cx.is_keyish(cx.code(argument)));
     let only = keys.next()?;
     keys.next().is_none().then_some(only)
 }

@@ -5,7 +5,7 @@
 
 use super::attribute_keys::{Storage, storage_of};
 use super::carry::functions;
-use super::context::{FixContext, Proposal, is_keyish, is_plain};
+use super::context::{FixContext, Proposal, is_plain};
 use super::jax;
 use super::key_uses::only_key;
 use super::names::Does;
@@ -117,7 +117,7 @@ fn stacked<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall) -> Option<(&'a Expr
         }
         _ => return None,
     };
-    (is_plain(key) && is_keyish(cx.code(key))).then_some((key, count))
+    (is_plain(key) && cx.is_keyish(cx.code(key))).then_some((key, count))
 }
 
 /// The call that an argument is, or that its variable is bound to once.
@@ -230,7 +230,7 @@ impl Mapping<'_> {
 fn unmapped<'a>(cx: &FixContext<'a>, of: &Mapping<'a>) -> Option<Found<'a>> {
     let axes = of.axes?;
     let is_whole = |at: usize| axes.elts.get(at).is_some_and(Expr::is_none_literal_expr);
-    let is_key = |expr: &Expr| is_plain(expr) && is_keyish(cx.code(expr));
+    let is_key = |expr: &Expr| is_plain(expr) && cx.is_keyish(cx.code(expr));
     let arguments = of.called.arguments.args.iter().enumerate();
     let mut keys = arguments.filter(|(at, argument)| is_whole(*at) && is_key(argument));
     let ((at, key), None) = (keys.next()?, keys.next()) else { return None };

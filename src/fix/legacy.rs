@@ -105,13 +105,7 @@ fn annotations(cx: &FixContext<'_>, finding: &Finding, index: usize) -> Option<P
 /// nothing else.
 fn rooted(cx: &FixContext<'_>) -> Option<(String, Option<Edit>)> {
     let root = &cx.imports.root;
-    let is_below = |name: &str| name.split('.').next() == Some(root);
-    let first = cx.module.body.iter().find(|statement| match statement {
-        Stmt::Import(import) => import.names.iter().any(|alias| is_below(alias.name.as_str())),
-        Stmt::ImportFrom(import) => import.module.as_ref().is_some_and(|module| is_below(module.as_str())),
-        _ => false,
-    })?;
-    let import = super::layout::before(cx.text, span_of(first).start, &format!("import {root}"));
+    let import = cx.import_before_others(&format!("import {root}"))?;
     cx.names.occurrences(root).is_empty().then(|| (format!("{root}.Array"), Some(import)))
 }
 

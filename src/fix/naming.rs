@@ -3,11 +3,12 @@
 //! **Invariant:** a name offered for a range of code is free there. Nothing else uses it, or all its values are children of keys
 //! that are dead by then: `key, subkey = split(key)` may rebind `subkey`.
 
-use super::context::{FixContext, is_keyish};
+use super::context::FixContext;
 use super::liveness::Variable;
 use super::names::{Does, Occurrence, ScopeId};
 use super::purpose_names::Given;
 use super::tree;
+use crate::models::Words;
 use crate::python::ast::{Expr, Stmt};
 use crate::text::Span;
 
@@ -62,7 +63,7 @@ impl FixContext<'_> {
 
     /// Free names for `count` keys that are made of the key called `key`.
     pub(super) fn fresh(&self, scope: ScopeId, key: &str, count: usize) -> Vec<String> {
-        let base = base_name(key);
+        let base = base_name(&self.models.words, key);
         if count == 1 {
             let single = single_name(&base);
             if !self.is_taken(scope, single) {
@@ -80,7 +81,7 @@ impl FixContext<'_> {
     /// The same, for a statement that binds other names as well.
     fn fresh_beside(&self, scope: ScopeId, key: &str, count: usize, (range, bound): (Span, &[&str])) -> Vec<String> {
         let is_free = |name: &str| self.is_free_beside(scope, name, (range, bound));
-        let base = base_name(key);
+        let base = base_name(&self.models.words, key);
         let usual = self.usual_child(scope, key);
         if count == 1 {
             // Beside a `_rng` that is taken, another is `rng_1`.
@@ -92,7 +93,7 @@ impl FixContext<'_> {
             }
         }
         let stem = usual.filter(|(is_here, child)| {
-            *is_here && is_keyish(child) && !child.starts_with('_') && !ends_in_digit(child)
+            *is_here && self.is_keyish(child) && !child.starts_with('_') && !ends_in_digit(child)
         });
         self.numbered(stem.map_or(&base, |(_, child)| child), count, &is_free)
     }
@@ -139,7 +140,7 @@ impl FixContext<'_> {
         if is_usual {
             self.fresh_beside(scope, key, count, (range, bound))
         } else {
-            self.numbered(&base_name(key), count, &is_free)
+            self.numbered(&base_name(&self.models.words, key), count, &is_free)
         }
     }
 
@@ -244,10 +245,10 @@ fn single_name(base: &str) -> &'static str {
 }
 
 /// The last name of an expression for a key, without what a subscript adds.
-pub(super) fn base_name(key: &str) -> String {
+pub(super) fn base_name(words: &Words, key: &str) -> String {
     let head = key.split(['[', '(']).next().unwrap_or_default();
     // The name of an entry says more than that of its container.
-    let entry = key.split(['"', '\'']).nth(1).filter(|entry| !is_keyish(head) && is_keyish(entry));
+    let entry = key.split(['"', '\'']).nth(1).filter(|entry| !words.is_keyish(head) && words.is_keyish(entry));
     let head = entry.unwrap_or(head);
     let last = head.rsplit('.').next().unwrap_or_default().trim();
     let last = last.trim_start_matches('_');

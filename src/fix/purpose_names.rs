@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** either all keys that a fix makes at once are named so, with distinct words from the program, or none is.
 
-use super::context::{FixContext, is_keyish};
+use super::context::FixContext;
 use super::names::ScopeId;
 use super::naming::base_name;
 use super::tree;
@@ -52,7 +52,7 @@ impl FixContext<'_> {
         uses: &[Given<'_>],
         (range, bound): (Span, &[&str]),
     ) -> Option<Vec<String>> {
-        let base = base_name(key);
+        let base = base_name(&self.models.words, key);
         let style = self.style();
         // Beside `k` there is `k1`.
         if uses.len() > MOST || base.len() <= 2 || style == Style::Numbered {
@@ -139,16 +139,16 @@ impl FixContext<'_> {
         for name in self.names.all() {
             let plain = name.trim_end_matches(|one: char| one.is_ascii_digit());
             let is_key = |part: &str| self.models.words.is_key_word(part.trim_matches('_'));
-            if plain.len() < name.len() && is_keyish(plain) {
+            if plain.len() < name.len() && self.is_keyish(plain) {
                 numbered += 1;
             } else if let Some((first, rest)) = name.split_once('_')
                 && is_key(first)
-                && !is_keyish(rest)
+                && !self.is_keyish(rest)
             {
                 before += 1;
             } else if let Some((rest, last)) = name.rsplit_once('_')
                 && is_key(last)
-                && !is_keyish(rest)
+                && !self.is_keyish(rest)
                 && !rest.is_empty()
             {
                 behind += 1;
@@ -177,5 +177,5 @@ fn word<'n>(words: &Words, name: &'n str) -> Option<&'n str> {
     }
     let is_plain = word.chars().all(|one| one.is_ascii_alphanumeric() || one == '_');
     let is_word = is_plain && word.starts_with(|first: char| first.is_ascii_alphabetic()) && word.len() <= LONGEST;
-    (is_word && !is_keyish(word)).then_some(word)
+    (is_word && !words.is_keyish(word)).then_some(word)
 }

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use super::context::{FixContext, is_keyish};
+use super::context::FixContext;
 use super::tree;
-use crate::models::Effect;
+use crate::models::{Effect, Words};
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -31,7 +31,7 @@ impl SingleKeys<'_> {
         let is_exchanged = edits.iter().zip(&inserted).any(|(edit, new)| {
             let are_rows = || edit.content.split(", ").all(|name| rows.contains(name));
             let is_several = || self.after.contains(new) || are_rows();
-            self.before.contains(&edit.span) && !is_several() || self.is_doubtful(edit.span)
+            self.before.contains(&edit.span) && !is_several() || self.is_doubtful(&patched.models.words, edit.span)
         });
         let is_new = |call: &ast::ExprCall| {
             let span = span_of(call);
@@ -50,9 +50,9 @@ impl SingleKeys<'_> {
     }
 
     /// Whether an expression may be several keys: it is called so, and `apply(variables, x, rngs=rngs)` takes a dict as well.
-    fn is_doubtful(&self, span: Span) -> bool {
+    fn is_doubtful(&self, words: &Words, span: Span) -> bool {
         let code = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
-        is_keyish(code) && code.ends_with('s') && self.unproven.contains(&span)
+        words.is_keyish(code) && code.ends_with('s') && self.unproven.contains(&span)
     }
 }
 

@@ -6,7 +6,7 @@
 use super::key_uses::root_name;
 use std::collections::BTreeMap;
 
-use super::context::{FixContext, is_keyish};
+use super::context::FixContext;
 use super::jax;
 use super::names::Does;
 use super::tree;
@@ -252,16 +252,17 @@ fn is_from_the_front(axis: &Expr) -> bool {
 pub(super) fn is_key(cx: &FixContext<'_>, expr: &Expr) -> bool {
     match expr {
         // What is imported is a function or a module.
-        Expr::Name(_) | Expr::Attribute(_) => is_called_key(cx.code(expr)) && cx.path_of(expr).is_none(),
-        Expr::Subscript(subscript) => is_called_key(cx.code(&subscript.value)),
+        Expr::Name(_) | Expr::Attribute(_) => is_called_key(cx, expr) && cx.path_of(expr).is_none(),
+        Expr::Subscript(subscript) => is_called_key(cx, &subscript.value),
         Expr::Call(_) => maker(cx, expr).is_some(),
         _ => false,
     }
 }
 
 /// Seeds are called like keys elsewhere; here they are numbers.
-fn is_called_key(code: &str) -> bool {
-    is_keyish(code) && !code.to_ascii_lowercase().contains("seed")
+fn is_called_key(cx: &FixContext<'_>, expr: &Expr) -> bool {
+    let code = cx.code(expr);
+    cx.is_keyish(code) && !code.to_ascii_lowercase().contains("seed")
 }
 
 /// The call that an expression is, if it makes keys.

@@ -56,14 +56,7 @@ fn conversion(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option
 
 /// `import jax.numpy as jnp` before the first import of the library, where the file uses the name for nothing else.
 fn import(cx: &FixContext<'_>) -> Option<Edit> {
-    let root = &cx.imports.root;
-    let is_below = |name: &str| name.split('.').next() == Some(root);
-    let first = cx.module.body.iter().find(|statement| match statement {
-        Stmt::Import(import) => import.names.iter().any(|alias| is_below(alias.name.as_str())),
-        Stmt::ImportFrom(import) => import.module.as_ref().is_some_and(|module| is_below(module.as_str())),
-        _ => false,
-    })?;
-    let import = layout::before(cx.text, span_of(first).start, &format!("import {root}.numpy as jnp"));
+    let import = cx.import_before_others(&format!("import {}.numpy as jnp", cx.imports.root))?;
     cx.names.occurrences("jnp").is_empty().then_some(import)
 }
 

@@ -38,6 +38,8 @@ lists! {
     keys,
     /// Ends of such names.
     key_endings,
+    /// Parts of names that keys and seeds mostly have.
+    key_parts,
     /// Parts of names that nothing but keys have.
     unmistakable_keys,
     /// Last names of types that are neither keys nor seeds.
@@ -135,6 +137,14 @@ impl Words {
     /// Whether a name says that it is that of several keys.
     pub fn names_several_keys(&self, name: &str) -> bool {
         self.key_words().any(|(_, several)| name.ends_with(several))
+    }
+
+    /// Whether an expression is called what keys and seeds are mostly called: `dropout_key`, `rngs[0]`, `k2`.
+    pub fn is_keyish(&self, code: &str) -> bool {
+        let head = code.split('[').next().unwrap_or_default();
+        let last = head.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+        let numbered = last.trim_end_matches(|one: char| one.is_ascii_digit() || one == '_');
+        numbered == "k" || self.key_parts.iter().any(|part| last.contains(part.as_str()))
     }
 
     /// Whether nothing but a key has such a name.
