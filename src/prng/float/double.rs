@@ -147,15 +147,6 @@ impl Float for f64 {
     fn to_f64(self) -> f64 {
         self
     }
-    fn plus(self, other: Self) -> Self {
-        self + other
-    }
-    fn minus(self, other: Self) -> Self {
-        self - other
-    }
-    fn times(self, other: Self) -> Self {
-        self * other
-    }
     fn times_plus(self, factor: Self, addend: Self) -> Self {
         self.mul_add(factor, addend)
     }
@@ -177,8 +168,5 @@ impl Float for f64 {
     }
     fn next_up(self) -> Self {
         self.next_up()
-    }
-    fn negated(self) -> Self {
-        -self
     }
 }

@@ -3,6 +3,8 @@
 //! **Invariant:** both hold a `float32` that is representable in 16 bits. Rounding a `float32` result is the same as
 //! rounding the exact one for sums, differences and products, because 24 bits are more than twice 11 plus two.
 
+use std::ops::{Add, Mul, Neg, Sub};
+
 use super::{Float, single};
 use crate::prng::dtype::DType;
 
@@ -41,6 +43,18 @@ fn next_up(value: f32, mantissa: i32, least: i32) -> f64 {
     value + 2.0_f64.powi(binade.max(least) - mantissa)
 }
 
+/// An operation on two numbers: that of `float32`, rounded.
+macro_rules! operation {
+    ($name:ident, $trait:ident, $method:ident, $operator:tt) => {
+        impl $trait for $name {
+            type Output = Self;
+            fn $method(self, other: Self) -> Self {
+                Self::from_f64((self.0 $operator other.0).into())
+            }
+        }
+    };
+}
+
 macro_rules! half {
     ($name:ident, $dtype:ident, $random_bits:expr, $mantissa:expr, $least:expr, $greatest:expr, $tiny:expr) => {
         impl Float for $name {
@@ -59,18 +73,9 @@ macro_rules! half {
             fn to_f64(self) -> f64 {
                 self.0.into()
             }
-            fn plus(self, other: Self) -> Self {
-                Self::from_f64((self.0 + other.0).into())
-            }
-            fn minus(self, other: Self) -> Self {
-                Self::from_f64((self.0 - other.0).into())
-            }
-            fn times(self, other: Self) -> Self {
-                Self::from_f64((self.0 * other.0).into())
-            }
             /// The product is rounded before the sum is formed.
             fn times_plus(self, factor: Self, addend: Self) -> Self {
-                self.times(factor).plus(addend)
+                self * factor + addend
             }
             fn xla_log(self) -> Self {
                 Self::from_f64(single::log(self.0).into())
@@ -90,7 +95,15 @@ macro_rules! half {
             fn next_up(self) -> Self {
                 Self::from_f64(next_up(self.0, $mantissa, $least))
             }
-            fn negated(self) -> Self {
+        }
+
+        operation!($name, Add, add, +);
+        operation!($name, Sub, sub, -);
+        operation!($name, Mul, mul, *);
+
+        impl Neg for $name {
+            type Output = Self;
+            fn neg(self) -> Self {
                 Self(-self.0)
             }
         }

@@ -22,12 +22,16 @@ pub mod double;
 pub mod half;
 pub mod single;
 
+use std::ops::{Add, Mul, Neg, Sub};
+
 use super::dtype::DType;
 
 /// What samplers ask of an element type. Names begin with `xla_` where the standard library has a function of the same
 /// purpose that rounds otherwise.
 #[expect(clippy::return_self_not_must_use, reason = "a number that is computed and dropped harms no one")]
-pub trait Float: Copy + PartialOrd {
+pub trait Float:
+    Copy + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self>
+{
     /// The type itself.
     const DTYPE: DType;
     /// Bits drawn for one uniform value (`bfloat16` makes do with eight).
@@ -50,12 +54,6 @@ pub trait Float: Copy + PartialOrd {
     /// The same number, exactly.
     fn to_f64(self) -> f64;
 
-    /// The sum.
-    fn plus(self, other: Self) -> Self;
-    /// The difference.
-    fn minus(self, other: Self) -> Self;
-    /// The product.
-    fn times(self, other: Self) -> Self;
     /// `self * factor + addend`, contracted where XLA contracts it.
     fn times_plus(self, factor: Self, addend: Self) -> Self;
     /// The natural logarithm.
@@ -71,15 +69,13 @@ pub trait Float: Copy + PartialOrd {
     /// The next number towards positive infinity.
     fn next_up(self) -> Self;
 
-    /// The negated number.
-    fn negated(self) -> Self;
     /// The absolute value.
     fn absolute(self) -> Self {
-        if self.to_f64().is_sign_negative() { self.negated() } else { self }
+        if self.to_f64().is_sign_negative() { -self } else { self }
     }
     /// The next number towards negative infinity.
     fn next_down(self) -> Self {
-        self.negated().next_up().negated()
+        -(-self).next_up()
     }
     /// The greater of two numbers; not a number if one is not, as in XLA's `maximum`.
     fn xla_maximum(self, other: Self) -> Self {

@@ -107,7 +107,7 @@ pub fn bernoulli(mode: Mode, keys: &Keys, p: &Array, shape: Option<&[usize]>, re
             Resolution::High => two_units::<F>(mode, keys, own)?
                 .into_iter()
                 .zip(p)
-                .map(|((first, second), p)| second.times(F::EPS) < F::from_f64(p).minus(first))
+                .map(|((first, second), p)| second * F::EPS < F::from_f64(p) - first)
                 .collect(),
         };
         Array::from_bools(&shape, values)

@@ -44,7 +44,7 @@ pub fn uniform(
 pub fn normal(mode: Mode, keys: &Keys, shape: &[usize], dtype: Option<DType>) -> Result<Array> {
     let dtype = real_type("normal", mode, dtype)?;
     with_float!("normal", dtype, F => map::<F>(mode, keys, shape, |unit| {
-        sqrt_2::<F>().times(symmetric(unit).xla_erf_inv())
+        sqrt_2::<F>() * symmetric(unit).xla_erf_inv()
     }))
 }
 
@@ -67,8 +67,8 @@ pub fn truncated_normal(
     with_float!("truncated_normal", dtype, F => {
         let draw = |((unit, lower), upper): ((F, f64), f64)| -> Option<f64> {
             let (lower, upper) = (F::from_f64(lower), F::from_f64(upper));
-            let level = |bound: F| bound.times(F::from_f64(std::f64::consts::FRAC_1_SQRT_2)).xla_erf();
-            let value = sqrt_2::<F>().times(between(unit, level(lower)?, level(upper)?).xla_erf_inv());
+            let level = |bound: F| (bound * F::from_f64(std::f64::consts::FRAC_1_SQRT_2)).xla_erf();
+            let value = sqrt_2::<F>() * between(unit, level(lower)?, level(upper)?).xla_erf_inv();
             Some(value.xla_maximum(lower.next_up()).xla_minimum(upper.next_down()).to_f64())
         };
         let values: Option<Vec<f64>> = units::<F>(mode, keys, &shape)?.zip(lower).zip(upper).map(draw).collect();
@@ -85,20 +85,20 @@ pub fn truncated_normal(
 /// `jax.random.exponential(key, shape, dtype)`: `-log1p(-u)`. Exact in `float32`.
 pub fn exponential(mode: Mode, keys: &Keys, shape: &[usize], dtype: Option<DType>) -> Result<Array> {
     let dtype = real_type("exponential", mode, dtype)?;
-    with_float!("exponential", dtype, F => map::<F>(mode, keys, shape, |unit| unit.negated().xla_log1p().negated()))
+    with_float!("exponential", dtype, F => map::<F>(mode, keys, shape, |unit| -(-unit).xla_log1p()))
 }
 
 /// `jax.random.gumbel(key, shape, dtype, mode)`: `-log(-log(u))`. Exact in `float32`.
 pub fn gumbel(mode: Mode, keys: &Keys, shape: &[usize], dtype: Option<DType>, resolution: Resolution) -> Result<Array> {
     let dtype = real_type("gumbel", mode, dtype)?;
     with_float!("gumbel", dtype, F => match resolution {
-        Resolution::Low => map::<F>(mode, keys, shape, |unit| positive(unit).xla_log().negated().xla_log().negated()),
+        Resolution::Low => map::<F>(mode, keys, shape, |unit| -(-positive(unit).xla_log()).xla_log()),
         Resolution::High => {
             let values = two_units::<F>(mode, keys, shape)?.into_iter().map(|(high, low)| {
                 let half = F::from_f64(0.5);
                 let scale = F::EPS;
-                let value = if high >= half { high } else { low.times_plus(scale, high).plus(F::TINY) };
-                value.negated().xla_log1p().negated().xla_log().negated().to_f64()
+                let value = if high >= half { high } else { low.times_plus(scale, high) + F::TINY };
+                (-(-(-value).xla_log1p()).xla_log()).to_f64()
             });
             Array::from_reals(dtype, &[keys.shape(), shape].concat(), values)
         }
@@ -110,13 +110,13 @@ pub fn laplace(mode: Mode, keys: &Keys, shape: &[usize], dtype: Option<DType>) -
     let dtype = real_type("laplace", mode, dtype)?;
     with_float!("laplace", dtype, F => map::<F>(mode, keys, shape, |unit| {
         let value = symmetric(unit);
-        let size = value.absolute().negated().xla_log1p();
+        let size = (-value.absolute()).xla_log1p();
         if value > F::ZERO {
             size
         } else if value < F::ZERO {
-            size.negated()
+            -size
         } else {
-            value.times(size)
+            value * size
         }
     }))
 }
@@ -126,7 +126,7 @@ pub fn logistic(mode: Mode, keys: &Keys, shape: &[usize], dtype: Option<DType>) 
     let dtype = real_type("logistic", mode, dtype)?;
     with_float!("logistic", dtype, F => map::<F>(mode, keys, shape, |unit| {
         let value = positive(unit);
-        value.xla_log().minus(value.negated().xla_log1p())
+        value.xla_log() - (-value).xla_log1p()
     }))
 }
 
@@ -134,8 +134,8 @@ pub fn logistic(mode: Mode, keys: &Keys, shape: &[usize], dtype: Option<DType>) 
 pub fn cauchy(mode: Mode, keys: &Keys, shape: &[usize], dtype: Option<DType>) -> Result<Array> {
     let dtype = real_type("cauchy", mode, dtype)?;
     with_float!("cauchy", dtype, F => map::<F>(mode, keys, shape, |unit| {
-        let centred = between(unit, F::EPS, F::ONE).minus(F::from_f64(0.5));
-        F::from_f64(std::f64::consts::PI).times(centred).xla_tan()
+        let centred = between(unit, F::EPS, F::ONE) - F::from_f64(0.5);
+        (F::from_f64(std::f64::consts::PI) * centred).xla_tan()
     }))
 }
 
@@ -159,7 +159,7 @@ pub(super) fn two_units<F: Float>(mode: Mode, keys: &Keys, shape: &[usize]) -> R
 
 /// The unit interval stretched to `[low, high)`.
 fn between<F: Float>(unit: F, low: F, high: F) -> F {
-    low.xla_maximum(unit.times_plus(high.minus(low), low))
+    low.xla_maximum(unit.times_plus(high - low, low))
 }
 
 /// The unit interval stretched to the numbers between -1 and 1.

@@ -190,7 +190,7 @@ fn weighted_with_replacement(mode: Mode, keys: &Keys, shape: &[usize], p: &Array
         let weights: Vec<F> = p.reals().into_iter().map(F::from_f64).collect();
         let cumulative = cumulative_sum(&weights);
         let total = cumulative.last().copied().unwrap_or(F::ZERO);
-        let target = |unit: &f64| total.times(F::ONE.minus(F::from_f64(*unit)));
+        let target = |unit: &f64| total * (F::ONE - F::from_f64(*unit));
         units.iter().map(|unit| search(&cumulative, target(unit)) as i128).collect()
     }
     let (zero, one) = (Array::real(p.dtype(), 0.0), Array::real(p.dtype(), 1.0));
@@ -214,7 +214,7 @@ pub(super) fn cumulative_sum<F: Float>(values: &[F]) -> Vec<F> {
         block
             .iter()
             .map(|&value| {
-                sum = sum.plus(value);
+                sum = sum + value;
                 sum
             })
             .collect::<Vec<F>>()
@@ -226,7 +226,7 @@ pub(super) fn cumulative_sum<F: Float>(values: &[F]) -> Vec<F> {
     let totals: Vec<F> = blocks.iter().filter_map(|block| block.last().copied()).collect();
     let before = cumulative_sum(&totals);
     let offsets = std::iter::once(F::ZERO).chain(before);
-    blocks.iter().zip(offsets).flat_map(|(block, offset)| block.iter().map(move |value| value.plus(offset))).collect()
+    blocks.iter().zip(offsets).flat_map(|(block, offset)| block.iter().map(move |value| *value + offset)).collect()
 }
 
 /// `jnp.searchsorted(sorted, value)` from the left, by JAX's own bisection: on sums that rounding has left not quite
