@@ -16,12 +16,13 @@ mod separate;
 mod unused_children;
 
 use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::domain::value::ModuleIndex;
-use crate::analysis::record::{Callee, Consumption, Recording};
+use crate::analysis::record::{Activation, Callee, Consumption, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Place};
 use crate::ir::{Constant, Function, FunctionId, FunctionKind, Op, OpKind, Temp, Variable};
 use crate::judge::consequence::body::{Body, Effects, Part, Path, Ways};
@@ -84,6 +85,17 @@ pub struct Reach {
 struct Frame {
     activation: u32,
     effects: Effects,
+}
+
+/// What a function leaves of a draw to the one that calls it.
+#[derive(Default)]
+struct Left {
+    /// The function; `None` where the draw itself is.
+    by: Option<Code>,
+    /// Parts of what it returns.
+    returned: Vec<Path>,
+    /// Parts of its parameters that it changed.
+    changed: Vec<(u32, Path)>,
 }
 
 /// A question about a draw: which part of its result, and on which paths.
@@ -223,92 +235,103 @@ impl<'r> Flows<'r> {
 
     /// Follows a draw from the frame in which it happened outwards.
     fn follow(&self, event: &Consumption, question: &Question<'_>) -> Reach {
-        let run = self.run;
         let mut reach = Reach::default();
         if self.steps.get() == 0 {
             reach.ways.add(Ways::ESCAPES);
             return reach;
         }
-        let chain = event.chain();
-        let mut held: Vec<Path> = vec![question.path.clone()];
-        // What the function below changed, by parameter.
-        let mut changed: Vec<(u32, Path)> = Vec::new();
-        let mut below: Option<Code> = None;
-        let none = FxHashSet::default();
-        for (activation, place) in chain.iter().rev() {
-            let code = (activation.module, activation.function);
-            let function = run.module(code.0).function(code.1);
-            let call = run.call_at(activation, *place).or_else(|| method_run_at(function, place.span));
-            let Some(call) = call else {
-                reach.ways.add(Ways::ESCAPES);
-                return reach;
-            };
-            let excluded = question.excluded.get(&activation.id).unwrap_or(&none);
-            let mut body = Body::new(self, code, excluded, DEPTH);
-            body.environment = Some(activation.environment);
-            body.only_keys = question.only_keys;
-            let mut keeps = true;
-            if let Some(below) = below {
-                let (put_before, is_kept) = self.put_before(*place, below);
-                keeps = is_kept;
-                if let OpKind::Call(_, arguments) = &function.ops[call as usize].kind {
-                    for (slot, path) in &changed {
-                        body.change(call, arguments, (put_before, *slot), path);
-                    }
-                }
-                if put_before.is_none() && !held.is_empty() {
-                    body.give_to_caller(call);
-                }
-            } else {
-                if !question.sees_renewal {
-                    body.renewed = renewed(function, event);
-                }
-                reach.ways.add(by_itself(event));
-            }
-            if below.is_none() {
-                body.unread = unread(event);
-            }
-            let is_dropped = !held.is_empty() && self.run.uses_of(code.0, code.1).readers(call).is_empty();
-            // A statement that drops what is drawn at once, or a key, is not finished.
-            if is_dropped && below.is_none() && event.role == Role::Sample {
-                reach.ways.add(Ways::DROPPED);
-            } else if is_dropped && (below.is_none() || question.only_keys) {
-                reach.ways.add(Ways::ESCAPES);
-            }
-            let scanned = below.filter(|_| !keeps).and_then(|below| self.scanned(*place, below, &held));
-            for path in scanned.iter().flat_map(|scanned| &scanned.returned) {
-                body.hold(call, path.clone());
-            }
-            reach.ways.add(scanned.as_ref().map_or(Ways::default(), |scanned| scanned.ways));
-            for path in held.iter().filter(|_| scanned.is_none()) {
-                body.hold(call, if keeps { path.clone() } else { Path::new() });
-            }
-            if below.is_none() && self.asks_for_blank_parts(event, code, call) {
-                reach.ways.add(Ways::SHAPE);
+        let mut left = Left { returned: vec![question.path.clone()], ..Left::default() };
+        for (activation, place) in event.chain().iter().rev() {
+            if self.follow_within(event, question, (activation, *place), &mut left, &mut reach).is_break() {
                 return reach;
             }
-            let effects = body.finish();
-            reach.ways.add(effects.ways);
-            held.clone_from(&effects.returned);
-            changed.clone_from(&effects.mutated);
-            let is_over = held.is_empty() && changed.is_empty();
-            reach.frames.push(Frame { activation: activation.id, effects });
-            if is_over {
-                return reach;
-            }
-            if function.is_generator || function.is_async || function.kind == FunctionKind::ClassBody {
-                reach.ways.add(Ways::ESCAPES);
-                return reach;
-            }
-            below = Some(code);
         }
-        if !held.is_empty() {
+        if !left.returned.is_empty() {
             reach.ways.add(Ways::RETURNED);
         }
-        if !changed.is_empty() {
+        if !left.changed.is_empty() {
             reach.ways.add(Ways::STORED);
         }
         reach
+    }
+
+    /// Follows a draw within one frame. Breaks off where the frame around has nothing of it, or that is not known.
+    fn follow_within(
+        &self,
+        event: &Consumption,
+        question: &Question<'_>,
+        (activation, place): (&Activation, Place),
+        left: &mut Left,
+        reach: &mut Reach,
+    ) -> ControlFlow<()> {
+        let code = (activation.module, activation.function);
+        let function = self.run.code(activation);
+        let Some(call) = self.run.call_at(activation, place).or_else(|| method_run_at(function, place.span)) else {
+            reach.ways.add(Ways::ESCAPES);
+            return ControlFlow::Break(());
+        };
+        let none = FxHashSet::default();
+        let excluded = question.excluded.get(&activation.id).unwrap_or(&none);
+        let mut body = Body::new(self, code, excluded, DEPTH);
+        body.environment = Some(activation.environment);
+        body.only_keys = question.only_keys;
+        let is_dropped = !left.returned.is_empty() && self.run.uses_of(code.0, code.1).readers(call).is_empty();
+        if let Some(below) = left.by {
+            reach.ways.add(self.take_over(&mut body, (call, place), below, left));
+            if is_dropped && question.only_keys {
+                reach.ways.add(Ways::ESCAPES);
+            }
+        } else {
+            reach.ways.add(by_itself(event));
+            // A statement that drops what is drawn at once, or a key, is not finished.
+            if is_dropped {
+                reach.ways.add(if event.role == Role::Sample { Ways::DROPPED } else { Ways::ESCAPES });
+            }
+            if self.asks_for_blank_parts(event, code, call) {
+                reach.ways.add(Ways::SHAPE);
+                return ControlFlow::Break(());
+            }
+            body.renewed = if question.sees_renewal { None } else { renewed(function, event) };
+            body.unread = unread(event);
+            for path in &left.returned {
+                body.hold(call, path.clone());
+            }
+        }
+        let effects = body.finish();
+        reach.ways.add(effects.ways);
+        *left = Left { by: Some(code), returned: effects.returned.clone(), changed: effects.mutated.clone() };
+        reach.frames.push(Frame { activation: activation.id, effects });
+        if left.returned.is_empty() && left.changed.is_empty() {
+            return ControlFlow::Break(());
+        }
+        if function.is_generator || function.is_async || function.kind == FunctionKind::ClassBody {
+            reach.ways.add(Ways::ESCAPES);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Goes on, in the frame of a call, with what the function that it runs has left.
+    fn take_over(&self, body: &mut Body<'_, '_>, (call, place): (Temp, Place), below: Code, left: &Left) -> Ways {
+        let (put_before, keeps) = self.put_before(place, below);
+        if let OpKind::Call(_, arguments) = &body.code.ops[call as usize].kind {
+            for (slot, path) in &left.changed {
+                body.change(call, arguments, (put_before, *slot), path);
+            }
+        }
+        if put_before.is_none() && !left.returned.is_empty() {
+            body.give_to_caller(call);
+        }
+        if !keeps && let Some(scanned) = self.scanned(place, below, &left.returned) {
+            for path in scanned.returned {
+                body.hold(call, path);
+            }
+            return scanned.ways;
+        }
+        for path in &left.returned {
+            body.hold(call, if keeps { path.clone() } else { Path::new() });
+        }
+        Ways::default()
     }
 
     /// How many arguments were put before those that a call writes, where it runs a function with what it writes; and whether it hands
