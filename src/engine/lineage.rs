@@ -193,10 +193,12 @@ impl FunctionKeys {
             index += 1;
             !(key.is_array() && key.names.is_empty() && parents.contains(&(index - 1)))
         });
+        // The keys that are left have other numbers.
         self.find_parents();
         self.find_equals(keys);
     }
 
+    /// The parent of each key: the one of the longest derivation that it is made of.
     fn find_parents(&mut self) {
         for index in 0..self.keys.len() {
             let (above, rest) = self.keys.split_at_mut(index);

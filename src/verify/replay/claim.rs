@@ -35,8 +35,9 @@ struct Pair {
     key: Vec<u32>,
 }
 
-/// Replays what a finding claims.
-pub(super) fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], budget: &mut Budget) -> Witness {
+/// Replays what a finding claims. `around` are further places of the finding's story: a loop or transform that runs the
+/// frame in question may stand there.
+pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], budget: &mut Budget) -> Witness {
     if budget.left == 0 {
         return Witness::open(Gap::NoBudget);
     }

@@ -22,7 +22,10 @@ const A_SHARE: u32 = 50_000;
 const STANDING: usize = 16;
 
 /// Replays a function before and after a repair.
-pub(super) fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], entry: &Entry) -> Comparison {
+///
+/// `edits` are sorted edits of the entry's file that do not overlap; they turn the text that `original` was lowered from
+/// into that of `patched`, and places are carried over with them. All files keep their identities.
+pub fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], entry: &Entry) -> Comparison {
     let targets: Vec<Place> =
         entry.claim.iter().flat_map(|claim| claim.first.iter().chain(&claim.second)).copied().collect();
     let mut drawn = 0;
@@ -44,8 +47,9 @@ pub(super) fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Ed
     }
 }
 
-/// Replays functions before and after a repair that leaves all keys as they are.
-pub(super) fn compare_keys(
+/// Replays the functions that hold `places` before and after a repair that leaves all keys as they are: on every explored path
+/// the same keys are passed to the same functions, in the same order.
+pub fn compare_keys(
     original: &Project<'_>,
     patched: &Project<'_>,
     files: &[FileEdits<'_>],
@@ -257,8 +261,9 @@ fn same_draws(
     Ok(())
 }
 
-/// Replays a function before and after a repair of what it drew from.
-pub(super) fn compare_draws(
+/// Replays the function that holds `place` before and after a repair of what it draws from, which may have been no key: on every
+/// explored path the same functions draw the same at the same places in the same order, each with a key of its own.
+pub fn compare_draws(
     original: &Project<'_>,
     patched: &Project<'_>,
     edits: &[Edit],

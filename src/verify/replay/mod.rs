@@ -46,13 +46,14 @@ mod transform;
 mod value;
 
 pub use budget::Budget;
+pub use claim::witness;
+pub use compare::{compare, compare_draws, compare_keys};
 pub use edits::FileEdits;
 pub use numbers::{Answer, Problem, Settings};
 pub(in crate::verify) use numbers::{Operand, calculated, evaluate as compute};
 pub use project::Project;
 
-use crate::finding::{Evidence, Place, Witness};
-use crate::text::Edit;
+use crate::finding::{Evidence, Place};
 
 /// What a draw of a trace is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -130,12 +131,6 @@ pub struct Instead {
     pub successor: &'static str,
 }
 
-/// Replays what a finding claims. `around` are further places of the finding's story: a loop or transform that runs the
-/// frame in question may stand there.
-pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], budget: &mut Budget) -> Witness {
-    claim::witness(project, evidence, around, budget)
-}
-
 /// Replays the function that holds `place` on all paths that the bounds allow.
 pub fn trace(project: &Project<'_>, place: Place) -> Traces {
     let Some(start) = search::start_of(project, place) else { return Traces::default() };
@@ -153,35 +148,4 @@ pub fn trace(project: &Project<'_>, place: Place) -> Traces {
             false
         });
     traces
-}
-
-/// Replays a function before and after a repair.
-///
-/// `edits` are sorted edits of the entry's file that do not overlap; they turn the text that `original` was lowered from
-/// into that of `patched`, and places are carried over with them. All files keep their identities.
-pub fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], entry: &Entry) -> Comparison {
-    compare::compare(original, patched, edits, entry)
-}
-
-/// Replays the functions that hold `places` before and after a repair that leaves all keys as they are: on every explored path
-/// the same keys are passed to the same functions, in the same order.
-pub fn compare_keys(
-    original: &Project<'_>,
-    patched: &Project<'_>,
-    files: &[FileEdits<'_>],
-    places: &[Place],
-) -> Comparison {
-    compare::compare_keys(original, patched, files, places)
-}
-
-/// Replays the function that holds `place` before and after a repair of what it draws from, which may have been no key: on every
-/// explored path the same functions draw the same at the same places in the same order, each with a key of its own.
-pub fn compare_draws(
-    original: &Project<'_>,
-    patched: &Project<'_>,
-    edits: &[Edit],
-    place: Place,
-    instead: Option<Instead>,
-) -> Comparison {
-    compare::compare_draws(original, patched, edits, place, instead)
 }
