@@ -77,13 +77,6 @@ pub fn find(selector: &str) -> Option<&'static Rule> {
     all().iter().find(|rule| rule.is_called(selector))
 }
 
-/// Whether `selector` covers `rule`: by its code, its name, an alias, a prefix of its code, or `ALL`.
-pub fn selects(selector: &str, rule: &Rule) -> bool {
-    selector == "ALL"
-        || rule.is_called(selector)
-        || (selector.starts_with("KEY") && selector.len() < rule.code().len() && rule.code().starts_with(selector))
-}
-
 /// The findings of all rules over one module's facts, sorted by place and code.
 pub fn check(facts: &Facts) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
