@@ -105,7 +105,8 @@ fn methods(count: usize) -> String {
             .to_owned();
     for i in 0..count {
         let next = if i + 1 == count { "next".to_owned() } else { format!("m{}", i + 1) };
-        writeln!(text, "\n    def m{i}(self):\n        self.{next}()\n        return self.{next}()").unwrap();
+        writeln!(text, "\n    def m{i}(self):\n        self.{next}()\n        key = self.{next}()\n        return key")
+            .unwrap();
     }
     text
 }

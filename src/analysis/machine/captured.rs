@@ -80,7 +80,7 @@ impl<'p> Reach<'_, 'p> {
             Names::Home => closure.module == self.interp.context.home,
             Names::Nobody => false,
         };
-        is_asked && self.interp.program.relevance.is_entry(closure.module, closure.function)
+        is_asked && self.interp.program.relevance.speaks(closure.module, closure.function)
     }
 
     fn closure_reaches(&self, closure: &Closure, depth: u32) -> bool {

@@ -40,6 +40,8 @@ const DTYPE_PARTS: &[&str] = &["_impl", "_rules"];
 pub struct Relevance {
     /// What each function has to say, by itself or through those that it calls.
     speech: Vec<Vec<Speech>>,
+    /// Which functions are run on their own.
+    entries: Vec<Vec<bool>>,
     /// Roots of the libraries that each module, or a module of the program that it imports, imports; sorted.
     roots: Vec<Vec<Name>>,
     /// The modules of the program that each module imports.
@@ -73,6 +75,12 @@ impl Relevance {
 
     /// Whether a function is worth interpreting on its own.
     pub fn is_entry(&self, module: ModuleIndex, function: FunctionId) -> bool {
+        let known = self.entries.get(module).and_then(|functions| functions.get(function.0 as usize));
+        known.copied().unwrap_or(true)
+    }
+
+    /// Whether a function speaks of keys, or of names that rules are about.
+    pub fn speaks(&self, module: ModuleIndex, function: FunctionId) -> bool {
         self.speech_of(module, function) > Speech::Host
     }
 
@@ -133,7 +141,7 @@ impl Relevance {
             let (vocabulary, graph) = (&mut vocabulary, &mut graph);
             Reader { project: &project, index, table, vocabulary, graph, call: &call }.read_module();
         }
-        let speech = graph.close(modules);
+        let (speech, entries) = graph.close(modules, &models.words);
         let hosts = models.callables().into_iter().filter(|callable| callable.host.is_some_and(Host::draws));
         let hosts: FxHashSet<&str> =
             hosts.map(|callable| callable.path.split('.').next().unwrap_or_default()).collect();
@@ -152,7 +160,7 @@ impl Relevance {
             })
             .collect();
         let imported = tables.into_iter().map(|table| table.imported).collect();
-        Self { speech, roots, imported, draws, wraps }
+        Self { speech, entries, roots, imported, draws, wraps }
     }
 }
 
@@ -410,9 +418,6 @@ impl Reader<'_, '_, '_> {
                 for node in &mentioned {
                     self.graph.edge(start + number, *node);
                 }
-            }
-            if let Some(parent) = function.parent.filter(|parent| *parent != Module::BODY) {
-                self.graph.edge(start + parent.0 as usize, start + number);
             }
             // What a class stores is judged with what its methods consume.
             if matches!(&*function.name, "__init__" | "__post_init__")

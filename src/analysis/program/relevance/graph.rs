@@ -2,11 +2,15 @@
 //!
 //! **Invariant:** an edge leads from whoever asks to what is asked for, so that what is said spreads backwards only.
 
+mod reach;
+
 use rustc_hash::FxHashMap;
 
+use self::reach::Outline;
 use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::program::vocabulary::Speech;
 use crate::ir::{FunctionKind, Module, Name};
+use crate::models::Words;
 
 use super::{Project, Table, Target};
 
@@ -103,16 +107,19 @@ impl<'a> Graph<'a> {
         node
     }
 
-    /// Spreads what functions say to those that call them.
-    pub(super) fn close(mut self, modules: &[&Module]) -> Vec<Vec<Speech>> {
+    /// Spreads what functions say to those that call them. Answers with what each function says, and which are run on their own.
+    pub(super) fn close(mut self, modules: &[&Module], words: &Words) -> (Vec<Vec<Speech>>, Vec<Vec<bool>>) {
         self.speech.resize(self.callers.len(), Speech::Silent);
         for node in std::mem::take(&mut self.spoken) {
             self.speech[node] = Speech::Keys;
         }
+        let outline = Outline::of(modules, &self.starts);
+        let near = reach::near(&outline, &self.callers, &self.speech);
+        let own = self.speech.clone();
         let says_keys = |node: &usize| self.speech[*node] == Speech::Keys;
         let mut work: Vec<usize> = (0..self.speech.len()).filter(says_keys).collect();
         while let Some(node) = work.pop() {
-            for caller in &self.callers[node] {
+            for caller in self.callers[node].iter().chain(outline.parent(node)) {
                 if self.speech[*caller] != Speech::Keys {
                     self.speech[*caller] = Speech::Keys;
                     work.push(*caller);
@@ -129,7 +136,12 @@ impl<'a> Graph<'a> {
             }
             by_module.push(own);
         }
-        by_module
+        let entries = by_module.iter().zip(&self.starts).zip(modules).map(|((speech, start), module)| {
+            let all = *start..start + module.functions.len();
+            reach::entries(module, &own[all.clone()], speech, &near[all], words)
+        });
+        let entries = entries.collect();
+        (by_module, entries)
     }
 }
 

@@ -1,0 +1,106 @@
+//! Which functions are worth a run of their own: those that are near to keys.
+//!
+//! Who names a class may call any of its methods, so by names alone nearly every function of a library reaches keys somewhere. Half
+//! of the functions that do never meet a key when they are run. A function is run on its own only if it has a name for a key, or if
+//! it reaches keys by a few calls within each other, where naming a class calls only the methods that Python calls by itself. Keys
+//! that are further away are the subject of the functions in between.
+//!
+//! **Invariant:** a function that is near to keys reaches them by names, too.
+
+use crate::analysis::program::vocabulary::Speech;
+use crate::ir::{Argument, Constant, Function, FunctionKind, Module, OpKind};
+use crate::models::Words;
+
+/// Most calls within each other by which a function comes to keys.
+const CALLS: usize = 2;
+
+/// How functions stand within each other, by node.
+pub(super) struct Outline {
+    /// What each function stands in, if that is not the body of its module.
+    parents: Vec<Option<usize>>,
+    /// Methods that run only where they are asked for by name.
+    is_asked_for: Vec<bool>,
+    /// Functions that are called: no bodies of classes.
+    is_called: Vec<bool>,
+}
+
+impl Outline {
+    pub(super) fn of(modules: &[&Module], starts: &[usize]) -> Self {
+        let (mut parents, mut is_asked_for, mut is_called) = (Vec::new(), Vec::new(), Vec::new());
+        for (module, start) in modules.iter().zip(starts) {
+            for function in &module.functions {
+                let parent = function.parent.filter(|parent| *parent != Module::BODY);
+                let in_class = parent.is_some_and(|parent| module.function(parent).kind == FunctionKind::ClassBody);
+                parents.push(parent.map(|parent| start + parent.0 as usize));
+                is_asked_for.push(in_class && function.kind == FunctionKind::Def && !function.name.starts_with("__"));
+                is_called.push(function.kind != FunctionKind::ClassBody);
+            }
+        }
+        Self { parents, is_asked_for, is_called }
+    }
+
+    /// What a function stands in; nothing for other nodes.
+    pub(super) fn parent(&self, node: usize) -> Option<&usize> {
+        self.parents.get(node)?.as_ref()
+    }
+
+    /// The function that runs another that stands in it.
+    fn runner(&self, node: usize) -> Option<usize> {
+        let runs = self.is_asked_for.get(node).is_some_and(|asked| !asked);
+        if runs { self.parent(node).copied() } else { None }
+    }
+}
+
+/// Which nodes come to one that says keys by a few calls within each other.
+pub(super) fn near(outline: &Outline, callers: &[Vec<usize>], speech: &[Speech]) -> Vec<bool> {
+    let mut near: Vec<bool> = speech.iter().map(|speech| *speech == Speech::Keys).collect();
+    let mut work: Vec<usize> = (0..near.len()).filter(|node| near[*node]).collect();
+    for left in (0..=CALLS).rev() {
+        let mut further = Vec::new();
+        while let Some(node) = work.pop() {
+            let runner = outline.runner(node);
+            for caller in callers[node].iter().copied().chain(runner) {
+                let is_call = outline.is_called.get(caller) == Some(&true) && runner != Some(caller);
+                if is_call {
+                    further.push(caller);
+                } else if !std::mem::replace(&mut near[caller], true) {
+                    work.push(caller);
+                }
+            }
+        }
+        if left > 0 {
+            further.retain(|caller| !std::mem::replace(&mut near[*caller], true));
+            work = further;
+        }
+    }
+    near
+}
+
+/// Which functions of a module are run on their own, of those that reach keys by names.
+pub(super) fn entries(module: &Module, own: &[Speech], speech: &[Speech], near: &[bool], words: &Words) -> Vec<bool> {
+    let said = own.iter().zip(speech).zip(near);
+    let is_entry = |(function, ((own, speech), near)): (&Function, ((&Speech, &Speech), &bool))| match speech {
+        Speech::Keys => *near || *own == Speech::Names || names_a_key(function, words),
+        Speech::Names => true,
+        Speech::Silent | Speech::Host => false,
+    };
+    module.functions.iter().zip(said).map(is_entry).collect()
+}
+
+/// Whether a function has a name for a key: a variable, an attribute that it asks for, a keyword, or what it looks up.
+fn names_a_key(function: &Function, words: &Words) -> bool {
+    let is_key = |name: &str| words.names_a_key(name) || words.names_several_keys(name);
+    let is_named = |op: &OpKind| match op {
+        // `keys` is a method of every dict.
+        OpKind::Attribute(_, name) => words.names_a_key(name),
+        OpKind::Item(_, index) => match function.ops.get(*index as usize).map(|op| &op.kind) {
+            Some(OpKind::Constant(Constant::Str(text))) => is_key(text),
+            _ => false,
+        },
+        OpKind::Call(_, arguments) => {
+            arguments.iter().any(|argument| matches!(argument, Argument::Keyword(name, _) if is_key(name)))
+        }
+        _ => false,
+    };
+    function.slots.iter().any(|name| is_key(name)) || function.ops.iter().any(|op| is_named(&op.kind))
+}
