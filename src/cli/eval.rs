@@ -88,7 +88,14 @@ fn session(settings: Settings, format: TextOrJson, world: &mut World<'_>) -> Res
             if matches!(answer, Ok(Answer::Nothing)) || answer.is_ok() && written.trim().contains([';', '\n']) {
                 before.push_str(&written);
             }
+            let lineage = match &answer {
+                Ok(Answer::Keys { lineage, .. }) if asks => lineage.clone(),
+                _ => Vec::new(),
+            };
             write_answer(&written, answer, format, world.stdout, world.stderr, &mut status)?;
+            for expression in lineage {
+                writeln!(world.stdout, "  = {expression}")?;
+            }
         }
         if is_over {
             return Ok(if asks { Status::Clean } else { status });

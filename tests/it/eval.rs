@@ -7,7 +7,7 @@ use std::path::Path;
 use keylint::cli::Status;
 use keylint::prng::implementation::Implementation;
 use keylint::prng::mode::Mode;
-use keylint::verify::eval::{Settings, evaluate};
+use keylint::verify::eval::{Answer, Settings, evaluate};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -603,6 +603,25 @@ fn what_is_drawn_by_rejection_has_the_numbers_of_jax() {
         ("weibull_min(key(0), jnp.array([1., 2.]), 1.5)", "Array([2.0569668, 4.1139336], dtype=float32)"),
     ] {
         assert_eq!(evaluate(NEW, text).unwrap().to_string(), want, "{text}");
+    }
+}
+
+#[test]
+fn keys_tell_how_they_came_about() {
+    for (text, want) in [
+        ("key(7)", vec!["key(7)"]),
+        ("k = key(0)\na, b = split(k)\nb", vec!["split(key(0))[1]"]),
+        (
+            "split(fold_in(key(1), 5), 3)[1:]",
+            vec!["split(fold_in(key(1), 5), 3)[1]", "split(fold_in(key(1), 5), 3)[2]"],
+        ),
+        ("wrap_key_data(jnp.array([1, 2], dtype=jnp.uint32))", vec![]),
+        ("split(wrap_key_data(jnp.array([1, 2], dtype=jnp.uint32)))[0]", vec!["split(…)[0]"]),
+    ] {
+        match evaluate(NEW, text) {
+            Ok(Answer::Keys { lineage, .. }) => assert_eq!(lineage, want, "{text}"),
+            other => panic!("{text}: {other:?}"),
+        }
     }
 }
 

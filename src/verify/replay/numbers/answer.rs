@@ -29,7 +29,12 @@ pub enum Answer {
     /// An array.
     Array(Array),
     /// Typed keys.
-    Keys(Keys),
+    Keys {
+        /// The keys.
+        keys: Keys,
+        /// How the first of them came about, each as an expression.
+        lineage: Vec<String>,
+    },
     /// A string: the name of an implementation, or of a type.
     Text(String),
     /// A tuple or a list.
@@ -67,7 +72,7 @@ impl Answer {
             Value::DType(dtype) => Self::Text(dtype.name().to_owned()),
             Value::KeyDType(implementation) => Self::Text(implementation.key_dtype()),
             Value::Array(tensor) => Self::Array((*tensor.array).clone()),
-            Value::Keys(array) => Self::Keys(array.keys.clone()),
+            Value::Keys(array) => Self::Keys { keys: array.keys.clone(), lineage: Vec::new() },
             Value::Tuple(_) | Value::List(_) => {
                 let parts = sequence(value).unwrap_or_default();
                 let parts = parts.iter().map(|item| Self::of(item, span, depth - 1, items)).collect::<Outcome<_>>()?;
@@ -89,7 +94,7 @@ impl Answer {
             Self::Nothing => "null".to_owned(),
             Self::Number(number) => array(number),
             Self::Array(elements) => array(elements),
-            Self::Keys(keys) => {
+            Self::Keys { keys, .. } => {
                 let dtype = keys.implementation().key_dtype();
                 let data = keys.data().map(|data| data.to_string()).unwrap_or_default();
                 format!(r#"{{"dtype": "{dtype}", "shape": {}, "key_data": {data}}}"#, lengths(keys.shape()))
@@ -132,7 +137,7 @@ impl fmt::Display for Answer {
                 let gap = " ".repeat(if is_long { ARRAY.len() } else { 1 });
                 write!(f, "{ARRAY}{elements},{gap}{dtype}")
             }
-            Self::Keys(keys) => {
+            Self::Keys { keys, .. } => {
                 let dtype = keys.implementation().key_dtype();
                 writeln!(f, "Array({}, dtype={dtype}) overlaying:", shape_text(keys.shape()))?;
                 let place = Place { before: 0, after: 0, separator: " " };

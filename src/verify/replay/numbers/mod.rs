@@ -14,6 +14,7 @@
 //! | [`numpy`] | `jnp.array`, `jnp.arange`, element types, attributes of arrays |
 //! | [`python`] | functions of Python itself |
 //! | [`functions`] | the functions of `jnp` on arrays that are there |
+//! | [`lineage`] | how keys came about |
 //! | [`answer`] | results as plain data |
 //!
 //! **Invariant:** a number that is given is the one that JAX gives; where that is not known there is none. Every step and every element
@@ -25,6 +26,7 @@ mod arithmetic;
 mod functions;
 mod lanes;
 mod layout;
+mod lineage;
 mod numpy;
 mod python;
 mod random;
@@ -36,6 +38,7 @@ use std::rc::Rc;
 pub use self::answer::Answer;
 use self::arguments::Arguments;
 use self::lanes::is_mapped;
+use self::lineage::Lineage;
 use self::python::{BUILTINS, PYTHON};
 use self::subscript::{Index, subscript};
 use self::value::{Argument, Vmap, is_function, sequence};
@@ -100,13 +103,15 @@ pub(super) struct Computing {
     budget: usize,
     /// How many calls are running.
     depth: u32,
+    /// How keys came about.
+    lineage: Lineage,
     /// What ended the run.
     problem: Option<Problem>,
 }
 
 impl Computing {
     fn new(settings: Settings) -> Self {
-        Self { settings, vmaps: 0, budget: BUDGET, depth: 0, problem: None }
+        Self { settings, vmaps: 0, budget: BUDGET, depth: 0, lineage: Lineage::default(), problem: None }
     }
 
     /// Takes steps from the budget.
@@ -221,13 +226,18 @@ pub(in crate::verify) fn evaluate(settings: Settings, module: &Module, span: Spa
     machine.arithmetic = Some(&ARITHMETIC);
     machine.computing = Some(Box::new(Computing::new(settings)));
     let value = machine.result(span, asks);
-    let problem = machine.computing.take().and_then(|computing| computing.problem);
-    let answer = match (value, problem) {
+    let computing = machine.computing.take();
+    let (lineage, problem) =
+        computing.map_or_else(Default::default, |computing| (computing.lineage, computing.problem));
+    let mut answer = match (value, problem) {
         (_, Some(problem)) => Err(problem),
         (Ok(_), None) if !asks => Ok(Answer::Nothing),
         (Ok(value), None) => Answer::new(&value, span),
         (Err(_), None) => Err(Problem::new(span, "this raises an exception")),
     };
+    if let Ok(Answer::Keys { keys, lineage: told }) = &mut answer {
+        *told = lineage.of(keys);
+    }
     machine.release();
     answer
 }

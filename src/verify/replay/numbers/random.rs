@@ -7,6 +7,7 @@ use super::super::value::Value;
 use super::arguments::{self, Arguments, problem};
 use super::arithmetic::{convert, tensor};
 use super::lanes::is_mapped;
+use super::lineage::Step;
 use super::numpy::concatenate;
 use super::value::typed;
 use super::{Builtin, Computing};
@@ -143,7 +144,7 @@ fn seeded<'a>(computing: &mut Computing, arguments: &Arguments<'a>, is_typed: bo
     let (seed, span) = arguments.required(0)?;
     let mode = computing.settings.mode;
     let implementation = arguments.implementation()?.unwrap_or(computing.settings.implementation);
-    computing.lift(arguments.span, std::slice::from_ref(seed), &|values| {
+    let made = computing.lift(arguments.span, std::slice::from_ref(seed), &|values| {
         let keys = match &values[0] {
             Value::Int(seed) => derive::key(mode, implementation, *seed),
             Value::Bool(seed) => derive::key(mode, implementation, i128::from(*seed)),
@@ -155,7 +156,11 @@ fn seeded<'a>(computing: &mut Computing, arguments: &Arguments<'a>, is_typed: bo
         };
         let value = keys.and_then(|keys| if is_typed { Ok(typed(keys)) } else { raw(&keys) });
         value.map_err(|error| problem(span, &error))
-    })
+    });
+    if let (Ok(Value::Keys(keys)), Value::Int(seed)) = (&made, seed) {
+        computing.lineage.keep(keys.keys.words(), Step::Seed(*seed));
+    }
+    made
 }
 
 fn wrap_key_data<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
@@ -297,10 +302,17 @@ fn split<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Va
     let mode = computing.settings.mode;
     let is_typed = matches!(arguments.required(0)?.0.any_lane(), Value::Keys(_));
     let elements = shape.iter().product::<usize>().saturating_mul(4);
-    with_key(computing, arguments, &Parameters::none(elements), &|keys, _| {
+    let children = with_key(computing, arguments, &Parameters::none(elements), &|keys, _| {
         let children = derive::split(mode, keys, &shape)?;
         if is_typed { Ok(typed(children)) } else { raw(&children) }
-    })
+    })?;
+    if let (Value::Keys(parent), Value::Keys(children)) = (arguments.required(0)?.0, &children) {
+        let (parent, count) = (parent.keys.words(), children.keys.len());
+        for (number, child) in children.keys.iter().enumerate() {
+            computing.lineage.keep(child, Step::Child(parent.to_vec(), number, count));
+        }
+    }
+    Ok(children)
 }
 
 fn fold_in<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
@@ -320,10 +332,15 @@ fn fold_in<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<
     let values = [key.clone(), data.clone()];
     // The masks of mapped data are one draw; mapped keys alone all get the same mask.
     if first.implementation() != Implementation::UnsafeRbg || !is_mapped(data) {
-        return computing.lift(span, &values, &|values| {
+        let child = computing.lift(span, &values, &|values| {
             let (keys, _) = single(&values[0])?;
             give(derive::fold_in(&keys, fold_data(&values[1], data_span)?))
-        });
+        })?;
+        if let (Value::Keys(parent), Value::Keys(child)) = (key, &child) {
+            let step = Step::Fold(parent.keys.words().to_vec(), fold_data(data, data_span)?);
+            computing.lineage.keep(child.keys.words(), step);
+        }
+        return Ok(child);
     }
     computing.lift_around(span, 1, &values, &mut |computing, values| {
         let levels = values[1].levels();
