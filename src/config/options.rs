@@ -94,7 +94,7 @@ pub struct Options {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_dir: Option<String>,
     /// Patterns of test files, instead of `tests/`, `test_*.py`, `*_test.py` and `conftest.py`. In test files the
-    /// findings of the rules `KEY1xx` are notes.
+    /// findings of `KEY1xx`, `KEY2xx`, `KEY301`, `KEY304` and `KEY402` are notes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<Vec<String>>,
     /// Levels of rules, by selector.
