@@ -1,9 +1,9 @@
 //! The loop that repeats a draw: what its iterations compute of what it goes through, and what becomes of what they draw.
 //!
-//! A call in the body either is the draw or leads to it. What it is given is told by definitions and uses within the function that has
+//! A call in the body either is the draw or leads to it. What it is given follows from definitions and uses within the function that has
 //! the loop; what becomes of the draw there is in its [`Reach`].
 //!
-//! **Invariant:** only loops that are statements are told about; what a value is computed of is looked for in a bounded number of steps,
+//! **Invariant:** only loops that are statements are looked at; what a value is computed of is looked for in a bounded number of steps,
 //! beyond which it counts as not found.
 
 use rustc_hash::FxHashSet;
