@@ -172,7 +172,7 @@ def main():
     if arguments.sample:
         fixed = [(package, finding) for package, finding in places
                  if finding["fix"] and finding["fix"]["verdict"] == "verified" and finding["code"][:4] in ("KEY1", "KEY2")]
-        # One fix may mend several findings.
+        # One fix may resolve several findings.
         distinct = {(str(package), finding["filename"], json.dumps(finding["fix"]["edits"])): (package, finding) for package, finding in fixed}
         read = "".join(path.read_text(encoding="utf-8") for path in arguments.skip)
         left = sorted(at for at in distinct if f". {place_of(*distinct[at])} " not in read)

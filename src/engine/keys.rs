@@ -130,7 +130,7 @@ impl KeyNote {
 }
 
 /// A key of the module's body, or of an object, is consumed by functions that run later: what nothing consumes where it stands is
-/// told what consumes the same key elsewhere.
+/// given what consumes the same key elsewhere.
 fn find_uses_elsewhere(notes: &mut [KeyNote]) {
     let identity = |note: &KeyNote| (note.derivation.clone(), note.origin.as_ref().map(|origin| origin.place));
     let mut uses: BTreeMap<_, Vec<NoteUse>> = BTreeMap::new();

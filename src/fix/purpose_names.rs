@@ -95,10 +95,10 @@ impl FixContext<'_> {
         });
         let names: Vec<String> = names.collect();
         // The second of two `a` is called as the only `a_2` is.
-        let are_told_apart = names.iter().enumerate().all(|(at, name)| !names[..at].contains(name));
+        let are_distinguished = names.iter().enumerate().all(|(at, name)| !names[..at].contains(name));
         let is_free = |name: &str| !bound.contains(&name) && self.is_free_within(scope, name, range);
         let are_free = names.iter().all(|name| is_free(name));
-        (are_told_apart && are_free).then_some(names)
+        (are_distinguished && are_free).then_some(names)
     }
 
     /// The word for what a key is for: what its argument, an entry of a dict or the variable is called that is made of the draw,

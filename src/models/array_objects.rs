@@ -1,7 +1,7 @@
 //! Objects of the program's own classes that say which array they stand for: what functions do with them, and what registers their
 //! classes as pytrees.
 //!
-//! **Invariant:** plain data. Which method says it is told by [`Models::is_array_protocol`] alone.
+//! **Invariant:** plain data. Which method says it is answered by [`Models::is_array_protocol`] alone.
 
 use std::borrow::Cow;
 

@@ -24,7 +24,7 @@ pub(super) fn describe(rule: &Rule, (wrapped, refused): &(&WrappedKey, Refused))
         label: "a key is needed here".to_owned(),
         help: format!("convert it first: `jnp.asarray({array})`"),
     };
-    told(rule, wrapped, *refused, text)
+    reported(rule, wrapped, *refused, text)
 }
 
 /// Since when a call fails, by the version that the project pins.
@@ -59,7 +59,7 @@ pub(super) fn refused(facts: &Facts, is_wanted: impl Fn(WrapperWay) -> bool) -> 
 }
 
 /// The finding, with the class and the call.
-pub(super) fn told(rule: &Rule, wrapped: &WrappedKey, refused: Refused, text: Text) -> Finding {
+pub(super) fn reported(rule: &Rule, wrapped: &WrappedKey, refused: Refused, text: Text) -> Finding {
     let mut finding = wording::finding(rule, wrapped.place, wrapped.confidence, &wrapped.function, text);
     if refused != Refused::Now {
         finding.level = finding.level.min(Level::Warning);

@@ -7,7 +7,7 @@ use crate::finding::Finding;
 use crate::judge::facts::{Facts, WrappedKey, WrapperWay};
 
 use super::Rule;
-use super::array_wrapper_as_key::{Refused, refused, told};
+use super::array_wrapper_as_key::{Refused, refused, reported};
 use super::wording::{self, Text};
 
 pub(super) fn find(facts: &Facts) -> Vec<(&WrappedKey, Refused)> {
@@ -32,5 +32,5 @@ pub(super) fn describe(rule: &Rule, (wrapped, refused): &(&WrappedKey, Refused))
         label: if returned { "comes back from here" } else { "crosses here" }.to_owned(),
         help: format!("register `{class}` as a pytree, or {instead}"),
     };
-    told(rule, wrapped, *refused, text)
+    reported(rule, wrapped, *refused, text)
 }

@@ -12,10 +12,10 @@ use super::wording::Text;
 
 pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
     let uses = buffer::find(facts, &[BufferOp::Index, BufferOp::Unpack, BufferOp::Reseed]);
-    let is_told_by_seed = |index: &BufferUse| {
+    let is_reported_by_seed = |index: &BufferUse| {
         index.op == BufferOp::Index && uses.iter().any(|seed| seed.op == BufferOp::Reseed && holds(seed, index))
     };
-    uses.iter().copied().filter(|used| !is_told_by_seed(used)).collect()
+    uses.iter().copied().filter(|used| !is_reported_by_seed(used)).collect()
 }
 
 /// Whether `inner` stands within `outer`, as the index in `PRNGKey(key[1])` does.

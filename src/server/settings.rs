@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_and_passed_over() {
+    fn what_is_wrong_is_reported_and_passed_over() {
         let (settings, problems) = read(&json!({"minlevel": "note", "minLevel": "loud", "ignoreReason": "a # b"}));
         assert_eq!(settings, EditorSettings::default());
         assert_eq!(problems.len(), 3, "{problems:?}");

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_told_within_their_cell() {
+    fn places_are_reported_within_their_cell() {
         let text = "a\nb\n\nc\n";
         let lines = LineIndex::new(text);
         let cell = |number, start, end| Cell { number, span: Span::new(start, end) };

@@ -1,4 +1,4 @@
-//! The baseline, through the executable: old findings are silent, new ones are told, and nothing is lost.
+//! The baseline, through the executable: old findings are silent, new ones are reported, and nothing is lost.
 
 use std::fs;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn project(files: &[(&str, &str)]) -> TempDir {
 }
 
 #[test]
-fn what_was_there_is_silent_and_what_is_new_is_told() {
+fn what_was_there_is_silent_and_what_is_new_is_reported() {
     let folder = project(&[("pkg/a.py", REUSE)]);
     let at = folder.path();
     assert_eq!(keylint(at, &["baseline", "create"]).1, "accepted.json: 1 accepted (1 added, 0 removed).\n");
@@ -57,7 +57,7 @@ fn what_was_there_is_silent_and_what_is_new_is_told() {
 }
 
 #[test]
-fn stale_entries_are_told_and_pruned() {
+fn stale_entries_are_reported_and_pruned() {
     let folder = project(&[("a.py", REUSE), ("b.py", REUSE), ("c.py", REUSE)]);
     let at = folder.path();
     keylint(at, &["baseline", "create"]);

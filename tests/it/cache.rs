@@ -187,7 +187,7 @@ proptest! {
 }
 
 /// What a verbose run says of the cache.
-fn told(root: &Path, arguments: &[&str]) -> Vec<String> {
+fn reported(root: &Path, arguments: &[&str]) -> Vec<String> {
     let (_, _, err) = ran(root, &[&["check", "--verbose"], arguments].concat());
     err.lines().filter(|line| line.starts_with("Cache:")).map(str::to_owned).collect()
 }
@@ -199,27 +199,27 @@ const ANALYSED: &str = "Cache: 0 of 1 project unchanged.";
 fn results_are_taken_from_the_cache_only_where_nothing_changed() {
     let root = project();
     let root = root.path();
-    assert_eq!(told(root, &[]), [ANALYSED]);
-    assert_eq!(told(root, &[]), [TAKEN]);
-    assert_eq!(told(root, &["--no-cache"]), [""; 0]);
+    assert_eq!(reported(root, &[]), [ANALYSED]);
+    assert_eq!(reported(root, &[]), [TAKEN]);
+    assert_eq!(reported(root, &["--no-cache"]), [""; 0]);
     // The same settings, from elsewhere.
-    assert_eq!(told(root, &["--isolated"]), [TAKEN]);
-    assert_eq!(told(root, &["--min-level", "note"]), [ANALYSED]);
-    assert_eq!(told(root, &["--no-verify"]), [ANALYSED]);
-    assert_eq!(told(root, &["--statistics"]), [ANALYSED]);
-    assert_eq!(told(root, &["a.py"]), [ANALYSED]);
-    assert_eq!(told(root, &[]), [TAKEN]);
+    assert_eq!(reported(root, &["--isolated"]), [TAKEN]);
+    assert_eq!(reported(root, &["--min-level", "note"]), [ANALYSED]);
+    assert_eq!(reported(root, &["--no-verify"]), [ANALYSED]);
+    assert_eq!(reported(root, &["--statistics"]), [ANALYSED]);
+    assert_eq!(reported(root, &["a.py"]), [ANALYSED]);
+    assert_eq!(reported(root, &[]), [TAKEN]);
     write(&root.join("new.py"), "");
-    assert_eq!(told(root, &[]), [ANALYSED]);
+    assert_eq!(reported(root, &[]), [ANALYSED]);
     fs::remove_file(root.join("new.py")).unwrap();
     // A text that nothing of the project needs.
     write(&root.join("notes.txt"), "");
-    assert_eq!(told(root, &[]), [TAKEN]);
+    assert_eq!(reported(root, &[]), [TAKEN]);
     write(&root.join("keylint.toml"), "models = [\"models.toml\"]");
-    assert_eq!(told(root, &[]), [ANALYSED]);
-    assert_eq!(told(root, &[]), [TAKEN]);
+    assert_eq!(reported(root, &[]), [ANALYSED]);
+    assert_eq!(reported(root, &[]), [TAKEN]);
     write(&root.join("models.toml"), &model("drawn"));
-    assert_eq!(told(root, &[]), [ANALYSED]);
+    assert_eq!(reported(root, &[]), [ANALYSED]);
 }
 
 #[test]
@@ -229,9 +229,9 @@ fn a_project_that_moves_takes_its_cache_along() {
     write(&old.join("keylint.toml"), "");
     write(&old.join("a.py"), PARTS[3]);
     write(&old.join("pkg.py"), PARTS[13]);
-    assert_eq!(told(&old, &[]), [ANALYSED]);
+    assert_eq!(reported(&old, &[]), [ANALYSED]);
     fs::rename(&old, &new).unwrap();
-    assert_eq!(told(&new, &[]), [TAKEN]);
+    assert_eq!(reported(&new, &[]), [TAKEN]);
     compare(&new, &["check"]);
 }
 
@@ -261,7 +261,7 @@ fn what_cannot_be_stored_is_no_error() {
     let fresh = ran(root, &["check", "--no-cache"]);
     write(&root.join("file"), "");
     assert_eq!(ran(root, &["check", "--cache-dir", "file"]), fresh);
-    let said = told(root, &["--cache-dir", "file"]);
+    let said = reported(root, &["--cache-dir", "file"]);
     assert!(said[1].starts_with("Cache: nothing was stored in `"), "{said:?}");
     // A folder of somebody else's.
     assert_eq!(ran(root, &["check", "--cache-dir=pkg"]), fresh);

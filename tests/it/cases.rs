@@ -358,7 +358,7 @@ mod harness {
     }
 
     #[test]
-    fn bugs_fail_once_they_are_mended() {
+    fn bugs_fail_once_they_are_fixed() {
         let error = || checked(1, "KEY101", Level::Error, Confidence::High);
         assert!(wrong("x  # bug: missing [KEY101]", &[]).is_empty());
         assert_eq!(wrong("x  # bug: missing [KEY101]", &[error()]), [1, 1]);

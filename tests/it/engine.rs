@@ -258,13 +258,13 @@ fn threads_cannot_be_seen() {
 #[test]
 fn progress_never_falls_and_ends_at_all() {
     let texts = [("a.py", "import jax"), ("b.py", ""), ("c.py", "import jax"), ("d.py", "(")];
-    let told = Mutex::new(Vec::new());
+    let reported = Mutex::new(Vec::new());
     let analyse = |_: &mut ImportSnapshot, _: &Program<'_>, _: usize| Facts::default();
     let tree = Tree::new(&texts, &["a.py", "b.py", "c.py", "d.py"], &analyse);
-    tree.check_with_progress(&|done, total| told.lock().unwrap().push((done, total)));
-    let told = told.into_inner().unwrap();
-    assert!(told.is_sorted(), "{told:?}");
-    assert_eq!(told.last(), Some(&(4, 4)));
+    tree.check_with_progress(&|done, total| reported.lock().unwrap().push((done, total)));
+    let reported = reported.into_inner().unwrap();
+    assert!(reported.is_sorted(), "{reported:?}");
+    assert_eq!(reported.last(), Some(&(4, 4)));
 }
 
 #[test]

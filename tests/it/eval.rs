@@ -405,7 +405,7 @@ fn vmap_of_rbg_draws_from_the_first_key() {
 }
 
 #[test]
-fn vmap_maps_as_it_is_told() {
+fn vmap_maps_over_the_axes_given() {
     let shape = |text: &str| answer(NEW, text)["shape"].clone();
     assert_eq!(shape("vmap(split)(split(key(1), 3))"), json!([3, 2]));
     assert_eq!(shape("vmap(split, out_axes=1)(split(key(1), 3))"), json!([2, 3]));

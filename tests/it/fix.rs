@@ -321,9 +321,9 @@ fn spare_children_are_called_so_safely() {
     let of_inner = "def f(key):\n    a, b = jax.random.split(key)\n    def g():\n        nonlocal b\n        b = 3\n    g()\n    return jax.random.normal(a)\n";
     assert_eq!(spare(of_inner), of_inner);
     // A comment or a string would speak of what is no more; an attribute or an argument is another thing.
-    for told in ["    # noise = normal(b)\n", "    print(\"b is spare\")\n"] {
-        let of_told = of_two.replace("    return", &format!("{told}    return"));
-        assert_eq!(spare(&of_told), of_told);
+    for reported in ["    # noise = normal(b)\n", "    print(\"b is spare\")\n"] {
+        let of_reported = of_two.replace("    return", &format!("{reported}    return"));
+        assert_eq!(spare(&of_reported), of_reported);
     }
     let of_others = of_two.replace("normal(a)", "normal(a, b=x.b)");
     assert_eq!(spare(&of_others), of_others.replace("b = jax", "_ = jax"));

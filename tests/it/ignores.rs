@@ -140,7 +140,7 @@ fn notebooks_are_written_cell_by_cell() {
 }
 
 #[test]
-fn what_cannot_be_ignored_is_told() {
+fn what_cannot_be_ignored_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.py");
     let broken = "import jax\nk = jax.random.key(0)\njax.random.bits(k)\njax.random.bits(k)\nx = (\n";

@@ -63,7 +63,7 @@ fn misuses(program: &Program) -> Vec<Checked> {
 }
 
 /// A program with what was found in it, for people.
-fn told(report: &mut String, program: &Program, findings: &[Checked]) {
+fn reported(report: &mut String, program: &Program, findings: &[Checked]) {
     let rows = program.rows();
     writeln!(report, "\n{}: a finding is due on one of {rows:?}", program.id).unwrap();
     for (index, line) in program.source.lines().enumerate() {
@@ -88,7 +88,7 @@ fn misuses_are_reported_where_jax_draws_the_same_numbers() {
         if !findings.iter().any(|checked| rows.contains(&checked.row)) {
             missed.insert(program.id.as_str());
             if !known.contains(program.id.as_str()) {
-                told(&mut report, program, &findings);
+                reported(&mut report, program, &findings);
             }
         }
     }
@@ -103,7 +103,7 @@ fn programs_that_jax_finds_in_order_are_silent() {
     for program in programs().iter().filter(|program| !program.misuse) {
         let findings = misuses(program);
         if !findings.is_empty() {
-            told(&mut report, program, &findings);
+            reported(&mut report, program, &findings);
         }
     }
     assert!(report.is_empty(), "programs without a misuse are reported\n{report}");

@@ -1,6 +1,6 @@
 //! Laws of the whole pipeline, over every fixture: what must not matter to the findings, and what no text may do.
 //!
-//! Changes are drawn from a generator with a fixed seed, so that a failure comes back; it is told with the text that shows it.
+//! Changes are drawn from a generator with a fixed seed, so that a failure comes back; it is reported with the text that shows it.
 //!
 //! **Invariant:** findings are compared with those of the text as it stands, hidden ones included, never with recorded ones.
 
@@ -64,7 +64,7 @@ fn found(path: &str, text: &str) -> Vec<Found> {
 }
 
 /// Tells what differs between the findings due and those found.
-fn told(report: &mut String, path: &str, change: &str, due: &[Found], found: &[Found]) {
+fn reported(report: &mut String, path: &str, change: &str, due: &[Found], found: &[Found]) {
     if due == found {
         return;
     }
@@ -240,7 +240,7 @@ fn lines_above_move_rows_only() {
                 .iter()
                 .map(|one| Found { row: if one.row > place { one.row + added } else { one.row }, ..one.clone() })
                 .collect();
-            told(
+            reported(
                 &mut report,
                 &program.path,
                 &format!("{line:?} above row {}", place + 1),
@@ -260,7 +260,7 @@ fn unrelated_code_changes_nothing() {
     for program in programs() {
         let due = found(&program.path, &program.text);
         let text = format!("{}{unrelated}", program.text);
-        told(&mut report, &program.path, "unrelated code below", &due, &found(&program.path, &text));
+        reported(&mut report, &program.path, "unrelated code below", &due, &found(&program.path, &text));
     }
     assert!(report.is_empty(), "{report}");
 }
@@ -272,7 +272,7 @@ fn line_ends_do_not_matter() {
         let due = found(&program.path, &program.text);
         for (name, end) in [("CRLF", "\r\n"), ("CR", "\r")] {
             let text = program.text.replace('\n', end);
-            told(&mut report, &program.path, name, &due, &found(&program.path, &text));
+            reported(&mut report, &program.path, name, &due, &found(&program.path, &text));
         }
     }
     assert!(report.is_empty(), "{report}");

@@ -1,4 +1,4 @@
-//! What users get wrong: paths, arguments, rules and configuration files, and what they are told.
+//! What users get wrong: paths, arguments, rules and configuration files, and what the answer is.
 //!
 //! **Invariant:** nothing that was asked for is passed over in silence.
 

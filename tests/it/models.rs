@@ -33,8 +33,8 @@ fn recorded() -> BTreeMap<String, Recorded> {
             if rest.first().is_some_and(|word| word == "class") {
                 rest.remove(0);
             }
-            let told = !matches!(rest.as_slice(), [word] if word == "?" || word == "value");
-            Some((name, told.then_some(rest)))
+            let reported = !matches!(rest.as_slice(), [word] if word == "?" || word == "value");
+            Some((name, reported.then_some(rest)))
         });
         all.insert(path.file_stem().unwrap().to_string_lossy().into_owned(), names.collect());
     }
@@ -457,13 +457,13 @@ fn every_key_is_documented() {
     assert!(tables.len() > 7, "{tables:?}");
     let mut missing = Vec::new();
     let mut look = |table: &str, text: &str| {
-        let told = section(table);
+        let reported = section(table);
         let words = listed(text);
         assert!(!words.is_empty(), "{table}: {words:?}");
         // A key may be shown with its value: `many = true`.
-        let is_told =
-            |word: &String| [format!("`{word}`"), format!("`{word} = ")].iter().any(|form| told.contains(form));
-        missing.extend(words.into_iter().filter(|word| !is_told(word)).map(|word| format!("{table}: {word}")));
+        let is_reported =
+            |word: &String| [format!("`{word}`"), format!("`{word} = ")].iter().any(|form| reported.contains(form));
+        missing.extend(words.into_iter().filter(|word| !is_reported(word)).map(|word| format!("{table}: {word}")));
     };
     for table in &tables {
         // The heading says whether there are many of a table.

@@ -270,36 +270,39 @@ fn why_is_asked_by_cell_and_line() {
 
 #[test]
 fn what_is_no_notebook_is_reported() {
-    let told = |text: &str| keylint(&[("a.ipynb", text)], &["check", "a.ipynb", "--output-format", "concise"]);
+    let reported = |text: &str| keylint(&[("a.ipynb", text)], &["check", "a.ipynb", "--output-format", "concise"]);
     assert!(
-        told("{").contains(
+        reported("{").contains(
             "KEY004 [error] the file cannot be read: a notebook must be a JSON document, and this is not one"
         )
     );
-    assert!(told("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n").contains("run `git lfs pull`"));
-    assert!(told("[]").contains("not a notebook of format 4"));
     assert!(
-        told(&notebook(&["x = 1"]).replace("\"nbformat\": 4", "\"nbformat\": 3")).contains("a notebook of format 3")
+        reported("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n").contains("run `git lfs pull`")
     );
-    assert!(told("\n").contains("All checks passed"));
-    assert!(told(&document(&["key <- 1 +"], "R", true)).contains("All checks passed"));
+    assert!(reported("[]").contains("not a notebook of format 4"));
+    assert!(
+        reported(&notebook(&["x = 1"]).replace("\"nbformat\": 4", "\"nbformat\": 3"))
+            .contains("a notebook of format 3")
+    );
+    assert!(reported("\n").contains("All checks passed"));
+    assert!(reported(&document(&["key <- 1 +"], "R", true)).contains("All checks passed"));
     // What is beside the code may be what it likes.
     let odd = notebook(&["# Text", "x = ("]).replace("\"markdown\"", "\"markdown\", \"execution_count\": 3");
-    assert!(told(&odd).contains("a.ipynb:cell 2:1:"));
+    assert!(reported(&odd).contains("a.ipynb:cell 2:1:"));
     assert!(
-        told(&odd.replace("{\n      \"cell_type\"", "3, {\n      \"cell_type\""))
+        reported(&odd.replace("{\n      \"cell_type\"", "3, {\n      \"cell_type\""))
             .contains("not a notebook of format 4")
     );
     let kernel = |kernel: Value| {
         let mut document: Value = serde_json::from_str(&notebook(&["x = ("])).unwrap();
         document["metadata"] = json!({"kernelspec": kernel});
-        told(&document.to_string()).contains("a.ipynb:cell 1:1:")
+        reported(&document.to_string()).contains("a.ipynb:cell 1:1:")
     };
     assert!(kernel(json!({"name": "python3", "display_name": "Python 3"})));
     assert!(kernel(json!({"name": "my-env", "display_name": "Mine", "language": "python"})));
     assert!(!kernel(json!({"name": "ir", "display_name": "R"})));
-    assert!(told(&notebook(&["x = 1", "y = ("])).contains("a.ipynb:cell 2:1:"));
-    assert!(told(&format!("\u{feff}{}", notebook(&["x = 1"]))).contains("All checks passed"));
+    assert!(reported(&notebook(&["x = 1", "y = ("])).contains("a.ipynb:cell 2:1:"));
+    assert!(reported(&format!("\u{feff}{}", notebook(&["x = 1"]))).contains("All checks passed"));
 }
 
 fn read(document: &str) -> SourceFile {
@@ -349,8 +352,8 @@ fn numbers_and_halves_of_characters_that_json_has_not_are_read() {
     ] {
         let odd = before.replace("\"1\\n\"", &format!("\"1\\n\"], \"data\": [{odd}"));
         assert_ne!(odd, before);
-        let told = keylint(&[("a.ipynb", &odd)], &["check", "-q", "--output-format", "concise", "a.ipynb"]);
-        assert!(told.starts_with("a.ipynb:cell 2:1:5: KEY101"), "{told}");
+        let reported = keylint(&[("a.ipynb", &odd)], &["check", "-q", "--output-format", "concise", "a.ipynb"]);
+        assert!(reported.starts_with("a.ipynb:cell 2:1:5: KEY101"), "{reported}");
         assert_eq!(edited(&odd, &[("b =", "c =")]), odd.replace("b = ", "c = "));
     }
     // In the code itself half a character is an unknown one, which stays what it is.
@@ -386,7 +389,7 @@ fn what_stands_between_lines_stays() {
     }
 }
 
-/// What a cell leaves open ends with it, as it does where it runs; the others are checked, with what can be told of this one.
+/// What a cell leaves open ends with it, as it does where it runs; the others are checked, with what can be found in this one.
 #[test]
 fn a_syntax_error_is_that_of_one_cell() {
     let start = "import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)";
@@ -477,7 +480,7 @@ proptest! {
         }
         if !code.contains('\r') {
             let written = if is_ascii { ascii(&document) } else { document };
-            // Of a document in ASCII that escapes nothing it cannot be told that it would.
+            // Of a document in ASCII that escapes nothing nothing says that it would.
             if before.contains("\\u") || !is_ascii {
                 prop_assert_eq!(String::from_utf8(bytes).unwrap(), written);
             }

@@ -192,7 +192,7 @@ fn terminals_get_colours_links_and_patches() {
 }
 
 #[test]
-fn the_version_is_told() {
+fn the_version_is_reported() {
     let project = Project::new(&[]);
     let run = |arguments: &[&str]| run::keylint(project.0.path(), arguments.iter().copied(), b"").text();
     let version = env!("CARGO_PKG_VERSION");
@@ -243,12 +243,12 @@ fn comments_of_other_tools_are_heard() {
         let (status, out, _) = project.check(&["--output-format", "concise"], &[]);
         assert_eq!(status == Status::Clean, is_clean, "{text}\n{out}");
     }
-    let told = |text: &str| Project::new(&[("a.py", text)]).check(&["--output-format", "concise"], &[]).1;
-    let out = told(&above("# ruff: disable[KEY101]"));
+    let reported = |text: &str| Project::new(&[("a.py", text)]).check(&["--output-format", "concise"], &[]).1;
+    let out = reported(&above("# ruff: disable[KEY101]"));
     assert!(out.contains("KEY003") && out.contains("ranges of lines are ruff's alone"), "{out}");
-    let out = told(&after("# keylint: ignore[KEY1]"));
+    let out = reported(&after("# keylint: ignore[KEY1]"));
     assert!(out.contains("KEY003") && out.contains("`KEY1` stands for 11 rules"), "{out}");
-    assert!(told(&after("# keylint: ignore[ALL]")).contains("and a comment names one by one"));
+    assert!(reported(&after("# keylint: ignore[ALL]")).contains("and a comment names one by one"));
 }
 
 #[cfg(unix)]

@@ -550,7 +550,7 @@ fn compared(text: &str, edits: &[(&str, &str)], claim: Option<(&str, &str)>) -> 
 }
 
 #[test]
-fn repairs_are_told_from_changes() {
+fn repairs_are_reported_from_changes() {
     let text = "\
 import jax
 def f(key, flag):

@@ -257,7 +257,7 @@ fn people_see_errors_first_and_raw_keys_in_one_line() {
         ]
     );
     assert_eq!(written(&all, Format::Concise, true).lines().count(), 4);
-    assert_eq!(written(&[raw], Format::Concise, false).lines().count(), 1, "a single file is told as any other");
+    assert_eq!(written(&[raw], Format::Concise, false).lines().count(), 1, "a single file is reported as any other");
     let json = written(&all, Format::JsonLines, false);
     assert_eq!(json.lines().count(), 4, "tools get all of them");
     assert_eq!(table(&Report::new(&files, &all, &hidden)), None, "a short report needs no table");

@@ -21,12 +21,12 @@ fn keylint(arguments: &[&str]) -> String {
 #[test]
 fn keys_are_named_as_written_at_the_reported_place() {
     let report = keylint(&["check", "names.py", "--isolated", "--no-cache", "--no-verify"]);
-    let is_told = |line: &&str| {
+    let is_reported = |line: &&str| {
         let line = line.trim_start();
         ["error[", "warning[", "┌─", "= help"].iter().any(|lead| line.starts_with(lead))
     };
-    let told: Vec<&str> = report.lines().filter(is_told).map(str::trim_start).collect();
-    insta::assert_snapshot!(told.join("\n"));
+    let reported: Vec<&str> = report.lines().filter(is_reported).map(str::trim_start).collect();
+    insta::assert_snapshot!(reported.join("\n"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! Modules that know each other, and code that is too hard: what the rest of the program is told of them.
+//! Modules that know each other, and code that is too hard: what the rest of the program learns of them.
 //!
-//! **Invariant:** what cannot be followed costs what it would have told, and nothing else.
+//! **Invariant:** what cannot be followed costs what it would have found, and nothing else.
 
 use std::fmt::Write as _;
 

@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
         let choice = &self.names.models.choice;
         let (OpKind::Load(_) | OpKind::Attribute(..)) = &code.ops.get(callee as usize)?.kind else { return None };
         let first = arguments.first()?;
-        // Most calls are told apart by what they are given, without a look at what they call.
+        // Most calls are distinguished by what they are given, without a look at what they call.
         let given = match first {
             Argument::Positional(value) => text(code, *value),
             _ => None,

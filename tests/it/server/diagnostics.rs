@@ -1,4 +1,4 @@
-//! What is told of documents: pushed, asked for, and in step with the command line.
+//! What is reported of documents: pushed, asked for, and in step with the command line.
 
 use std::time::{Duration, Instant};
 
@@ -11,8 +11,14 @@ use super::{REUSED, pulling, pushed_to, range};
 fn as_reported(diagnostics: &[Value]) -> Vec<Value> {
     let mut all: Vec<Value> = diagnostics
         .iter()
-        .map(|told| {
-            json!([told["range"]["start"], told["range"]["end"], told["code"], told["message"], told["severity"]])
+        .map(|reported| {
+            json!([
+                reported["range"]["start"],
+                reported["range"]["end"],
+                reported["code"],
+                reported["message"],
+                reported["severity"]
+            ])
         })
         .collect();
     all.sort_by_key(ToString::to_string);
@@ -20,7 +26,7 @@ fn as_reported(diagnostics: &[Value]) -> Vec<Value> {
 }
 
 /// The same of findings of the command line.
-fn as_told(findings: &[Value]) -> Vec<Value> {
+fn as_checked(findings: &[Value]) -> Vec<Value> {
     let place = |place: &Value| {
         let number = |name: &str| place[name].as_u64().unwrap() - 1;
         json!({"line": number("row"), "character": number("column")})
@@ -95,13 +101,16 @@ fn diagnostics_are_pushed_as_the_document_changes() {
     client.open(&address, 1, REUSED);
     let found = client.diagnostics(&address, 1);
     assert_eq!(found.len(), 1, "{found:?}");
-    let told = &found[0];
-    assert_eq!((&told["code"], &told["source"], &told["severity"]), (&json!("KEY101"), &json!("keylint"), &json!(1)));
-    assert_eq!(told["range"], range((6, 8), (6, 30)));
-    assert_eq!(told["codeDescription"]["href"], "https://github.com/keylint/keylint/blob/main/rules/key-reused.md");
-    let related = told["relatedInformation"].as_array().expect("related places");
+    let reported = &found[0];
+    assert_eq!(
+        (&reported["code"], &reported["source"], &reported["severity"]),
+        (&json!("KEY101"), &json!("keylint"), &json!(1))
+    );
+    assert_eq!(reported["range"], range((6, 8), (6, 30)));
+    assert_eq!(reported["codeDescription"]["href"], "https://github.com/keylint/keylint/blob/main/rules/key-reused.md");
+    let related = reported["relatedInformation"].as_array().expect("related places");
     assert!(related.iter().any(|place| place["location"]["range"]["start"]["line"] == 5), "{related:?}");
-    assert!(told["data"]["fingerprint"].is_string());
+    assert!(reported["data"]["fingerprint"].is_string());
     client.change(&address, 2, json!([{"range": range((6, 0), (7, 0)), "text": ""}]));
     assert_eq!(client.diagnostics(&address, 2), [Value::Null; 0]);
     client.notify("textDocument/didClose", json!({"textDocument": {"uri": address}}));
@@ -109,27 +118,27 @@ fn diagnostics_are_pushed_as_the_document_changes() {
 }
 
 #[test]
-fn what_is_told_is_what_the_command_line_says() {
+fn what_is_reported_is_what_the_command_line_says() {
     let folder = Folder::new(&AWKWARD);
     for encoding in ["utf-8", "utf-16", "utf-32"] {
         let mut capabilities = pushed_to();
         capabilities["general"] = json!({"positionEncodings": ["utf-16", encoding]});
         let mut client = Client::introduced(&folder.path(), capabilities, Value::Null);
-        let mut told = 0;
+        let mut reported = 0;
         for (name, text) in AWKWARD.iter().filter(|(name, _)| *name != "keylint.toml") {
             let address = folder.uri(name);
             client.open(&address, 1, text);
             let mut diagnostics = client.diagnostics(&address, 1);
-            told += diagnostics.len();
+            reported += diagnostics.len();
             for diagnostic in &mut diagnostics {
                 for end in ["start", "end"] {
                     recount(text, &mut diagnostic["range"][end], encoding);
                 }
             }
             let reported = folder.check(&["--force-exclude", name]);
-            assert_eq!(as_reported(&diagnostics), as_told(&reported), "{name} in {encoding}");
+            assert_eq!(as_reported(&diagnostics), as_checked(&reported), "{name} in {encoding}");
         }
-        assert!(told > 5, "{told}");
+        assert!(reported > 5, "{reported}");
         client.leave();
     }
 }
@@ -148,14 +157,14 @@ fn clients_that_ask_are_answered_and_not_pushed_to() {
     assert_eq!((&report["kind"], report["items"].as_array().map(Vec::len)), (&json!("full"), Some(1)), "{report}");
     assert_eq!(ask(&mut client, report["resultId"].clone())["kind"], "unchanged");
     let whole = client.result("workspace/diagnostic", json!({"previousResultIds": [], "workDoneToken": "scan"}));
-    let mut told: Vec<(String, usize)> = whole["items"]
+    let mut reported: Vec<(String, usize)> = whole["items"]
         .as_array()
         .unwrap()
         .iter()
         .map(|item| (item["uri"].as_str().unwrap().to_owned(), item["items"].as_array().unwrap().len()))
         .collect();
-    told.sort();
-    assert_eq!(told, [("a.py", 1), ("c.ipynb", 1), ("sub/b.py", 1)].map(|(name, count)| (folder.uri(name), count)));
+    reported.sort();
+    assert_eq!(reported, [("a.py", 1), ("c.ipynb", 1), ("sub/b.py", 1)].map(|(name, count)| (folder.uri(name), count)));
     let reported = folder.check(&["."]);
     assert_eq!(reported.len(), 3);
     let kinds: Vec<&Value> = client.heard.iter().map(|heard| &heard["params"]["value"]["kind"]).collect();
@@ -191,7 +200,7 @@ fn clients_that_ask_are_answered_and_not_pushed_to() {
 }
 
 #[test]
-fn notebooks_are_told_cell_by_cell() {
+fn notebooks_are_reported_cell_by_cell() {
     let folder = Folder::new(&[("n.ipynb", NOTEBOOK)]);
     let mut client = Client::introduced(&folder.path(), pushed_to(), json!({"unsafeFixes": true}));
     let cell = |number: u32| format!("vscode-notebook-cell:{}#W{number}", folder.path().join("n.ipynb").display());
@@ -212,7 +221,7 @@ fn notebooks_are_told_cell_by_cell() {
     let found = client.diagnostics(&cell(2), 1);
     assert_eq!((found.len(), &found[0]["range"]), (1, &range((1, 4), (1, 26))), "{found:?}");
     let reported = folder.check(&["n.ipynb"]);
-    assert_eq!(as_reported(&found), as_told(&reported));
+    assert_eq!(as_reported(&found), as_checked(&reported));
     let related = found[0]["relatedInformation"].as_array().unwrap();
     assert!(
         related.iter().any(|place| place["location"] == json!({"uri": cell(0), "range": range((2, 4), (2, 26))})),
@@ -283,7 +292,7 @@ fn edits_that_come_together_are_checked_together() {
 }
 
 #[test]
-fn somebody_who_types_without_pause_is_told() {
+fn somebody_who_types_without_pause_gets_diagnostics() {
     let folder = Folder::new(&[]);
     let mut client = Client::introduced(&folder.path(), pushed_to(), Value::Null);
     let address = folder.uri("a.py");
@@ -292,27 +301,27 @@ fn somebody_who_types_without_pause_is_told() {
     assert_eq!(client.diagnostics(&address, 1).len(), 200);
     let start = Instant::now();
     let mut version = 1;
-    let mut told = vec![1];
-    while told.len() < 3 {
-        assert!(start.elapsed() < Duration::from_secs(30), "{version} edits, of which were told {told:?}");
+    let mut reported = vec![1];
+    while reported.len() < 3 {
+        assert!(start.elapsed() < Duration::from_secs(30), "{version} edits, of which were reported {reported:?}");
         version += 1;
         client.change(&address, version, json!([{"range": range((0, 0), (0, 0)), "text": "#\n"}]));
         client.listen(Duration::from_millis(10));
         let last = client.pushed[&address]["version"].as_i64().unwrap();
-        if told.last() != Some(&last) {
-            // The lines before a finding are those of the version that is told of.
+        if reported.last() != Some(&last) {
+            // The lines before a finding are those of the version that is reported.
             let line = client.pushed[&address]["diagnostics"][0]["range"]["start"]["line"].as_i64().unwrap();
             assert_eq!(line, 6 + last - 1);
-            told.push(last);
+            reported.push(last);
         }
     }
-    assert!(told.is_sorted(), "{told:?}");
+    assert!(reported.is_sorted(), "{reported:?}");
     assert_eq!(client.diagnostics(&address, version).len(), 200);
     client.leave();
 }
 
 #[test]
-fn what_was_closed_is_not_told_of_what_is_opened_anew() {
+fn what_was_closed_is_not_reported_of_what_is_opened_anew() {
     let folder = Folder::new(&[]);
     let mut client = Client::introduced(&folder.path(), pushed_to(), Value::Null);
     let address = folder.uri("a.py");
@@ -320,7 +329,7 @@ fn what_was_closed_is_not_told_of_what_is_opened_anew() {
     // The check is under way when the document goes.
     client.listen(Duration::from_millis(10));
     client.notify("textDocument/didClose", json!({"textDocument": {"uri": address}}));
-    // What was told before the end counts for nothing.
+    // What was reported before the end counts for nothing.
     client.request("nothing", Value::Null);
     client.pushed.clear();
     client.open(&address, 1, "x = 1\n");
@@ -336,8 +345,8 @@ fn discarded_splits_are_unnecessary_and_scans_show_progress() {
     capabilities["window"] = json!({"workDoneProgress": true});
     let mut client = Client::introduced(&folder.path(), capabilities, Value::Null);
     let whole = client.result("workspace/diagnostic", json!({"previousResultIds": []}));
-    let told = whole["items"][0]["items"].as_array().unwrap();
-    let discarded = told.iter().find(|told| told["code"] == "KEY110").expect("the split is discarded");
+    let reported = whole["items"][0]["items"].as_array().unwrap();
+    let discarded = reported.iter().find(|reported| reported["code"] == "KEY110").expect("the split is discarded");
     assert_eq!(discarded["tags"], json!([1]));
     assert!(client.asked.iter().any(|asked| asked["method"] == "window/workDoneProgress/create"));
     let progress = client.heard.iter().filter(|heard| heard["method"] == "$/progress").count();

@@ -75,7 +75,7 @@ fn fresh(text: &str) -> Vec<Value> {
 }
 
 /// The same of what the server said.
-fn told(text: &str, report: &Value) -> Vec<Value> {
+fn reported(text: &str, report: &Value) -> Vec<Value> {
     let at = |position: &Value| offset(text, position);
     let mut all: Vec<Value> = report["items"]
         .as_array()
@@ -150,7 +150,7 @@ fn a_thousand_edits_leave_what_a_fresh_run_sees() {
         let report = client.result("textDocument/diagnostic", json!({"textDocument": {"uri": address}}));
         let expected = fresh(&text);
         found += expected.len();
-        assert_eq!(told(&text, &report), expected, "after edit {version}: {text:?}");
+        assert_eq!(reported(&text, &report), expected, "after edit {version}: {text:?}");
     }
     assert!(found > 500, "{found}");
     client.leave();

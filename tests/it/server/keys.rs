@@ -1,4 +1,4 @@
-//! What is told of keys: hovers, hints, lineages.
+//! What is reported of keys: hovers, hints, lineages.
 
 use serde_json::{Value, json};
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// A key that is consumed twice, so the draws are not independent.
 const REUSED: &str = "import jax\n\n\ndef f():\n    key = jax.random.key(0)\n    a = jax.random.normal(key)\n    b = jax.random.normal(key)\n    return a + b\n";
 
-/// A client that is told diagnostics and takes all that there is to tell.
+/// A client that receives diagnostics and accepts all that there are.
 fn pushed_to() -> Value {
     json!({
         "textDocument": {

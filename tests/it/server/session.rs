@@ -114,7 +114,7 @@ fn a_clean_workspace_is_looked_at_again_only_after_a_change() {
     let folder = Folder::new(&[("a.py", "import jax\n")]);
     let mut client = Client::introduced(&folder.path(), pulling(), Value::Null);
     assert_eq!(client.result("workspace/diagnostic", json!({"previousResultIds": []}))["items"], json!([]));
-    // Whoever was told of nothing has nothing to name.
+    // A client that received nothing has nothing to name.
     let waiting = client.ask("workspace/diagnostic", json!({"previousResultIds": []}));
     client.listen(Duration::from_millis(300));
     folder.write("b.py", REUSED);
@@ -138,7 +138,7 @@ fn a_cancelled_scan_leaves_the_next_one_something_to_tell() {
         .map(|item| json!({"uri": item["uri"], "value": item["resultId"]}))
         .collect();
     assert_eq!(known.len(), 40);
-    // Who has lost what was told is told again.
+    // A client that lost what was reported receives it again.
     let anew = client.result("workspace/diagnostic", json!({"previousResultIds": []}));
     assert_eq!(anew["items"].as_array().map(Vec::len), Some(40));
     folder.write("m0.py", "");

@@ -42,14 +42,14 @@ fn settings_and_files_are_taken_up_as_they_change() {
     folder.write("keylint.toml", "ignore = [\"KEY101\"]\n");
     client.notify("workspace/didChangeWatchedFiles", changed("keylint.toml"));
     until_count(&mut client, &using, 0);
-    // A mistake in the configuration is told to the person, and what was known is taken back.
+    // A mistake in the configuration is reported to the person, and what was known is taken back.
     folder.write("keylint.toml", "ignore = [\"KEY10\"]\nselekt = []\n");
     client.notify("workspace/didChangeWatchedFiles", changed("keylint.toml"));
     client.wait(|client| {
         client
             .heard
             .iter()
-            .find(|heard| heard["params"]["message"].as_str().is_some_and(|told| told.contains("selekt")))
+            .find(|heard| heard["params"]["message"].as_str().is_some_and(|reported| reported.contains("selekt")))
             .cloned()
     });
     folder.write("keylint.toml", "");
@@ -62,7 +62,7 @@ fn settings_and_files_are_taken_up_as_they_change() {
         client
             .heard
             .iter()
-            .find(|heard| heard["params"]["message"].as_str().is_some_and(|told| told.contains("nonsense")))
+            .find(|heard| heard["params"]["message"].as_str().is_some_and(|reported| reported.contains("nonsense")))
             .cloned()
     });
     client.leave();
