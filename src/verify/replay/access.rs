@@ -10,7 +10,7 @@ use super::machine::Machine;
 use super::step::put_pair;
 use super::symbol::Node;
 use super::value::{Args, Class, Family, Import, Instance, KeyArray, KeyKind, Value, get, set};
-use crate::arrays;
+use crate::arrays::{self, Entry};
 use crate::ir::{Module, Name};
 
 pub(super) use crate::arrays::position;
@@ -385,15 +385,7 @@ impl<'p> Machine<'p> {
         let length = array.keys.shape().first().copied();
         match index {
             Value::Slice(parts) => super::keys::taken(array, &sliced(length?, parts)?),
-            Value::Tuple(parts) => {
-                let mut value = Value::Keys(array.clone());
-                for part in parts.iter() {
-                    let Value::Keys(array) = &value else { return None };
-                    let at = position(*array.keys.shape().first()?, part.int()?)?;
-                    value = super::keys::element(array, at)?;
-                }
-                Some(value)
-            }
+            Value::Tuple(parts) => super::keys::selected(array, &entries(array, parts)?),
             Value::Ellipsis => Some(Value::Keys(array.clone())),
             Value::None => {
                 let shape: Vec<usize> = std::iter::once(1).chain(array.keys.shape().iter().copied()).collect();
@@ -535,6 +527,46 @@ fn family_item<'p>(family: &Rc<Family>, index: &Value<'p>) -> Option<Value<'p>> 
         }
         other => Some(super::keys::child(family, u32::try_from(other.int()?).ok()?)),
     }
+}
+
+/// What a subscript of several parts takes of an array of keys. All words of raw keys may be taken, and no single one.
+fn entries(array: &KeyArray, parts: &[Value<'_>]) -> Option<Vec<Entry>> {
+    let shape = array.keys.shape();
+    let takes = |part: &&Value<'_>| !matches!(part, Value::None | Value::Ellipsis);
+    let taken = parts.iter().filter(takes).count();
+    let has_words = array.kind == KeyKind::Raw && taken == shape.len() + 1;
+    let words = parts.iter().rposition(|part| takes(&part)).filter(|_| has_words);
+    let (mut entries, mut axis) = (Vec::new(), 0);
+    for (at, part) in parts.iter().enumerate() {
+        if words == Some(at) {
+            matches!(part, Value::Slice(bounds) if bounds.iter().all(|bound| matches!(bound, Value::None)))
+                .then_some(())?;
+            continue;
+        }
+        if let Value::Ellipsis = part {
+            let rest = shape.len().checked_sub(taken - usize::from(has_words))?;
+            for length in shape.get(axis..axis + rest)? {
+                entries.push(Entry::Take((0..*length).collect(), vec![*length]));
+            }
+            axis += rest;
+            continue;
+        }
+        if let Value::None = part {
+            entries.push(Entry::NewAxis);
+            continue;
+        }
+        let length = *shape.get(axis)?;
+        axis += 1;
+        entries.push(match part {
+            Value::Slice(bounds) => {
+                let elements = sliced(length, bounds)?;
+                let count = elements.len();
+                Entry::Take(elements, vec![count])
+            }
+            other => Entry::Take(vec![position(length, other.int()?)?], Vec::new()),
+        });
+    }
+    Some(entries)
 }
 
 /// The elements that a slice names.

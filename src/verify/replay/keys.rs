@@ -11,7 +11,7 @@ use super::machine::{Draw, Machine};
 use super::step::ELEMENTS;
 use super::symbol::Symbol;
 use super::value::{Args, Family, KeyArray, KeyKind, Value};
-use crate::arrays::Map;
+use crate::arrays::{Entry, Map};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::prng::derive;
@@ -43,6 +43,11 @@ pub(super) fn element<'p>(array: &KeyArray, index: usize) -> Option<Value<'p>> {
 /// These elements along the first axis.
 pub(super) fn taken<'p>(array: &KeyArray, elements: &[usize]) -> Option<Value<'p>> {
     gather(array, &Map::take(array.keys.shape(), 0, elements)?)
+}
+
+/// What a subscript takes.
+pub(super) fn selected<'p>(array: &KeyArray, entries: &[Entry]) -> Option<Value<'p>> {
+    gather(array, &Map::select(array.keys.shape(), entries)?)
 }
 
 fn gather<'p>(array: &KeyArray, map: &Map) -> Option<Value<'p>> {
