@@ -595,6 +595,8 @@ fn statements_and_functions_of_arrays_give_the_numbers_of_jax() {
 fn what_is_drawn_by_rejection_has_the_numbers_of_jax() {
     for (text, want) in [
         ("gamma(key(0), 1.5, (4,))", "Array([1.102542  , 1.2449834 , 0.72785676, 3.2122676 ], dtype=float32)"),
+        ("gamma(key(0), jnp.array([-1.0, 0.0, 1e30]))", "Array([   nan, 0.e+00, 1.e+30], dtype=float32)"),
+        ("loggamma(key(0), 0.0)", "Array(-inf, dtype=float32)"),
         ("ball(key(0), 3)", "Array([0.91715974, 0.39274216, 0.0116535 ], dtype=float32)"),
         ("dirichlet(key(0), jnp.array([1., 2., 3.]))", "Array([0.1422856 , 0.4048826 , 0.45283177], dtype=float32)"),
         ("multinomial(key(0), 10, jnp.array([.2, .3, .5]))", "Array([1., 1., 8.], dtype=float32)"),

@@ -172,12 +172,12 @@ fn variates(mode: Mode, keys: &Keys, parameters: &[f32], scale: Scale) -> Result
 fn variate(mode: Mode, key: &Keys, alpha: f32, scale: Scale) -> Result<f32> {
     const THIRD: f32 = 1.0 / 3.0;
     let (mut key, of_boost) = derive::split_in_two(mode, key)?;
-    if alpha.is_nan() {
-        return Ok(f32::NAN);
-    }
     // Of a parameter below one the variate of the next is taken, times a power of a uniform number.
     let is_boosted = alpha < 1.0;
     let d = if is_boosted { alpha + 1.0 } else { alpha } - THIRD;
+    if d.is_nan() || d <= 0.0 {
+        return Ok(f32::NAN);
+    }
     let root = f32::from_f64(1.0 / f64::from(d).sqrt());
     let volume = accepted(mode, &mut key, d, THIRD * root)?;
     Ok(match scale {
