@@ -57,11 +57,11 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
         if event.role == Role::Split {
             split.insert((broadcast.mapped_at, event.target.term));
         }
-        let copied =
+        let is_made_there =
             run.derivation(event.target.derivation).is_some_and(|derivation| derivation.place == broadcast.mapped_at);
         let kind = match made_at {
             Some(_) => BroadcastKind::Constant,
-            None if copied => BroadcastKind::Copied,
+            None if broadcast.copied || is_made_there => BroadcastKind::Copied,
             None if broadcast.unmapped => BroadcastKind::Unmapped,
             None => BroadcastKind::Captured,
         };

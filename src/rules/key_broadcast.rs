@@ -20,7 +20,7 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
         BroadcastKind::Constant => ("made from the same seed for every batch element", "mapped here"),
         BroadcastKind::Captured => ("captured by a mapped function", "mapped here"),
         BroadcastKind::Unmapped => ("passed unmapped to a mapped function", "mapped here"),
-        BroadcastKind::Copied => ("copied into a batch", "copied here"),
+        BroadcastKind::Copied => ("copied from one key", "mapped here"),
     };
     let key = hit.used.name.as_ref().map_or("key", |name| &name.text);
     let message = match &hit.stream {
@@ -37,7 +37,8 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
             BroadcastKind::Constant => {
                 "derive the key from an argument that differs between the batch elements".to_owned()
             }
-            _ => {
+            BroadcastKind::Copied => "split the key into one for each batch element instead of copying it".to_owned(),
+            BroadcastKind::Captured | BroadcastKind::Unmapped => {
                 format!("create one key for each batch element, `jax.random.split({key}, n)`, and map over these keys")
             }
         },

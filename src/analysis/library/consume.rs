@@ -299,6 +299,7 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
             mapped_at: lane.place,
             activation: lane.activation.clone(),
             unmapped: lane.unmapped.contains(&target.term),
+            copied: lane.copied.contains(&target.term),
             symbols: lane.symbols.clone(),
             born: lane.born,
         });

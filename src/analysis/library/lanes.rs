@@ -76,6 +76,7 @@ fn run_along<'p>(
         activation: frame.activation.clone(),
         born,
         unmapped: Vec::new(),
+        copied: Vec::new(),
         only: Vec::new(),
         walk: Walk::to(tree::NESTED),
     };
@@ -274,7 +275,7 @@ fn lane_element(machine: &mut Machine<'_>, array: &Rc<Array>, lane: &mut Lane, p
         // Every lane gets the same key.
         let of = (**of).clone();
         let term = machine.state.term_of(&of);
-        lane.unmapped.push(term);
+        lane.copied.push(term);
         let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
         if length.and_then(|length| machine.state.terms.as_int(length)) == Some(1) {
             lane.only.push(term);

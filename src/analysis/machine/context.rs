@@ -114,6 +114,8 @@ pub struct Lane {
     pub born: TermId,
     /// Terms passed to every lane.
     pub unmapped: Vec<TermId>,
+    /// Terms of which every lane gets a copy.
+    pub copied: Vec<TermId>,
     /// Keys of which the only copy goes to the only lane.
     pub only: Vec<TermId>,
     /// How far its arguments may still be followed.

@@ -266,6 +266,8 @@ pub struct LoggedBroadcast {
     pub activation: Rc<Activation>,
     /// Whether the key was passed to every lane (and not captured).
     pub unmapped: bool,
+    /// Whether every lane was passed a copy of it.
+    pub copied: bool,
     /// What differs between the lanes.
     pub symbols: Vec<TermId>,
     /// What is unknown from here on may be the lane's own.
