@@ -21,7 +21,7 @@ class _Future:
         return True
 
 
-class _Pool:
+class _Executor:
     def __enter__(self):
         return self
 
@@ -31,14 +31,32 @@ class _Pool:
     def submit(self, fn, /, *args, **kwargs):
         return _Future(fn(*args, **kwargs))
 
+    def map(self, fn, *iterables, timeout=None, chunksize=1):
+        return [fn(*row) for row in zip(*iterables)]
+
+    def shutdown(self, wait=True, *, cancel_futures=False):
+        return None
+
+
+def executor(*args, **kwargs):
+    return _Executor()
+
+
+class _Pool:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        return None
+
     def apply(self, func, args=(), kwds={}):
         return func(*args, **kwds)
 
     def apply_async(self, func, args=(), kwds={}, callback=None, error_callback=None):
         return _Future(func(*args, **kwds))
 
-    def map(self, fn, *iterables, timeout=None, chunksize=1):
-        return [fn(*row) for row in zip(*iterables)]
+    def map(self, func, iterable, chunksize=None):
+        return [func(element) for element in iterable]
 
     def map_async(self, func, iterable, chunksize=None, callback=None, error_callback=None):
         return _Future([func(element) for element in iterable])
@@ -54,9 +72,6 @@ class _Pool:
 
     def starmap_async(self, func, iterable, chunksize=None, callback=None, error_callback=None):
         return _Future([func(*row) for row in iterable])
-
-    def shutdown(self, wait=True, *, cancel_futures=False):
-        return None
 
     def close(self):
         return None
@@ -83,7 +98,13 @@ class _Thread:
         self._kwargs = kwargs
 
     def start(self):
+        self.run()
+
+    def run(self):
         self._target(*self._args, **self._kwargs)
+
+    def cancel(self):
+        return None
 
     def join(self, timeout=None):
         return None
@@ -94,3 +115,7 @@ class _Thread:
 
 def thread(group=None, target=None, name=None, args=(), kwargs={}, *, daemon=None):
     return _Thread(target, args, kwargs)
+
+
+def timer(interval, function, args=(), kwargs={}):
+    return _Thread(function, args, kwargs)

@@ -116,6 +116,7 @@ impl Reader<'_> {
             effect,
             lengths: None,
             structure: Vec::new(),
+            writes: false,
             host: None,
             exact: true,
             since: None,
@@ -228,7 +229,8 @@ fn transform(take: &mut Taker<'_, '_>, raw: RawCallable) -> Option<Transform> {
 }
 
 /// Fields that every function row may have.
-const COMMON: &[&str] = &["path", "paths", "params", "effect", "lengths", "structure", "host", "since", "removed"];
+const COMMON: &[&str] =
+    &["path", "paths", "params", "effect", "lengths", "structure", "writes", "host", "since", "removed"];
 
 /// Fields that have a meaning for an effect, beside the common ones.
 fn fields_of(effect: EffectName) -> &'static [&'static str] {

@@ -225,7 +225,7 @@ impl<'t> Reader<'t> {
         let paths = self.paths(row, raw.path.clone(), raw.paths.clone());
         let params = self.params(row, &raw.params);
         let (since, removed, structure) = (raw.since.clone(), raw.removed.clone(), raw.structure.clone());
-        let host = raw.host;
+        let (host, writes) = (raw.host, raw.writes);
         // A sampler's shape is that of its result, whether a row says so or not; along an axis it takes the place of one.
         let has = |name: &str| params.iter().any(|param| param.name == name);
         let is_shaped = raw.effect == super::raw::EffectName::Sample && has("shape") && !has("axis");
@@ -255,6 +255,7 @@ impl<'t> Reader<'t> {
                 effect,
                 lengths: lengths.clone(),
                 structure: structure.clone(),
+                writes,
                 host,
                 exact,
                 since: since.clone(),

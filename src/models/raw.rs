@@ -79,6 +79,8 @@ pub(super) struct RawCallable {
     pub lengths: Option<String>,
     #[serde(default)]
     pub structure: Vec<u32>,
+    #[serde(default)]
+    pub writes: bool,
     pub host: Option<Host>,
     pub since: Option<String>,
     pub removed: Option<String>,

@@ -67,6 +67,8 @@ pub struct Callable {
     pub lengths: Option<String>,
     /// The elements of the result that hold no numbers of the arguments, only their structure.
     pub structure: Vec<u32>,
+    /// Whether it writes what it is given, to a file or for somebody to read.
+    pub writes: bool,
     /// What it has to do with randomness of Python's own.
     pub host: Option<Host>,
     /// False where no row names the path and a namespace's default speaks for it.

@@ -105,6 +105,8 @@ pub struct Effects {
     pub mutated: Vec<(u32, Path)>,
     /// The operations whose results hold something of it.
     pub reached: FxHashSet<Temp>,
+    /// The variables whose objects take it in, as far as nobody knows what they do with it, or are none of the function's own.
+    pub takers: FxHashSet<Variable>,
     /// The choices that it is a side of: the call, and the argument.
     pub sides: Vec<(Temp, usize)>,
 }
@@ -230,6 +232,10 @@ impl<'a, 'r> Body<'a, 'r> {
 
     pub fn add(&mut self, way: Ways) {
         self.effects.ways.add(way);
+    }
+
+    pub fn add_taker(&mut self, variable: Variable) {
+        self.effects.takers.insert(variable);
     }
 
     pub fn add_side(&mut self, call: Temp, argument: usize) {
@@ -446,7 +452,10 @@ impl<'a, 'r> Body<'a, 'r> {
             OpKind::Item(of, _) => self.put_into(*of, &within(Part::Any, path)),
             OpKind::Build(..) => self.hold(object, path.clone()),
             // What a call gives may be held elsewhere: `super()` stands for `self`.
-            _ => {
+            kind => {
+                if let OpKind::Load(variable @ (Variable::Global(_) | Variable::Outer(..))) = kind {
+                    self.add_taker(variable.clone());
+                }
                 self.add(Ways::STORED);
                 self.hold(object, path.clone());
             }

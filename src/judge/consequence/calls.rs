@@ -3,9 +3,9 @@
 //! **Invariant:** a function of the program answers by its own body; of a library's, only what a model says counts as less than
 //! an observer.
 
-use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val};
+use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val, Value};
 use crate::analysis::record::{Callee, Recording};
-use crate::ir::{Argument, FunctionId, Name, OpKind, Temp};
+use crate::ir::{Argument, FunctionId, Name, OpKind, Temp, Variable};
 use crate::judge::consequence::body::{Body, Part, Path, Ways, within};
 use crate::models::{BuiltinOp, Effect, KeyPlace, Returns, Runs, TreeOp};
 
@@ -55,6 +55,7 @@ impl Body<'_, '_> {
             if given != Given::Receiver || !path.is_empty() {
                 self.add(if is_modelled { Ways::default() } else { Ways::ESCAPES });
             }
+            self.note_taker(callee, given);
             self.hold(call, Path::new());
             return;
         };
@@ -77,9 +78,35 @@ impl Body<'_, '_> {
                     if !is_modelled && !is_array_method && !self.is_of_array(callee) {
                         self.add(Ways::ESCAPES);
                     }
+                    self.note_taker(callee, given);
                     self.hold(call, Path::new());
                 }
             }
+        }
+    }
+
+    /// An object takes what its method is given, `store.save(x)`, where nobody knows what that does.
+    fn note_taker(&mut self, callee: Temp, given: Given) {
+        let OpKind::Attribute(object, _) = self.code.ops[callee as usize].kind else { return };
+        let OpKind::Load(variable) = &self.code.ops[object as usize].kind else { return };
+        let names_code = match variable {
+            Variable::Global(_) => {
+                let named = self.flows.run.named(self.module, self.code, object);
+                matches!(named.as_ref().and_then(Value::single), Some(Val::Library(_) | Val::Module(_) | Val::Class(_)))
+            }
+            Variable::Local(_) | Variable::Outer(..) => self.code.ops.iter().any(|op| match &op.kind {
+                OpKind::Store(stored, value) => {
+                    let is_import = matches!(
+                        self.code.ops[*value as usize].kind,
+                        OpKind::Import { .. } | OpKind::ImportFrom { .. }
+                    );
+                    stored == variable && is_import
+                }
+                _ => false,
+            }),
+        };
+        if given == Given::Argument && !names_code {
+            self.add_taker(variable.clone());
         }
     }
 
@@ -264,6 +291,10 @@ impl Body<'_, '_> {
             self.hold(call, Path::new());
             return;
         };
+        if callable.writes {
+            self.add(Ways::PRINTED);
+            return;
+        }
         if !callable.structure.is_empty() {
             for index in (0..PARTS).filter(|index| !callable.structure.contains(index)) {
                 self.hold(call, vec![Part::Index(index)]);

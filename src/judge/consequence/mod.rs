@@ -84,6 +84,7 @@ pub struct Reach {
 #[derive(Clone, Debug)]
 struct Frame {
     activation: u32,
+    code: Code,
     effects: Effects,
 }
 
@@ -300,7 +301,7 @@ impl<'r> Flows<'r> {
         let effects = body.finish();
         reach.ways.add(effects.ways);
         *left = Left { by: Some(code), returned: effects.returned.clone(), changed: effects.mutated.clone() };
-        reach.frames.push(Frame { activation: activation.id, effects });
+        reach.frames.push(Frame { activation: activation.id, code, effects });
         if left.returned.is_empty() && left.changed.is_empty() {
             return ControlFlow::Break(());
         }

@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 use crate::analysis::domain::term::Term;
 use crate::analysis::record::{Chain, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
-use crate::ir::FunctionKind;
+use crate::ir::{FunctionKind, Variable};
 use crate::judge::consequence::body::Ways;
 use crate::judge::consequence::repeating_loop::{Kept, RepeatingLoop, returns_results};
 use crate::judge::consequence::{Flows, Frame};
@@ -112,9 +112,21 @@ fn is_within_calls(run: &Recording<'_>, pair: &Pair<'_>, consequence: &Consequen
     !keeps && is_followed(&a) && is_followed(&b)
 }
 
-/// Whether both draws are put into one object, as the layers of a network are: `self.a = make(key); self.b = make(key)`.
+/// Whether both draws are put into one object, as the layers of a network are: `self.a = make(key); self.b = make(key)`. One that is
+/// given both may put them together, whatever it does: `store.save(make(key)); store.save(make(key))`.
 fn are_kept_together(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
     let (one, other) = (flows.reach(pair.reuse.first), flows.reach(pair.reuse.second));
+    let takes_both = |frame: &Frame, other: &Frame| {
+        let is_one = |variable: &Variable| match variable {
+            Variable::Global(_) => frame.code.0 == other.code.0,
+            Variable::Outer(..) => frame.code == other.code,
+            Variable::Local(_) => frame.activation == other.activation,
+        };
+        frame.effects.takers.iter().any(|variable| is_one(variable) && other.effects.takers.contains(variable))
+    };
+    if one.frames.iter().any(|frame| other.frames.iter().any(|other| takes_both(frame, other))) {
+        return true;
+    }
     one.frames.iter().any(|frame| {
         let same = other.frames.iter().find(|other| other.activation == frame.activation);
         let slots = |frame: &Frame| frame.effects.mutated.iter().map(|(slot, _)| *slot).collect::<FxHashSet<u32>>();
