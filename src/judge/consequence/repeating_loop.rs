@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 
 use super::{Frame, Reach};
 use crate::analysis::record::{Activation, Chain, Consumption, Iteration, Recording};
-use crate::ir::{Collection, Element, Function, OpKind, Temp, Variable};
+use crate::ir::{Function, OpKind, Temp, Variable};
 use crate::models::{BuiltinOp, Effect};
 
 /// Most operations that one value of a loop is computed with.
@@ -88,8 +88,7 @@ impl<'r> RepeatingLoop<'r> {
     /// Whether a call that leads to the draw is given what the loop goes through, or what is computed of that: a setting, and not
     /// another member of one ensemble. A number that is counted up is an epoch, or such a member.
     ///
-    /// Results may be kept by setting: `results[rate] = train(key(0), rate)`, `rows.append((rate, train(key(0), rate)))`. What is appended
-    /// for itself may be layers of one network.
+    /// Results may be kept by setting, `results[rate] = train(key(0), rate)`. What is appended may be layers of one network.
     pub fn is_for_setting(&self, reach: &Reach, kept: Kept) -> bool {
         // A sampler in the body itself computes nothing else.
         let Some(call) = self.call.filter(|_| self.is_in_call() && !kept.carried) else { return false };
@@ -97,22 +96,11 @@ impl<'r> RepeatingLoop<'r> {
         self.varies(call, &varying) && (!kept.beside || self.is_kept_by_setting(reach, &varying))
     }
 
-    /// Whether what an iteration draws is stored under what varies, or put into one record with it.
+    /// Whether an item that what varies is the index of is given what an iteration draws.
     fn is_kept_by_setting(&self, reach: &Reach, varying: &[&Variable]) -> bool {
         let Some(frame) = self.frame(reach) else { return false };
-        let reached = &frame.effects.reached;
         self.body.iter().any(|temp| match self.kind(*temp) {
-            OpKind::StoreItem(_, index, value) => reached.contains(value) && self.varies(*index, varying),
-            // What a record says beside the result is the setting that it belongs to.
-            OpKind::Build(Collection::Tuple | Collection::List | Collection::Dict, elements) => {
-                let says = |element: &Element| match element {
-                    Element::Value(value) | Element::Pair(_, value) => {
-                        !reached.contains(value) && self.varies(*value, varying)
-                    }
-                    Element::Spread(_) | Element::SpreadMapping(_) => false,
-                };
-                reached.contains(temp) && elements.iter().any(says)
-            }
+            OpKind::StoreItem(_, index, value) => frame.effects.reached.contains(value) && self.varies(*index, varying),
             _ => false,
         })
     }
