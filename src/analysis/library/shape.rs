@@ -108,14 +108,7 @@ pub fn shape_op<'p>(
                 taken(this, val, &index, place)
             }
             ShapeOp::Slice | ShapeOp::Some | ShapeOp::Update => match val {
-                Val::Array(array) => {
-                    let bounds =
-                        if op == ShapeOp::Slice { slice_bounds(this, frame, callable, args, array) } else { None };
-                    match bounds {
-                        Some(bounds) => arrays::array_slice(this, array, bounds),
-                        None => arrays::subset(&mut this.state.terms, array),
-                    }
-                }
+                Val::Array(array) => some_of(this, frame, (callable, args), op, array),
                 _ => this.state.terms.opaque("<part>", Some(place)),
             },
             ShapeOp::Unstack => unstacked(this, frame, val, place),
@@ -123,6 +116,21 @@ pub fn shape_op<'p>(
             _ => this.state.terms.opaque(format!("{path}(…)"), Some(place)),
         }
     })
+}
+
+/// Some keys of an array: those between the bounds of a slice, where they are known.
+fn some_of<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    (callable, args): (&'p Callable, &Args),
+    op: ShapeOp,
+    array: &Rc<Array>,
+) -> Value {
+    let bounds = if op == ShapeOp::Slice { slice_bounds(machine, frame, callable, args, array) } else { None };
+    match bounds {
+        Some(bounds) => arrays::array_slice(machine, array, bounds),
+        None => arrays::subset(&mut machine.state.terms, array),
+    }
 }
 
 /// The keys of an array, as a list.

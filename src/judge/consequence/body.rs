@@ -234,6 +234,11 @@ impl<'a, 'r> Body<'a, 'r> {
         self.effects.ways.add(way);
     }
 
+    /// Whether the function reads the result of an operation.
+    pub fn is_read(&self, temp: Temp) -> bool {
+        !self.uses.readers(temp).is_empty()
+    }
+
     pub fn add_taker(&mut self, variable: Variable) {
         self.effects.takers.insert(variable);
     }

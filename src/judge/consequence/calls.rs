@@ -55,7 +55,7 @@ impl Body<'_, '_> {
             if given != Given::Receiver || !path.is_empty() {
                 self.add(if is_modelled { Ways::default() } else { Ways::ESCAPES });
             }
-            self.note_taker(callee, given);
+            self.note_taker(call, callee, given);
             self.hold(call, Path::new());
             return;
         };
@@ -78,15 +78,16 @@ impl Body<'_, '_> {
                     if !is_modelled && !is_array_method && !self.is_of_array(callee) {
                         self.add(Ways::ESCAPES);
                     }
-                    self.note_taker(callee, given);
+                    self.note_taker(call, callee, given);
                     self.hold(call, Path::new());
                 }
             }
         }
     }
 
-    /// An object takes what its method is given, `store.save(x)`, where nobody knows what that does.
-    fn note_taker(&mut self, callee: Temp, given: Given) {
+    /// An object takes what its method is given, `store.save(x)`, where nobody knows what that does. One that is asked for a result,
+    /// `optimizer.update(x)`, computes it.
+    fn note_taker(&mut self, call: Temp, callee: Temp, given: Given) {
         let OpKind::Attribute(object, _) = self.code.ops[callee as usize].kind else { return };
         let OpKind::Load(variable) = &self.code.ops[object as usize].kind else { return };
         let names_code = match variable {
@@ -105,7 +106,7 @@ impl Body<'_, '_> {
                 _ => false,
             }),
         };
-        if given == Given::Argument && !names_code {
+        if given == Given::Argument && !names_code && !self.is_read(call) {
             self.add_taker(variable.clone());
         }
     }

@@ -16,7 +16,7 @@ use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
 use crate::ir::{FunctionKind, Variable};
 use crate::judge::consequence::body::Ways;
 use crate::judge::consequence::repeating_loop::{Kept, RepeatingLoop, returns_results};
-use crate::judge::consequence::{Flows, Frame};
+use crate::judge::consequence::{Code, Flows, Frame};
 use crate::judge::facts::{ReuseKind, Role};
 use crate::judge::intent::Pair;
 
@@ -116,10 +116,15 @@ fn is_within_calls(run: &Recording<'_>, pair: &Pair<'_>, consequence: &Consequen
 /// given both may put them together, whatever it does: `store.save(make(key)); store.save(make(key))`.
 fn are_kept_together(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
     let (one, other) = (flows.reach(pair.reuse.first), flows.reach(pair.reuse.second));
+    // Each call of a function makes variables of its own: one variable is one object only within the call that made it.
+    let is_made_once = |owner: Option<Code>| {
+        let mut around = pair.first.chain().into_iter().zip(pair.second.chain());
+        around.any(|((one, _), (other, _))| one.id == other.id && Some((one.module, one.function)) == owner)
+    };
     let takes_both = |frame: &Frame, other: &Frame| {
         let is_one = |variable: &Variable| match variable {
             Variable::Global(_) => frame.code.0 == other.code.0,
-            Variable::Outer(..) => frame.code == other.code,
+            Variable::Outer(depth, _) => frame.code == other.code && is_made_once(around(flows, frame.code, *depth)),
             Variable::Local(_) => frame.activation == other.activation,
         };
         frame.effects.takers.iter().any(|variable| is_one(variable) && other.effects.takers.contains(variable))
@@ -132,4 +137,11 @@ fn are_kept_together(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
         let slots = |frame: &Frame| frame.effects.mutated.iter().map(|(slot, _)| *slot).collect::<FxHashSet<u32>>();
         same.is_some_and(|same| !slots(frame).is_disjoint(&slots(same)))
     })
+}
+
+/// The function that is so many functions around another.
+fn around(flows: &Flows<'_>, (module, function): Code, depth: u32) -> Option<Code> {
+    let functions = &flows.run.module(module).functions;
+    let owner = (0..depth).try_fold(function, |at, _| functions.get(at.0 as usize)?.parent);
+    owner.map(|owner| (module, owner))
 }
