@@ -1,30 +1,28 @@
 //! Random numbers that Python draws: by `numpy`, `random`, `secrets`, the operating system, or from the time.
 //!
 //! No key is involved, so most of these functions are never run. Where they draw, and whom they call, is read from the code: names lead
-//! to functions of the program, `self.method` to methods of the class, and a function that a transform runs counts as called.
+//! to functions of the program, methods to those of the object's class, and a function that a transform runs counts as called.
 //!
 //! **Invariant:** a draw belongs to every function that leads to it by such calls; callbacks of JAX lead nowhere, since Python runs them
 //! at every call. Walks are bounded by [`DEPTH`] and [`STEPS`].
 
 use std::collections::BTreeSet;
 
-use crate::analysis::domain::value::{ModuleIndex, Val};
+use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::record::{LoggedTrace, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Argument, ClassId, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Temp, Variable};
+use crate::ir::{Argument, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Temp, Variable};
 use crate::judge::consequence::Flows;
 use crate::judge::facts::{Facts, HostDraw};
+use crate::judge::meaning::{Callee, Meaning, Meanings, stored};
 use crate::judge::traced::{step, traced_function};
-use crate::models::{Callable, Effect, Host};
+use crate::models::{Effect, Host};
 
 /// Calls below each other that are followed.
 const DEPTH: u32 = 6;
 
 /// Most operations that one question looks at.
 const STEPS: u32 = 4_096;
-
-/// A function of the program.
-type Callee = (ModuleIndex, FunctionId);
 
 /// A draw that a function leads to.
 #[derive(Clone)]
@@ -35,6 +33,8 @@ struct Found {
     source: Name,
     /// Whether the function does no more with the number than to return it.
     is_only_returned: bool,
+    /// Whether it is drawn from a generator that something keeps.
+    is_of_generator: bool,
 }
 
 /// The draws of Python that functions of the module lead to.
@@ -42,9 +42,9 @@ pub fn extract_host_draws(run: &Recording<'_>, facts: &mut Facts) {
     if !run.program.relevance.draws() {
         return;
     }
-    let (module, flows) = (run.module(run.home), Flows::new(run));
+    let (module, flows, meanings) = (run.module(run.home), Flows::new(run), Meanings::new(run));
     for (number, code) in (0u32..).zip(&module.functions) {
-        let mut search = Search { run, flows: &flows, seen: BTreeSet::new(), left: STEPS };
+        let mut search = Search { run, flows: &flows, meanings: &meanings, seen: BTreeSet::new(), left: STEPS };
         search.note_traced((run.home, FunctionId(number)), facts);
         if matches!(code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
             continue;
@@ -65,6 +65,7 @@ pub fn extract_host_draws(run: &Recording<'_>, facts: &mut Facts) {
 struct Search<'r, 'a> {
     run: &'r Recording<'a>,
     flows: &'r Flows<'r>,
+    meanings: &'r Meanings<'r, 'a>,
     seen: BTreeSet<Callee>,
     left: u32,
 }
@@ -86,19 +87,28 @@ impl<'a> Search<'_, 'a> {
             let place = Place { file: module.file, span: op.span };
             if let Some(source) = self.drawn((index, id), *callee, arguments) {
                 let fate = self.fate((index, id), temp);
-                all.extend(fate.map(|is_only_returned| Found { place, leaf: place, source, is_only_returned }));
+                let is_of_generator = self.meanings.modelled(index, code, *callee).is_none();
+                all.extend(fate.map(|is_only_returned| Found {
+                    place,
+                    leaf: place,
+                    source,
+                    is_only_returned,
+                    is_of_generator,
+                }));
                 continue;
             }
             let Some(depth) = depth.checked_sub(1) else { continue };
-            if let Some(called) = self.function((index, id), *callee) {
-                for found in self.draws(called, depth) {
+            if let Some(called) = self.meanings.function((index, id), *callee) {
+                // What the function makes with a seed makes a constant on purpose.
+                let is_own = self.is_made_here((index, id), *callee);
+                for found in self.draws(called, depth).into_iter().filter(|found| !is_own || !found.is_of_generator) {
                     let fate = if found.is_only_returned { self.fate((index, id), temp) } else { Some(false) };
                     all.extend(fate.map(|is_only_returned| Found { place, is_only_returned, ..found }));
                 }
             }
             if self.runs_its_arguments(index, code, *callee) {
                 for value in passed(arguments) {
-                    let Some(callee) = self.function((index, id), value) else { continue };
+                    let Some(callee) = self.meanings.function((index, id), value) else { continue };
                     let found = self.draws(callee, depth).into_iter();
                     all.extend(found.map(|found| Found { place, is_only_returned: false, ..found }));
                 }
@@ -125,9 +135,9 @@ impl<'a> Search<'_, 'a> {
         let code = module.function(id);
         for op in &code.ops {
             let OpKind::Call(callee, arguments) = &op.kind else { continue };
-            let Some((transform, _)) = self.modelled(index, code, *callee) else { continue };
+            let Some((transform, _)) = self.meanings.modelled(index, code, *callee) else { continue };
             for value in passed(arguments) {
-                let Some((module_of, function)) = self.function((index, id), value) else { continue };
+                let Some((module_of, function)) = self.meanings.function((index, id), value) else { continue };
                 let trace = LoggedTrace {
                     module: module_of,
                     function,
@@ -144,116 +154,59 @@ impl<'a> Search<'_, 'a> {
     fn drawn(&self, (index, id): Callee, callee: Temp, arguments: &[Argument]) -> Option<Name> {
         let module = self.run.module(index);
         let code = module.function(id);
-        if let Some((path, callable)) = self.modelled(index, code, callee) {
+        if let Some((path, callable)) = self.meanings.modelled(index, code, callee) {
             return match callable.host? {
                 Host::Draw => Some(path),
                 // A generator with a seed repeats its numbers wherever it is made; one without is seeded by the system.
                 Host::Generator => arguments.is_empty().then_some(path),
-                Host::Clock => self.is_seed(index, code, callee).then_some(path),
-                Host::Seeding | Host::Hash | Host::Unique => None,
+                Host::Clock | Host::Unique => self.is_seed(index, code, callee).then_some(path),
+                Host::Seeding | Host::Hash => None,
             };
         }
         let OpKind::Attribute(object, method) = &code.ops[callee as usize].kind else { return None };
-        let generator = self.generator((index, id), *object, 2)?;
-        Some(format!("{generator}().{method}").into())
-    }
-
-    /// The generator from outside the function that a temp holds.
-    fn generator(&self, (index, id): Callee, temp: Temp, depth: u32) -> Option<Name> {
-        let depth = depth.checked_sub(1)?;
-        let module = self.run.module(index);
-        let code = module.function(id);
-        match &code.ops.get(temp as usize)?.kind {
-            OpKind::Load(Variable::Outer(..)) => {
-                let (outer, value) = stored_outside(module, code, temp)?;
-                self.constructor(index, outer, value)
-            }
-            OpKind::Load(Variable::Global(name)) => {
-                let body = module.function(Module::BODY);
-                let value = body.ops.iter().find_map(|op| match &op.kind {
-                    OpKind::Store(Variable::Global(stored), value) if stored == name => Some(*value),
-                    _ => None,
-                })?;
-                self.constructor(index, body, value)
-            }
-            OpKind::Attribute(object, name) => {
-                let class = owner(module, code, *object)?;
-                let mut methods = module.functions.iter().filter(|method| method.class == Some(class));
-                methods.find_map(|method| {
-                    let value = method.ops.iter().find_map(|op| match &op.kind {
-                        OpKind::StoreAttribute(_, stored, value) if stored == name => Some(*value),
-                        _ => None,
-                    })?;
-                    self.constructor(index, method, value)
-                })
-            }
-            OpKind::Load(Variable::Local(slot)) => {
-                let value = stored(code, *slot)?;
-                self.generator((index, id), value, depth)
-            }
-            _ => None,
+        if self.is_made_here((index, id), *object) {
+            return None;
         }
-    }
-
-    /// The path of the class of generators that an operation makes an instance of.
-    fn constructor(&self, index: ModuleIndex, code: &Function, value: Temp) -> Option<Name> {
-        let OpKind::Call(callee, _) = &code.ops.get(value as usize)?.kind else { return None };
-        let (path, callable) = self.modelled(index, code, *callee)?;
-        (callable.host == Some(Host::Generator)).then_some(path)
-    }
-
-    /// The path and the model of the library function that a temp stands for.
-    fn modelled(&self, index: ModuleIndex, code: &Function, temp: Temp) -> Option<(Name, &'a Callable)> {
-        let path = self.run.library_named(index, code, temp)?;
-        let callable = self.run.program.models.callable(&path)?;
-        Some((path, callable))
-    }
-
-    /// The function of the program that a temp stands for.
-    fn function(&self, (index, id): Callee, temp: Temp) -> Option<Callee> {
-        let module = self.run.module(index);
-        let code = module.function(id);
-        match &code.ops.get(temp as usize)?.kind {
-            OpKind::Function(inner, _) => Some((index, *inner)),
-            OpKind::Load(Variable::Local(slot)) => Some((index, made(code, stored(code, *slot)?)?)),
-            OpKind::Load(Variable::Outer(..)) => {
-                let (outer, value) = stored_outside(module, code, temp)?;
-                Some((index, made(outer, value)?))
-            }
-            OpKind::Attribute(object, name) if let Some(class) = owner(module, code, *object) => {
-                let method =
-                    module.functions.iter().position(|method| method.class == Some(class) && method.name == *name)?;
-                Some((index, FunctionId(u32::try_from(method).ok()?)))
-            }
-            // A call that wraps a function gives that function back: `jax.grad(loss)(params)`.
-            OpKind::Call(callee, arguments) if self.runs_its_arguments(index, code, *callee) => {
-                match arguments.first()? {
-                    Argument::Positional(inner) if *inner < temp => self.function((index, id), *inner),
-                    _ => None,
-                }
-            }
-            _ => match self.run.named(index, code, temp)?.single()? {
-                Val::Function(closure) => Some((closure.module, closure.function)),
-                Val::Wrapped(wrapped) => match wrapped.function.as_ref()?.single()? {
-                    Val::Function(closure) => Some((closure.module, closure.function)),
-                    _ => None,
-                },
-                _ => None,
-            },
+        match self.meanings.of((index, id), *object)? {
+            Meaning::Generator(path) => Some(format!("{path}().{method}").into()),
+            _ => None,
         }
     }
 
     /// Whether a call runs the functions that it is given.
     fn runs_its_arguments(&self, index: ModuleIndex, code: &Function, callee: Temp) -> bool {
-        let modelled = self.modelled(index, code, callee);
+        let modelled = self.meanings.modelled(index, code, callee);
         modelled.is_some_and(|(_, callable)| matches!(callable.effect, Effect::Transform(_)))
+    }
+
+    /// Whether the object that is asked for a method, or is called, is made by the function itself.
+    fn is_made_here(&self, at: Callee, temp: Temp) -> bool {
+        let code = self.run.module(at.0).function(at.1);
+        let mut current = temp;
+        for _ in 0..DEPTH {
+            current = match &code.ops[current as usize].kind {
+                OpKind::Attribute(object, _) => *object,
+                OpKind::Load(Variable::Local(slot)) if *slot as usize >= code.parameters.len() => {
+                    match stored(code, *slot) {
+                        Some(value) => value,
+                        None => return false,
+                    }
+                }
+                OpKind::Call(..) => {
+                    return matches!(self.meanings.of(at, current), Some(Meaning::Instance(_) | Meaning::Generator(_)));
+                }
+                _ => return false,
+            };
+        }
+        false
     }
 
     /// Whether what a clock says becomes a seed in the function: `key(int(time.time()))`.
     fn is_seed(&self, index: ModuleIndex, code: &Function, clock: Temp) -> bool {
         let is_seeding = |callee: Temp| {
-            self.modelled(index, code, callee).is_some_and(|(_, callable)| {
-                matches!(callable.effect, Effect::Seed { .. }) || callable.host == Some(Host::Generator)
+            self.meanings.modelled(index, code, callee).is_some_and(|(_, callable)| {
+                matches!(callable.effect, Effect::Seed { .. } | Effect::Fold { .. })
+                    || callable.host == Some(Host::Generator)
             })
         };
         let is_seeded =
@@ -268,14 +221,6 @@ fn passed(arguments: &[Argument]) -> impl Iterator<Item = Temp> {
         Argument::Positional(value) | Argument::Keyword(_, value) => Some(*value),
         Argument::Spread(_) | Argument::SpreadMapping(_) => None,
     })
-}
-
-/// The function that an operation makes.
-fn made(code: &Function, temp: Temp) -> Option<FunctionId> {
-    match &code.ops.get(temp as usize)?.kind {
-        OpKind::Function(function, _) => Some(*function),
-        _ => None,
-    }
 }
 
 /// Whether an operation is computed from the call of `callee`, directly or through variables of the function.
@@ -296,33 +241,4 @@ fn computes_from(code: &Function, op: &Op, callee: Temp) -> bool {
         }
     }
     false
-}
-
-/// What is stored in a variable of a function, where it is stored once.
-fn stored(code: &Function, slot: u32) -> Option<Temp> {
-    let mut stores = code.ops.iter().filter_map(|op| match &op.kind {
-        OpKind::Store(Variable::Local(target), value) if *target == slot => Some(*value),
-        _ => None,
-    });
-    stores.next().filter(|_| stores.next().is_none())
-}
-
-/// The enclosing function that holds a captured variable, with what it stores there.
-fn stored_outside<'m>(module: &'m Module, code: &'m Function, temp: Temp) -> Option<(&'m Function, Temp)> {
-    let OpKind::Load(Variable::Outer(depth, slot)) = &code.ops.get(temp as usize)?.kind else { return None };
-    let outer = (0..*depth).try_fold(code, |inner, _| inner.parent.map(|parent| module.function(parent)))?;
-    Some((outer, stored(outer, *slot)?))
-}
-
-/// The class of the instance that a temp is, where it is the first parameter of a method.
-fn owner(module: &Module, code: &Function, temp: Temp) -> Option<ClassId> {
-    let (method, slot) = match &code.ops.get(temp as usize)?.kind {
-        OpKind::Load(Variable::Local(slot)) => (code, *slot),
-        OpKind::Load(Variable::Outer(depth, slot)) => {
-            let outer = (0..*depth).try_fold(code, |inner, _| inner.parent.map(|parent| module.function(parent)))?;
-            (outer, *slot)
-        }
-        _ => return None,
-    };
-    method.class.filter(|_| slot == 0 && !method.parameters.is_empty())
 }

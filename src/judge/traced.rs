@@ -19,6 +19,7 @@ use crate::judge::consequence::Flows;
 use crate::judge::facts::{ConstantKey, Facts, LeakKind, LeakedKey, Role, Trace, TraceKind, TraceStep, TracedFunction};
 use crate::judge::intent::placeholder::called_so;
 use crate::judge::passed_seeds::passed_to;
+use crate::judge::paths::Paths;
 use crate::judge::stale::leaf_use;
 use crate::models::{Construct, Effect, Runs, Transform};
 use crate::text::FileId;
@@ -75,7 +76,12 @@ fn kind_of(transform: &Transform) -> Option<TraceKind> {
 }
 
 /// Keys that are made from constant seeds in functions, and drawn from there.
-pub fn extract_constant_keys(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Facts, file: FileId) {
+pub fn extract_constant_keys(
+    run: &Recording<'_>,
+    (flows, paths): (&Flows<'_>, &Paths<'_>),
+    facts: &mut Facts,
+    file: FileId,
+) {
     let mut seen = BTreeSet::new();
     for (index, event) in run.log.consumptions.iter().enumerate() {
         if !matches!(event.role, Role::Sample | Role::Split | Role::Library | Role::Protocol) {
@@ -83,15 +89,20 @@ pub fn extract_constant_keys(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut
         }
         let Some(derivation) = run.derivation(event.target.derivation) else { continue };
         let is_for_nothing = || is_initialiser(run, event) || called_so(run, event).is_some();
-        if !is_constant(run, event.target.term) || is_for_nothing() {
+        let Some(number) = seed(run, event.target.term).filter(|_| !is_for_nothing()) else { continue };
+        // Who asks whether there is a seed wants its numbers again: `if self.seed is not None: key = jax.random.key(self.seed)`.
+        let asks = |literal: &TermId| run.terms.mentions(*literal, &|part| part == number);
+        let is_known = run.terms.as_int(number).is_some();
+        if !is_known && paths.support(event.guard).iter().any(asks) {
             continue;
         }
         let passed = passed_to(run, &derivation.activation, derivation.place);
         let steps = steps(run, (&derivation.activation, derivation.place), None, file, |activation| {
             let code = run.code(activation);
             let takes_arguments = code.parameters.len() > usize::from(code.class.is_some());
-            let is_constant = takes_arguments && !passed.contains(&activation.id);
-            (is_constant && is_within(&event.activation, activation)).then_some(0)
+            let may_be =
+                takes_arguments && !passed.contains(&activation.id) && is_within(&event.activation, activation);
+            is_fixed(run, event.target.term, activation).filter(|_| may_be)
         });
         let is_traceable = steps.iter().any(|step| step.bound.is_some());
         // What only shapes are taken from may be drawn again and again.
@@ -102,20 +113,47 @@ pub fn extract_constant_keys(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut
                 used: leaf_use(run, event),
                 steps,
                 trace: None,
-                confidence: if event.role == Role::Sample { Confidence::High } else { Confidence::Medium },
+                confidence: if event.role == Role::Sample && is_known { Confidence::High } else { Confidence::Medium },
             });
         }
     }
 }
 
-/// Whether a key is made from a seed that is a number in the program.
-fn is_constant(run: &Recording<'_>, key: TermId) -> bool {
-    let Term::Seed(seed) = *run.terms.get(key) else { return false };
-    let number = match run.terms.get(seed) {
-        Term::Apply(name, parts) if &**name == SEEDED => parts[0],
-        _ => seed,
-    };
-    run.terms.as_int(number).is_some()
+/// The number that a key is made from, itself or what is folded into.
+fn seed(run: &Recording<'_>, key: TermId) -> Option<TermId> {
+    let mut current = key;
+    for _ in 0..STEPS {
+        match *run.terms.get(current) {
+            Term::Fold(parent, _) => current = parent,
+            Term::Seed(seed) => {
+                return match run.terms.get(seed) {
+                    Term::Apply(name, parts) if &**name == SEEDED => Some(parts[0]),
+                    _ => Some(seed),
+                };
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Whether a key is made from numbers of the program only, or from what is older than an activation: the number of leading arguments
+/// that must be the caller's own objects.
+fn is_fixed(run: &Recording<'_>, key: TermId, activation: &Activation) -> Option<u32> {
+    let receiver = run.code(activation).class.is_some();
+    let needs = Cell::new(Some(0));
+    run.terms.mentions(key, &|part| {
+        if run.terms.symbol(part).is_some() {
+            let needed = match object_outlives(run, part, activation) {
+                Some(1) if !receiver => None,
+                Some(needed) if needed > 1 => None,
+                needed => needed,
+            };
+            needs.set(needs.get().zip(needed).map(|(most, needed): (u32, u32)| most.max(needed)));
+        }
+        false
+    });
+    needs.get()
 }
 
 /// Whether a key goes to what makes parameters, which is done once: `init`, or a stream that modules are made with.
@@ -294,6 +332,9 @@ pub fn reconcile(modules: &mut [Facts]) {
             (is_iterator(leak) || !advanced.contains(&trace.place))
                 && seen.insert((trace.function.clone(), leak.name.clone()))
         });
+        // That the key of an attribute is captured is known where it is stored.
+        let leaks: BTreeSet<Place> = facts.leaked.iter().filter_map(|leak| Some(leak.trace.as_ref()?.place)).collect();
+        facts.captured.retain(|captured| !leaks.contains(&captured.used.place));
         let known = known_otherwise(facts);
         for constant in &mut facts.constant {
             constant.trace = trace_of(&traced, &constant.steps, |step, way| {

@@ -110,9 +110,13 @@ impl Relevance {
         false
     }
 
-    /// Whether anything in a module is.
+    /// Whether a module is worth running: something in it is, or it may trace what draws in a module that it imports.
     pub fn any(&self, module: ModuleIndex) -> bool {
-        self.speech.get(module).is_none_or(|functions| functions.iter().any(|speech| *speech != Speech::Silent))
+        let speaks = |module: &ModuleIndex| {
+            self.speech.get(*module).is_none_or(|functions| functions.iter().any(|speech| *speech != Speech::Silent))
+        };
+        let hands_over = || self.imported.get(module).is_some_and(|others| others.iter().any(speaks));
+        speaks(&module) || self.draws && self.imports(module, ROOT) && hands_over()
     }
 
     /// Computes the relevant functions of a program.
@@ -445,7 +449,8 @@ impl Reader<'_, '_, '_> {
                 OpKind::StoreAttribute(_, name, value) => (None, Some(name), *value),
                 _ => continue,
             };
-            if self.held(function, value).is_none() {
+            let called = self.graph.made_to_be_called(self.project, self.index, (function, value));
+            if called.is_empty() && self.held(function, value).is_none() {
                 continue;
             }
             let node = match (variable, attribute) {
@@ -457,6 +462,9 @@ impl Reader<'_, '_, '_> {
                 (_, Some(name)) => self.graph.attribute(self.index, name),
                 _ => continue,
             };
+            for callee in called {
+                self.graph.edge(node, callee);
+            }
             self.read_held(function, node, value);
         }
     }
@@ -473,8 +481,12 @@ impl Reader<'_, '_, '_> {
                 _ => None,
             });
             for value in stored {
+                let node = self.graph.starts[self.index] + number;
+                for callee in self.graph.made_to_be_called(self.project, self.index, (outer, value)) {
+                    self.graph.edge(node, callee);
+                }
                 if self.held(outer, value).is_some() {
-                    self.read_held(outer, self.graph.starts[self.index] + number, value);
+                    self.read_held(outer, node, value);
                 }
             }
         }

@@ -147,7 +147,7 @@ impl<'r> Recording<'r> {
     }
 
     /// What a global name of a module holds. An import of a function that did not run is not followed.
-    fn global(&self, module: ModuleIndex, name: &Name) -> Option<Value> {
+    pub fn global(&self, module: ModuleIndex, name: &Name) -> Option<Value> {
         let value = self.modules.get(&module)?.globals.get(name)?;
         let is_import = value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Import(_)));
         if is_import { self.followed.get(&(module, name.clone())).cloned() } else { Some(value.clone()) }

@@ -9,10 +9,10 @@ use rustc_hash::FxHashMap;
 use self::reach::Outline;
 use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::program::vocabulary::Speech;
-use crate::ir::{FunctionKind, Module, Name};
+use crate::ir::{Argument, ClassId, Function, FunctionKind, Module, Name, OpKind, Temp, Variable};
 use crate::models::Words;
 
-use super::{Project, Table, Target};
+use super::{HOPS, Project, Table, Target};
 
 /// Who calls what: functions first, then the names by which they are asked for.
 pub(super) struct Graph<'a> {
@@ -107,6 +107,48 @@ impl<'a> Graph<'a> {
         node
     }
 
+    /// What runs where the result of a call is called: the methods that make an instance of a class callable, and the functions within
+    /// the function that is called: `layer = Dropout()` and `init, apply = make()`, and later `layer(x)` and `apply(x)`.
+    pub(super) fn made_to_be_called(
+        &self,
+        project: &Project<'_>,
+        index: ModuleIndex,
+        (function, value): (&Function, Temp),
+    ) -> Vec<usize> {
+        let op = |temp: Temp| function.ops.get(temp as usize).map(|op| &op.kind);
+        let whole = match op(value) {
+            Some(OpKind::Project(unpacked, _)) => match op(*unpacked) {
+                Some(OpKind::Unpack { value, .. }) => *value,
+                _ => return Vec::new(),
+            },
+            _ => value,
+        };
+        let Some(OpKind::Call(callee, _)) = op(whole) else { return Vec::new() };
+        let Some(OpKind::Load(Variable::Global(name))) = op(*callee) else { return Vec::new() };
+        let (mut found, mut work) = (Vec::new(), vec![(index, name, HOPS)]);
+        while let Some((index, name, hops)) = work.pop() {
+            let Some(hops) = hops.checked_sub(1) else { continue };
+            let (module, table, start) = (project.modules[index], &self.tables[index], self.starts[index]);
+            for target in table.bindings.get(name).into_iter().flatten() {
+                if let Target::Member(other, inner) = target {
+                    work.push((*other, inner, hops));
+                }
+            }
+            for number in table.definitions.get(name).into_iter().flatten() {
+                let is_within = |inner: &Function| inner.parent.is_some_and(|parent| parent.0 as usize == *number);
+                let is_class = module.functions[*number].kind == FunctionKind::ClassBody;
+                let runs = |inner: &Function| is_within(inner) && (!is_class || &*inner.name == "__call__");
+                let before = found.len();
+                let inner = module.functions.iter().enumerate().filter(|(_, inner)| runs(inner));
+                found.extend(inner.map(|(inner, _)| start + inner));
+                if is_class && found.len() == before {
+                    work.extend(bases(module, *number).map(|base| (index, base, hops)));
+                }
+            }
+        }
+        found
+    }
+
     /// Spreads what functions say to those that call them. Answers with what each function says, and which are run on their own.
     pub(super) fn close(mut self, modules: &[&Module], words: &Words) -> (Vec<Vec<Speech>>, Vec<Vec<bool>>) {
         self.speech.resize(self.callers.len(), Speech::Silent);
@@ -143,6 +185,23 @@ impl<'a> Graph<'a> {
         let entries = entries.collect();
         (by_module, entries)
     }
+}
+
+/// The names of the bases of a class of a module, by the function that runs its body.
+fn bases(module: &Module, body: usize) -> impl Iterator<Item = &Name> {
+    let outer = module.function(Module::BODY);
+    let is_it = move |id: &ClassId| module.class(*id).body.0 as usize == body;
+    let arguments = outer.ops.iter().filter_map(move |op| match &op.kind {
+        OpKind::Class(id, bases) if is_it(id) => Some(bases),
+        _ => None,
+    });
+    arguments.flatten().filter_map(|base| match base {
+        Argument::Positional(base) => match &outer.ops.get(*base as usize)?.kind {
+            OpKind::Load(Variable::Global(name)) => Some(name),
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 /// A function within another runs only where that one runs it: it is followed there, and the outermost one has to run.

@@ -1,0 +1,296 @@
+//! What an operation stands for, as far as names and the code around it say, where nothing was run: a function or class of the
+//! program, an instance of such a class, a name of a library, a generator of Python.
+//!
+//! An instance is followed by its class: from its constructor, an annotation, the receiver of a method, or an attribute that a method
+//! of the class sets.
+//!
+//! **Invariant:** an answer is one thing that the operation can stand for. An answer takes at most [`DEPTH`] steps, and a question at
+//! most [`STEPS`] in all.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val, Value};
+use crate::analysis::record::Recording;
+use crate::ir::{
+    Annotation, Argument, ClassId, Function, FunctionId, FunctionKind, Module, Name, OpKind, Temp, Variable,
+};
+use crate::models::{Callable, Effect, Host};
+
+/// Most steps from an operation to what it stands for.
+const DEPTH: u32 = 10;
+
+/// Most steps that one question takes.
+const STEPS: u32 = 512;
+
+/// A function of the program.
+pub type Callee = (ModuleIndex, FunctionId);
+
+/// What an operation stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// A name of a library.
+    Library(Name),
+    /// A function or a method.
+    Function(Callee),
+    /// A class.
+    Class(ClassHandle),
+    /// An instance of a class.
+    Instance(ClassHandle),
+    /// An instance of a library's class of generators.
+    Generator(Name),
+}
+
+/// The attributes that the methods of a module's classes set on their receivers.
+type Attributes = FxHashMap<(ClassId, Name), Vec<(FunctionId, Temp)>>;
+
+/// The code of a program, read for what its operations stand for.
+pub struct Meanings<'r, 'a> {
+    run: &'r Recording<'a>,
+    attributes: RefCell<FxHashMap<ModuleIndex, Rc<Attributes>>>,
+    left: Cell<u32>,
+}
+
+impl<'r, 'a> Meanings<'r, 'a> {
+    /// The meanings of what a run has shown.
+    pub fn new(run: &'r Recording<'a>) -> Self {
+        Self { run, attributes: RefCell::default(), left: Cell::new(0) }
+    }
+
+    /// What an operation of a function stands for.
+    pub fn of(&self, at: Callee, temp: Temp) -> Option<Meaning> {
+        self.left.set(STEPS);
+        self.at_depth(at, temp, DEPTH)
+    }
+
+    /// The path and the model of the library function that a temp stands for.
+    pub fn modelled(&self, index: ModuleIndex, code: &Function, temp: Temp) -> Option<(Name, &'a Callable)> {
+        let path = self.run.library_named(index, code, temp)?;
+        let callable = self.run.program.models.callable(&path)?;
+        Some((path, callable))
+    }
+
+    /// The function that a call of what an operation stands for runs, where that is part of the program.
+    pub fn function(&self, at: Callee, temp: Temp) -> Option<Callee> {
+        match self.of(at, temp) {
+            Some(Meaning::Function(function)) => Some(function),
+            Some(Meaning::Instance(class)) => self.method(class, &"__call__".into()),
+            Some(Meaning::Library(_) | Meaning::Class(_) | Meaning::Generator(_)) => None,
+            None => self.run_by_protocol(at, temp),
+        }
+    }
+
+    /// The method of an object that a library's method of this name runs: `apply` runs `__call__`.
+    fn run_by_protocol(&self, at: Callee, temp: Temp) -> Option<Callee> {
+        let code = self.run.module(at.0).function(at.1);
+        let OpKind::Attribute(object, name) = &code.ops.get(temp as usize)?.kind else { return None };
+        let runs = self.run.program.models.protocols(name).iter().find_map(|protocol| protocol.runs.as_deref())?;
+        let in_use = self.run.program.has_protocol(at.0, name);
+        match self.of(at, *object).filter(|_| in_use)? {
+            Meaning::Instance(class) => self.method(class, &runs.into()),
+            _ => None,
+        }
+    }
+
+    fn at_depth(&self, at: Callee, temp: Temp, depth: u32) -> Option<Meaning> {
+        let depth = depth.checked_sub(1)?;
+        self.left.set(self.left.get().checked_sub(1)?);
+        let (index, module) = (at.0, self.run.module(at.0));
+        let code = module.function(at.1);
+        match &code.ops.get(temp as usize)?.kind {
+            OpKind::Function(inner, _) => Some(Meaning::Function((index, *inner))),
+            OpKind::Load(Variable::Local(slot)) => self.variable(at, *slot, depth),
+            OpKind::Load(Variable::Outer(outwards, slot)) => {
+                let outer = (0..*outwards).try_fold(at.1, |inner, _| module.function(inner).parent)?;
+                self.variable((index, outer), *slot, depth)
+            }
+            OpKind::Load(Variable::Global(name)) => {
+                let held = self.run.named(index, code, temp).and_then(|value| self.held(&value));
+                held.or_else(|| {
+                    let body = module.function(Module::BODY);
+                    let value = body.ops.iter().find_map(|op| match &op.kind {
+                        OpKind::Store(Variable::Global(stored), value) if stored == name => Some(*value),
+                        _ => None,
+                    })?;
+                    self.at_depth((index, Module::BODY), value, depth)
+                })
+            }
+            OpKind::Attribute(object, name) => {
+                let held = self.run.named(index, code, temp).and_then(|value| self.held(&value));
+                held.or_else(|| match self.at_depth(at, *object, depth)? {
+                    Meaning::Library(path) => Some(Meaning::Library(format!("{path}.{name}").into())),
+                    Meaning::Class(class) => self.bound(class, name),
+                    Meaning::Instance(class) => self.attribute(class, name, depth),
+                    Meaning::Function(_) | Meaning::Generator(_) => None,
+                })
+            }
+            OpKind::Call(callee, arguments) => self.result(at, (*callee, arguments), depth),
+            _ => None,
+        }
+    }
+
+    /// What a call gives: an instance of the class that is called, what the function that is called returns, the function that a
+    /// transform wraps: `jax.grad(loss)(params)`.
+    fn result(&self, at: Callee, (callee, arguments): (Temp, &[Argument]), depth: u32) -> Option<Meaning> {
+        match self.at_depth(at, callee, depth)? {
+            Meaning::Class(class) => Some(Meaning::Instance(class)),
+            Meaning::Function(function) => {
+                let code = self.run.module(function.0).function(function.1);
+                let mut returned = code.ops.iter().filter_map(|op| match &op.kind {
+                    OpKind::Return(value) => *value,
+                    _ => None,
+                });
+                returned.find_map(|value| self.at_depth(function, value, depth))
+            }
+            Meaning::Library(path) => {
+                let callable = self.run.program.models.callable(&path)?;
+                if callable.host == Some(Host::Generator) {
+                    return Some(Meaning::Generator(path));
+                }
+                match (&callable.effect, arguments.first()?) {
+                    (Effect::Transform(_), Argument::Positional(inner)) => self.at_depth(at, *inner, depth),
+                    _ => None,
+                }
+            }
+            Meaning::Instance(_) | Meaning::Generator(_) => None,
+        }
+    }
+
+    /// What a variable of a function holds: a receiver, what its annotation or its default says, what is stored there once.
+    fn variable(&self, at: Callee, slot: u32, depth: u32) -> Option<Meaning> {
+        let module = self.run.module(at.0);
+        let code = module.function(at.1);
+        if let Some(parameter) = code.parameters.get(slot as usize) {
+            if slot == 0
+                && let Some(class) = code.class
+            {
+                return Some(Meaning::Instance(self.class_of(at.0, class)?));
+            }
+            let declared = parameter.annotation.as_ref().and_then(|annotation| self.declared(at.0, annotation));
+            return declared.or_else(|| self.default(at, slot, depth));
+        }
+        self.at_depth(at, stored(code, slot)?, depth)
+    }
+
+    /// What the default of a parameter is.
+    fn default(&self, (index, id): Callee, slot: u32, depth: u32) -> Option<Meaning> {
+        let module = self.run.module(index);
+        let outer = module.function(id).parent?;
+        let defaults = module.function(outer).ops.iter().find_map(|op| match &op.kind {
+            OpKind::Function(inner, defaults) if *inner == id => Some(defaults),
+            _ => None,
+        })?;
+        let (_, value) = defaults.iter().find(|(parameter, _)| *parameter == slot)?;
+        self.at_depth((index, outer), *value, depth)
+    }
+
+    /// What an annotation declares: an instance of a class.
+    fn declared(&self, index: ModuleIndex, annotation: &Annotation) -> Option<Meaning> {
+        match annotation {
+            Annotation::Path(names, _) => {
+                let (first, rest) = names.split_first()?;
+                let meaning =
+                    rest.iter().try_fold(self.held(&self.run.global(index, first)?)?, |of, name| match of {
+                        Meaning::Library(path) => Some(Meaning::Library(format!("{path}.{name}").into())),
+                        _ => None,
+                    })?;
+                match meaning {
+                    Meaning::Class(class) => Some(Meaning::Instance(class)),
+                    Meaning::Library(path) => {
+                        let callable = self.run.program.models.callable(&path)?;
+                        (callable.host == Some(Host::Generator)).then_some(Meaning::Generator(path))
+                    }
+                    _ => None,
+                }
+            }
+            Annotation::Union(parts) => parts.iter().find_map(|part| self.declared(index, part)),
+            Annotation::Subscript(..) | Annotation::Text(_) | Annotation::None | Annotation::Other => None,
+        }
+    }
+
+    /// What a value is that a name held when the modules had run.
+    fn held(&self, value: &Value) -> Option<Meaning> {
+        match value.single()? {
+            Val::Function(closure) => Some(Meaning::Function((closure.module, closure.function))),
+            Val::Wrapped(wrapped) => self.held(wrapped.function.as_ref()?),
+            Val::Partial(partial) => self.held(&partial.function),
+            Val::Method(method) => self.held(&method.1),
+            Val::Class(class) => Some(Meaning::Class(*class)),
+            Val::Object(id) => Some(Meaning::Instance(self.run.objects[id.0 as usize].class?)),
+            Val::Library(path) => Some(Meaning::Library(path.clone())),
+            _ => None,
+        }
+    }
+
+    /// A method of a class, or of one that it inherits from.
+    fn method(&self, class: ClassHandle, name: &Name) -> Option<Callee> {
+        match self.bound(class, name)? {
+            Meaning::Function(function) => Some(function),
+            _ => None,
+        }
+    }
+
+    /// What the body of a class, or of one that it inherits from, binds a name to.
+    fn bound(&self, class: ClassHandle, name: &Name) -> Option<Meaning> {
+        let lineage = self.run.lineage(class);
+        let value = lineage.iter().find_map(|class| self.run.classes[class.0 as usize].attributes.get(name))?;
+        self.held(value)
+    }
+
+    /// What an attribute of an instance holds: a method, or what one of the methods stores there, or what a field is declared as.
+    fn attribute(&self, class: ClassHandle, name: &Name, depth: u32) -> Option<Meaning> {
+        if let Some(bound) = self.bound(class, name) {
+            return Some(bound);
+        }
+        self.run.lineage(class).iter().find_map(|class| {
+            let info = &self.run.classes[class.0 as usize];
+            let attributes = self.attributes_of(info.module);
+            let stores = attributes.get(&(info.class, name.clone())).map_or(&[][..], Vec::as_slice);
+            let stored = stores.iter().find_map(|(method, value)| self.at_depth((info.module, *method), *value, depth));
+            stored.or_else(|| {
+                let fields = &self.run.module(info.module).classes.get(info.class.0 as usize)?.fields;
+                self.declared(info.module, &fields.iter().find(|field| field.name == *name)?.annotation)
+            })
+        })
+    }
+
+    fn attributes_of(&self, index: ModuleIndex) -> Rc<Attributes> {
+        let mut known = self.attributes.borrow_mut();
+        known.entry(index).or_insert_with(|| Rc::new(attributes(self.run.module(index)))).clone()
+    }
+
+    /// The class that a class statement made.
+    fn class_of(&self, index: ModuleIndex, class: ClassId) -> Option<ClassHandle> {
+        let number = self.run.classes.iter().position(|info| info.module == index && info.class == class)?;
+        Some(ClassHandle(u32::try_from(number).ok()?))
+    }
+}
+
+/// What is stored in a variable of a function, where it is stored once.
+pub fn stored(code: &Function, slot: u32) -> Option<Temp> {
+    let mut stores = code.ops.iter().filter_map(|op| match &op.kind {
+        OpKind::Store(Variable::Local(target), value) if *target == slot => Some(*value),
+        _ => None,
+    });
+    stores.next().filter(|_| stores.next().is_none())
+}
+
+/// The attributes that the methods of a module's classes set on their receivers.
+fn attributes(module: &Module) -> Attributes {
+    let mut found = Attributes::default();
+    for (number, code) in (0u32..).zip(&module.functions) {
+        let Some(class) = code.class.filter(|_| !code.parameters.is_empty() && code.kind == FunctionKind::Def) else {
+            continue;
+        };
+        for op in &code.ops {
+            if let OpKind::StoreAttribute(object, name, value) = &op.kind
+                && matches!(code.ops[*object as usize].kind, OpKind::Load(Variable::Local(0)))
+            {
+                found.entry((class, name.clone())).or_default().push((FunctionId(number), *value));
+            }
+        }
+    }
+    found
+}
