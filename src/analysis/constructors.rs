@@ -15,7 +15,7 @@ use crate::analysis::machine::{Machine, annotate, call};
 use crate::analysis::record::Activation;
 use crate::analysis::store::State;
 use crate::analysis::store::budget::FUEL;
-use crate::analysis::store::heap::Kind;
+use crate::analysis::store::heap::{Holds, Kind};
 use crate::ir::{Function, FunctionId, Module, Name, OpKind, Variable};
 
 /// Runs the constructors of the home module that store functions which some method calls, without logging anything.
@@ -39,7 +39,7 @@ pub fn run_constructors(machine: &mut Machine<'_>) {
         let module = machine.module(machine.context.home);
         let code = module.function(closure.function);
         let mut wanted = stored(module, code);
-        if !makes_instances(machine, code) || !is_relevant(machine, class) {
+        if !has_instances(machine, code) || !is_relevant(machine, class) {
             wanted.instances.clear();
         }
         if !wanted.functions.is_empty() || !wanted.instances.is_empty() {
@@ -48,9 +48,13 @@ pub fn run_constructors(machine: &mut Machine<'_>) {
     }
 }
 
-/// Whether a constructor calls a class of the program by its name.
-fn makes_instances(machine: &mut Machine<'_>, init: &Function) -> bool {
+/// Whether a constructor calls a class of the program by its name, or is given an instance of one as its annotations say.
+fn has_instances(machine: &mut Machine<'_>, init: &Function) -> bool {
     let home = machine.context.home;
+    let mut annotations = init.parameters.iter().filter_map(|parameter| parameter.annotation.as_ref());
+    if annotations.any(|annotation| annotate::names_instances(machine, home, annotation)) {
+        return true;
+    }
     init.ops.iter().any(|op| {
         let OpKind::Call(callee, _) = &op.kind else { return false };
         let made = match init.ops.get(*callee as usize).map(|op| &op.kind) {
@@ -153,18 +157,22 @@ fn stored_instances(state: &State, value: &Value) -> Option<StoredInstances> {
         }
         _ => None,
     };
-    let all = |values: Vec<&Value>| {
+    let all = |values: Vec<&Value>, holds| {
         let first = one(values.first()?)?;
-        values.into_iter().all(|value| one(value) == Some(first)).then_some(StoredInstances::Each(first))
+        values.into_iter().all(|value| one(value) == Some(first)).then_some(StoredInstances::Each(first, holds))
     };
     if let Some(class) = one(value) {
         return Some(StoredInstances::One(class));
     }
     match value.single()? {
-        Val::Tuple(parts) => all(parts.iter().collect()),
+        Val::Term(container) => {
+            let (class, holds) = state.store.element_classes.get(container).copied()?;
+            Some(StoredInstances::Each(class, holds))
+        }
+        Val::Tuple(parts) => all(parts.iter().collect(), Holds::Elements),
         Val::Object(id) => match &state.store.objects[id.0 as usize].kind {
-            Kind::List { items, .. } => all(items.iter().map(|item| &item.value).collect()),
-            Kind::Dict { entries, .. } => all(entries.iter().map(|entry| &entry.value).collect()),
+            Kind::List { items, .. } => all(items.iter().map(|item| &item.value).collect(), Holds::Elements),
+            Kind::Dict { entries, .. } => all(entries.iter().map(|entry| &entry.value).collect(), Holds::Values),
             _ => None,
         },
         _ => None,
@@ -191,7 +199,9 @@ pub fn give_stored(machine: &mut Machine<'_>, class: ClassHandle, instance: &Val
                 let value = annotate::instance_of(&mut machine.state, attribute, *class);
                 machine.state.store.objects[own.0 as usize].attributes.insert(name.clone(), value);
             }
-            StoredInstances::Each(class) => machine.state.store.element_classes.insert(attribute, *class),
+            StoredInstances::Each(class, holds) => {
+                machine.state.store.element_classes.insert(attribute, (*class, *holds));
+            }
         }
     }
 }

@@ -122,7 +122,7 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
             let key = machine.state.term_of(&args.positional[0].value);
             machine.state.shadow_item(*term, key).unwrap_or_else(|| {
                 let item = machine.state.terms.intern(Term::Item(*term, key, 0));
-                annotate::element(&mut machine.state, *term, item)
+                annotate::item(&mut machine.state, *term, item)
             })
         }
         _ => protocols::protocol_or_unknown(machine, frame, val, name, Call { args, place, written }),

@@ -10,7 +10,7 @@ use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::library::tree::NESTED;
 use crate::analysis::library::{consume, derive, flags, parameters};
 use crate::analysis::machine::exec::EXPECTS;
-use crate::analysis::machine::{Frame, Machine, arrays, name_cache, notes};
+use crate::analysis::machine::{Frame, Machine, annotate, arrays, name_cache, notes};
 use crate::analysis::program::Program;
 use crate::analysis::store::args::{Arg, Args, Call};
 use crate::analysis::store::heap::Kind;
@@ -129,6 +129,7 @@ fn note_unresolved(machine: &mut Machine<'_>, val: &Val, name: &Name, args: &Arg
     {
         let lengths = [Some(machine.state.length_of_term(*of))];
         machine.state.store.axis_lengths.insert(*term, lengths.into());
+        annotate::note_view(&mut machine.state, *of, name, *term);
     }
     // What an array is asked for by this method has these lengths.
     if let Some(callable) = machine.program.models.of_array(name)

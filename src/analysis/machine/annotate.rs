@@ -11,7 +11,7 @@ use crate::analysis::domain::value::{Array, ClassHandle, Elements, Key, ModuleIn
 use crate::analysis::machine::{Frame, Machine};
 use crate::analysis::program::names::members;
 use crate::analysis::store::State;
-use crate::analysis::store::heap::Kind;
+use crate::analysis::store::heap::{Holds, Kind};
 use crate::finding::Place;
 use crate::ir::{Annotation, Name};
 use crate::models::{AnnotationKind, AnnotationRank, Effect};
@@ -51,8 +51,8 @@ pub fn annotated_in(machine: &mut Machine<'_>, module: ModuleIndex, value: &Valu
     {
         return instance_of(&mut machine.state, term, class);
     }
-    if let Some(class) = element_class(machine, module, annotation) {
-        machine.state.store.element_classes.insert(term, class);
+    if let Some(held) = element_class(machine, module, annotation) {
+        machine.state.store.element_classes.insert(term, held);
         return value.clone();
     }
     if let Some(path) = annotated_factory(machine, module, annotation) {
@@ -94,25 +94,61 @@ pub fn instance_of(state: &mut State, term: TermId, class: ClassHandle) -> Value
     Value::of(Val::Object(object))
 }
 
-/// An element of a container from outside, whose class may be known: `layers: list[Layer]`.
-pub fn element(state: &mut State, container: TermId, item: TermId) -> Value {
+/// What a subscript of a container from outside gives, whose class may be known: `layers: dict[str, Layer]`.
+pub fn item(state: &mut State, container: TermId, item: TermId) -> Value {
     match state.store.element_classes.get(&container).copied() {
-        Some(class) => instance_of(state, item, class),
-        None => Value::term(item),
+        Some((class, Holds::Elements | Holds::Values)) => instance_of(state, item, class),
+        Some((_, Holds::Pairs)) | None => Value::term(item),
     }
 }
 
+/// What an iteration over a container from outside gives: `layers: list[Layer]`.
+pub fn element(state: &mut State, container: TermId, item: TermId) -> Value {
+    match state.store.element_classes.get(&container).copied() {
+        Some((class, Holds::Elements)) => instance_of(state, item, class),
+        Some((class, Holds::Pairs)) => {
+            let [first, second] = [0, 1].map(|index| {
+                let index = state.terms.int(index);
+                state.terms.intern(Term::Item(item, index, 0))
+            });
+            let value = instance_of(state, second, class);
+            Value::of(Val::Tuple([Value::term(first), value].into()))
+        }
+        Some((_, Holds::Values)) | None => Value::term(item),
+    }
+}
+
+/// Notes of what class the values are that a method of a mapping from outside gives.
+pub fn note_view(state: &mut State, mapping: TermId, method: &str, view: TermId) {
+    let Some((class, Holds::Values)) = state.store.element_classes.get(&mapping).copied() else { return };
+    let holds = match method {
+        "values" => Holds::Elements,
+        "items" => Holds::Pairs,
+        _ => return,
+    };
+    state.store.element_classes.insert(view, (class, holds));
+}
+
 /// The class of the program of which all elements of a container are, or all values of a mapping.
-fn element_class(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &Annotation) -> Option<ClassHandle> {
+fn element_class(
+    machine: &mut Machine<'_>,
+    module: ModuleIndex,
+    annotation: &Annotation,
+) -> Option<(ClassHandle, Holds)> {
     let Annotation::Subscript(base, arguments) = annotation else { return None };
     let Annotation::Path(path, _) = &**base else { return None };
     let (name, words) = (path.last()?, &machine.program.models.words);
-    let element = match arguments.as_slice() {
-        [element] | [element, Annotation::Other] if words.is_sequence_type(name) => element,
-        [_, element] if words.is_mapping_type(name) => element,
+    let (element, holds) = match arguments.as_slice() {
+        [element] | [element, Annotation::Other] if words.is_sequence_type(name) => (element, Holds::Elements),
+        [_, element] if words.is_mapping_type(name) => (element, Holds::Values),
         _ => return None,
     };
-    annotated_class(machine, module, element)
+    Some((annotated_class(machine, module, element)?, holds))
+}
+
+/// Whether an annotation says that something is an instance of a class of the program, or a container of such instances.
+pub fn names_instances(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &Annotation) -> bool {
+    annotated_class(machine, module, annotation).is_some() || element_class(machine, module, annotation).is_some()
 }
 
 /// Whether an annotation admits a stream of a library: `rngs: nnx.Rngs | None`.

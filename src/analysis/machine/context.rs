@@ -16,6 +16,7 @@ use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, ObjectId
 use crate::analysis::machine::name_cache::Memo;
 use crate::analysis::machine::overrides::{ClassStatement, Descendants, Heirs};
 use crate::analysis::record::{Activation, Iteration, Target, UsesOfFunctions};
+use crate::analysis::store::heap::Holds;
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
 
@@ -44,8 +45,8 @@ pub struct Stored {
 pub enum StoredInstances {
     /// One instance.
     One(ClassHandle),
-    /// A container whose elements are all instances of the class.
-    Each(ClassHandle),
+    /// A container whose elements, or values, are all instances of the class.
+    Each(ClassHandle, Holds),
 }
 
 /// Where the run stands.

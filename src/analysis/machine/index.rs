@@ -90,7 +90,7 @@ fn item_of_val<'p>(
                         return Value::term(length);
                     }
                     let item = machine.state.terms.intern(Term::Item(*term, *number, epoch));
-                    annotate::element(&mut machine.state, *term, item)
+                    annotate::item(&mut machine.state, *term, item)
                 }
                 [Index::Slice(bounds)] if evidence::may_be_key(&machine.state.terms, *term) => {
                     let start = machine.state.terms.int(0);

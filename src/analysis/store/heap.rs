@@ -199,6 +199,17 @@ pub enum Source {
     Stream(Yield),
 }
 
+/// Where a container from outside has the instances whose class is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Its elements are such instances.
+    Elements,
+    /// It is a mapping, and its values are.
+    Values,
+    /// Its elements are pairs, and the second of each is.
+    Pairs,
+}
+
 /// A generator's frame before its first step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suspended {

@@ -16,7 +16,7 @@ pub mod values;
 
 use std::rc::Rc;
 
-use heap::{ClassInfo, Environment, Kind, Layered, ModuleState, Object, Shared, Source};
+use heap::{ClassInfo, Environment, Holds, Kind, Layered, ModuleState, Object, Shared, Source};
 use lengths::Lengths;
 use paths::Paths;
 use rustc_hash::FxHashMap;
@@ -33,8 +33,8 @@ pub struct Store {
     pub objects: Shared<Object>,
     /// Objects that hold what was written to something that came from outside.
     pub shadows: Layered<TermId, ObjectId>,
-    /// The classes of which all elements of containers from outside are.
-    pub element_classes: Layered<TermId, ClassHandle>,
+    /// The classes of which all elements, or all values, of containers from outside are.
+    pub element_classes: Layered<TermId, (ClassHandle, Holds)>,
     /// The variables of activations.
     pub environments: Shared<Environment>,
     /// Classes, as their statements made them.
