@@ -20,6 +20,7 @@ use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::heap::{Entry, Item, Kind};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
+use crate::ir::Operator;
 
 /// How a transform maps one argument.
 #[derive(Clone, Debug)]
@@ -255,6 +256,8 @@ fn lane_element(machine: &mut Machine<'_>, array: &Rc<Array>, lane: &mut Lane, p
     if let Elements::View { family, start, step, to_end, order } = &array.elements
         && array.dims.as_ref().is_none_or(|dims| dims.len() == 1)
     {
+        let of_rows = machine.transforms.rows.get(start).cloned();
+        let of_rows = of_rows.and_then(|rows| all_rows(&mut machine.state.terms, &rows, array));
         let (family, start, step, to_end, order) = (*family, *start, *step, *to_end, *order);
         let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
         let is_one = length.and_then(|length| machine.state.terms.as_int(length)) == Some(1);
@@ -266,7 +269,7 @@ fn lane_element(machine: &mut Machine<'_>, array: &Rc<Array>, lane: &mut Lane, p
         }
         let extent = match order {
             Order::Subset => Extent::Some,
-            Order::Known | Order::Permuted => Extent::Range { start, step, length, to_end },
+            Order::Known | Order::Permuted => of_rows.unwrap_or(Extent::Range { start, step, length, to_end }),
         };
         machine.transforms.extents.insert(index, extent);
         return arrays::member(machine, family, index, array);
@@ -299,6 +302,9 @@ fn lane_element(machine: &mut Machine<'_>, array: &Rc<Array>, lane: &mut Lane, p
         if machine.state.terms.mentions(start, &|term| term == index) {
             // The first key of a row stands for the first keys of all rows: they are a row's length apart.
             let inner = inner.clone();
+            let rows = machine.transforms.rows.get(&first).cloned();
+            let rows = rows.and_then(|rows| with_inner_rows(&mut machine.state.terms, &rows, array));
+            machine.transforms.rows.insert(start, rows.unwrap_or_else(|| array.clone()));
             let width = consume::flat_length(&mut machine.state.terms, &inner)
                 .and_then(|width| machine.state.terms.as_int(width));
             let width = width.and_then(|width| i64::try_from(width).ok()).filter(|width| *width > 0);
@@ -313,6 +319,23 @@ fn lane_element(machine: &mut Machine<'_>, array: &Rc<Array>, lane: &mut Lane, p
         }
     }
     element
+}
+
+/// The keys that all lanes of all rows see, where each sees a key of a whole row.
+fn all_rows(terms: &mut Terms, rows: &Rc<Array>, row: &Array) -> Option<Extent> {
+    let Elements::View { start, step, to_end, order, .. } = rows.elements else { return None };
+    let (of_rows, of_row) = (rows.dims.as_deref()?, row.dims.as_deref()?);
+    let is_whole = order != Order::Subset && of_rows.get(1..)? == of_row && of_row.iter().all(Option::is_some);
+    is_whole.then(|| Extent::Range { start, step, length: consume::flat_length(terms, rows), to_end })
+}
+
+/// An array whose rows are those of the rows of another: of all keys `(2, 3, 4)`, where `(3, 4)` is a row, `(6, 4)`.
+fn with_inner_rows(terms: &mut Terms, rows: &Rc<Array>, row: &Array) -> Option<Rc<Array>> {
+    all_rows(terms, rows, row)?;
+    let [outer, inner, rest @ ..] = rows.dims.as_deref()? else { return None };
+    let both = outer.zip(*inner).map(|(outer, inner)| terms.operate(Operator::Mul, &[outer, inner]));
+    let dims = std::iter::once(both).chain(rest.iter().copied()).collect();
+    Some(Rc::new(Array { dims: Some(dims), ..(**rows).clone() }))
 }
 
 fn lane_object<'p>(

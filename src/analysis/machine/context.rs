@@ -12,7 +12,7 @@ use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::TermId;
-use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, ObjectId, Value};
+use crate::analysis::domain::value::{Array, ClassHandle, Closure, ModuleIndex, ObjectId, Value};
 use crate::analysis::machine::name_cache::Memo;
 use crate::analysis::machine::overrides::{ClassStatement, Descendants, Heirs};
 use crate::analysis::record::{Activation, Iteration, Target, UsesOfFunctions};
@@ -94,6 +94,8 @@ pub struct Transforms {
     pub lanes: Vec<Lane>,
     /// Extent that a lane's index stands for.
     pub extents: FxHashMap<TermId, Extent>,
+    /// The array of which a lane sees a row, by the index of the row's first key.
+    pub rows: FxHashMap<TermId, Rc<Array>>,
     /// Keys that a lane's own key stands for, where they are no range of one family.
     pub keys: FxHashMap<TermId, Vec<Target>>,
     /// Keys that a stream gave within a mapped function which did not make the stream: the same for all lanes.
