@@ -148,6 +148,7 @@ pub fn within<'p>(snapshot: &mut ImportSnapshot, program: &'p Program<'p>, home:
             loop_depth: 0,
             activations: snapshot.activations,
             loop_instances: snapshot.loop_instances,
+            waiting: FxHashMap::default(),
             pending: BTreeMap::new(),
             replays: snapshot.replays.clone(),
         },

@@ -8,7 +8,7 @@ use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::library::{callbacks, containers, functions, protocols};
 use crate::analysis::machine::notes::{self, BufferUse};
-use crate::analysis::machine::{Frame, Machine, annotate, arrays, operate, writes};
+use crate::analysis::machine::{Frame, Machine, annotate, arrays, operate, suspend, writes};
 use crate::analysis::program::Program;
 use crate::analysis::store::args::{Args, Call};
 use crate::analysis::store::heap::{Kind, Source};
@@ -277,6 +277,11 @@ pub fn enter<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, manager: &Val
         if let Some(method) = this.state.instance_method(val, &dunder) {
             return this.call_value(frame, &method, Args::default(), Some(place));
         }
+        if let Val::Object(id) = val
+            && let Some(yielded) = suspend::enter(this, frame, *id, place)
+        {
+            return yielded;
+        }
         // A generator under `contextmanager` gives what it yields first.
         if let Val::Object(id) = val
             && matches!(this.state.store.objects[id.0 as usize].kind, Kind::Iterator(Source::Generator(_), _))
@@ -294,9 +299,8 @@ pub fn leave<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, manager: &Val
     paths::on_alternatives(machine, &manager, |this, val| {
         let dunder: Name = "__exit__".into();
         let Some(method) = this.state.instance_method(val, &dunder) else {
-            // A generator has run to its end when it was entered.
             if let Val::Object(id) = val {
-                this.recorder.leave_generator(*id, this.state.paths.pc);
+                suspend::leave(this, *id);
             }
             return Value::unbound();
         };

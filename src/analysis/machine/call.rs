@@ -418,20 +418,7 @@ impl<'p> Machine<'p> {
         inlined: Option<prelude::Inlined>,
     ) -> Ended {
         let code = self.module(module).function(function);
-        let mut frame = Frame {
-            module,
-            code,
-            environment,
-            class,
-            temps: Value::places(code.ops.len()),
-            returns: Vec::new(),
-            yields: Vec::new(),
-            loops: Vec::new(),
-            left: Guard::FALSE,
-            activation,
-            inlined,
-            goes_on: false,
-        };
+        let mut frame = Frame { inlined, ..Frame::new(code, (module, environment), class, activation) };
         if inlined.is_none() {
             self.context.stack.push((module, function));
         }

@@ -15,6 +15,7 @@ use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{Array, ClassHandle, Closure, ModuleIndex, ObjectId, Value};
 use crate::analysis::machine::name_cache::Memo;
 use crate::analysis::machine::overrides::{ClassStatement, Descendants, Heirs};
+use crate::analysis::machine::suspend::Waiting;
 use crate::analysis::record::{Activation, Iteration, Target, UsesOfFunctions};
 use crate::analysis::store::heap::Holds;
 use crate::finding::Place;
@@ -68,6 +69,8 @@ pub struct Context {
     pub activations: u32,
     /// Number of executions of loops.
     pub loop_instances: u32,
+    /// Context managers that are generators, whose blocks run.
+    pub waiting: FxHashMap<ObjectId, Waiting>,
     /// Closures made and not run, by identity.
     pub pending: BTreeMap<u32, PendingClosure>,
     /// Functions that replay what another has drawn: rules of `custom_vjp` and the like.

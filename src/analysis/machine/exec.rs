@@ -441,7 +441,6 @@ impl<'p> Machine<'p> {
     }
 
     fn run_yield(&mut self, frame: &mut Frame<'p>, value: Option<Temp>, from: bool, op: &'p Op) -> Value {
-        self.recorder.yielded();
         let value = match value {
             Some(value) => frame.value(value),
             None => self.state.terms.none(),

@@ -9,6 +9,7 @@ use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::machine::loops::Step;
 use crate::analysis::machine::{Frame, Machine, annotate, arrays, prelude};
+use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{Entry, Item, Kind, Source};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
@@ -49,10 +50,11 @@ impl<'p> Machine<'p> {
                 Kind::Instance => {
                     let dunder: Name = "__iter__".into();
                     if let Some(method) = self.state.instance_method(&val, &dunder) {
-                        let result =
-                            self.call_value(frame, &method, crate::analysis::store::args::Args::default(), place);
+                        let result = self.call_value(frame, &method, Args::default(), place);
                         return if matches!(result.single(), Some(Val::Object(o)) if o != object) {
                             self.iterator_of(frame, &result, place)
+                        } else if let Some(next) = self.state.instance_method(&val, &"__next__".into()) {
+                            new_iterator(&mut self.state, Source::Calls(next), place)
                         } else {
                             let term = self.state.term_of_val(&val);
                             new_iterator(&mut self.state, Source::Opaque(term), place)
@@ -159,13 +161,14 @@ impl<'p> Machine<'p> {
             }
             Source::Map(function, inner) => {
                 let (has, present, values) = self.parallel(frame, inner, place);
-                let args = crate::analysis::store::args::Args::positional(values);
+                let args = Args::positional(values);
                 let position = self.context.position.take();
                 let call = |this: &mut Self| this.call_value(frame, function, args, Some(place));
                 let value = paths::on(self, has, |this| paths::on(this, present, call));
                 self.context.position = position;
                 Step { has, present, value }
             }
+            Source::Calls(function) => self.called(frame, function, place),
             Source::Repeat(value) => always(value.clone()),
             Source::Cycle(items) => match position.filter(|_| self.context.position.is_none()) {
                 Some(position) if !items.is_empty() => {
@@ -189,6 +192,18 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// What a function returns, on the paths on which it does not raise.
+    fn called(&mut self, frame: &mut Frame<'p>, function: &Value, place: Place) -> Step {
+        let position = self.context.position.take();
+        let (has, value) = paths::aside(self, |this| {
+            let args = Args { put_before: Some(0), ..Args::default() };
+            let value = this.call_value(frame, function, args, Some(place));
+            (this.state.paths.pc, value)
+        });
+        self.context.position = position;
+        Step { has, present: Guard::TRUE, value }
+    }
+
     /// Notes the number of elements of the iterator that is asked for its first one.
     fn count(&mut self, position: Option<u32>, number: TermId) {
         if position == Some(0) {
@@ -200,7 +215,12 @@ impl<'p> Machine<'p> {
         let (mut has, mut present) = (Guard::TRUE, Guard::TRUE);
         let mut values = Vec::with_capacity(inner.len());
         for iterator in inner {
-            let step = self.next_step(frame, iterator, place.span);
+            if has.is_false() {
+                // The first iterator that has come to its end is the last one that is asked.
+                values.push(Value::unbound());
+                continue;
+            }
+            let step = paths::on(self, has, |this| this.next_step(frame, iterator, place.span));
             has = self.state.paths.guards.and(has, step.has);
             present = self.state.paths.guards.and(present, step.present);
             values.push(step.value);
@@ -236,9 +256,7 @@ impl<'p> Machine<'p> {
             self.state.store.objects[object.0 as usize].kind = Kind::Iterator(Source::Opaque(rest), position);
             return;
         }
-        let interrupted = self.recorder.begin_generator();
         let ended = self.run_generator(frame, &suspended, place);
-        self.recorder.end_generator(object, interrupted);
         let items = ended.yields.into_iter().map(|(guard, value)| Item { guard, value }).collect();
         let mut source = Source::Items(items);
         if ended.goes_on && self.program.is_prelude(suspended.module) {
@@ -366,6 +384,7 @@ fn inner(source: &Source) -> &[Value] {
         | Source::Opaque(_)
         | Source::Array(_)
         | Source::Range(..)
+        | Source::Calls(_)
         | Source::Repeat(_)
         | Source::Cycle(_)
         | Source::Generator(_)
@@ -430,7 +449,7 @@ pub fn known_length(state: &mut State, iterator: &Value) -> Option<u32> {
             let length = state.length_of_term(*term);
             u32::try_from(state.terms.as_int(length)?).ok()?
         }
-        Source::Repeat(_) | Source::Cycle(_) | Source::Generator(_) | Source::Stream(_) => {
+        Source::Calls(_) | Source::Repeat(_) | Source::Cycle(_) | Source::Generator(_) | Source::Stream(_) => {
             return None;
         }
     };

@@ -33,6 +33,7 @@ pub mod overrides;
 pub mod prelude;
 pub mod split_escape;
 pub mod stream_use;
+pub mod suspend;
 pub mod text;
 pub mod writes;
 
@@ -82,7 +83,30 @@ pub struct Frame<'p> {
     pub goes_on: bool,
 }
 
-impl Frame<'_> {
+impl<'p> Frame<'p> {
+    /// A frame in which nothing has run.
+    pub fn new(
+        code: &'p Function,
+        (module, environment): (ModuleIndex, EnvironmentId),
+        class: Option<crate::analysis::domain::value::ClassHandle>,
+        activation: Rc<Activation>,
+    ) -> Self {
+        Self {
+            module,
+            code,
+            environment,
+            class,
+            temps: Value::places(code.ops.len()),
+            returns: Vec::new(),
+            yields: Vec::new(),
+            loops: Vec::new(),
+            left: Guard::FALSE,
+            activation,
+            inlined: None,
+            goes_on: false,
+        }
+    }
+
     /// What an operation has made.
     pub fn value(&self, temp: Temp) -> Value {
         self.temps[temp as usize].clone()

@@ -5,8 +5,6 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
-
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::ReferenceKind;
 use crate::analysis::domain::term::TermId;
@@ -36,14 +34,7 @@ pub struct Recorder {
     log: Log,
     /// Activations of closures that run on their own: by number, with how they left and the first term that was made in them.
     escaped: BTreeMap<u32, (Escape, TermId)>,
-    /// What the generator that runs has overwritten since it yielded last.
-    overwritten: Vec<Overwritten>,
-    /// The same of generators that have ended.
-    ended: FxHashMap<ObjectId, Vec<Overwritten>>,
 }
-
-/// What held a key, and under which name, that holds something else now; without a name, all that it held.
-type Overwritten = (Holder, Option<String>);
 
 impl Recorder {
     /// A recorder that has recorded this.
@@ -162,13 +153,7 @@ impl Recorder {
     /// was given is taken from it.
     pub fn overwrite(&mut self, holder: Holder, name: Option<&str>, guard: Guard) {
         let name = name.map(last_part);
-        if self.overwritten.len() < RECENT {
-            self.overwritten.push((holder, name.clone()));
-        }
-        self.take_back(holder, name.as_deref(), guard);
-    }
-
-    fn take_back(&mut self, holder: Holder, name: Option<&str>, guard: Guard) {
+        let name = name.as_deref();
         let recent = self.log.writes.len().saturating_sub(RECENT);
         let is_gone = |write: &LoggedWrite| {
             write.holder == holder
@@ -177,31 +162,6 @@ impl Recorder {
         };
         let kept: Vec<LoggedWrite> = self.log.writes.drain(recent..).filter(|write| !is_gone(write)).collect();
         self.log.writes.extend(kept);
-    }
-
-    /// A generator begins to run; what it is given back to is what it interrupts.
-    pub fn begin_generator(&mut self) -> Vec<Overwritten> {
-        std::mem::take(&mut self.overwritten)
-    }
-
-    /// The generator that runs yields: what comes after is done when it is resumed.
-    pub fn yielded(&mut self) {
-        self.overwritten.clear();
-    }
-
-    /// The generator of an iterator has run to its end.
-    pub fn end_generator(&mut self, iterator: ObjectId, interrupted: Vec<Overwritten>) {
-        let overwritten = std::mem::replace(&mut self.overwritten, interrupted);
-        if !overwritten.is_empty() {
-            self.ended.insert(iterator, overwritten);
-        }
-    }
-
-    /// The block of a context manager ends that is a generator: now it does what comes after its `yield`.
-    pub fn leave_generator(&mut self, iterator: ObjectId, guard: Guard) {
-        for (holder, name) in self.ended.remove(&iterator).into_iter().flatten() {
-            self.take_back(holder, name.as_deref(), guard);
-        }
     }
 
     /// A function was handed to a transform that traces it.

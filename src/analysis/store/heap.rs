@@ -187,6 +187,8 @@ pub enum Source {
     Zip(Vec<Value>),
     /// The results of a function on the elements of these iterators.
     Map(Value, Vec<Value>),
+    /// What this function returns each time it is called, until it raises.
+    Calls(Value),
     /// One value for ever (or this many times).
     Repeat(Value),
     /// The elements of these iterators, one after the other.

@@ -301,9 +301,12 @@ impl<'a, 'r> Body<'a, 'r> {
             OpKind::Operate(..) => self.hold(reader, Path::new()),
             OpKind::Call(callee, arguments) => self.call(reader, (*callee, arguments), temp, path),
             OpKind::If { .. } | OpKind::Loop { .. } | OpKind::Raise(_) => self.add(Ways::DECIDES),
-            OpKind::Function(..) | OpKind::Class(..) | OpKind::Yield { .. } | OpKind::DeleteItem(..) => {
+            // Whoever goes through the generator gets it, and may be given the generator itself.
+            OpKind::Yield { .. } => {
+                self.effects.returned.push(within(Part::Any, path));
                 self.add(Ways::ESCAPES);
             }
+            OpKind::Function(..) | OpKind::Class(..) | OpKind::DeleteItem(..) => self.add(Ways::ESCAPES),
             // What projects is followed by its `Unpack`; the others pass nothing on.
             OpKind::Project(..)
             | OpKind::Annotate(..)

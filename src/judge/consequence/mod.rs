@@ -267,7 +267,9 @@ impl<'r> Flows<'r> {
     ) -> ControlFlow<()> {
         let code = (activation.module, activation.function);
         let function = self.run.code(activation);
-        let Some(call) = self.run.call_at(activation, place).or_else(|| method_run_at(function, place.span)) else {
+        let call = self.run.call_at(activation, place).or_else(|| method_run_at(function, place.span));
+        let asked = if call.is_none() { asked_at(function, place.span) } else { None };
+        let Some(call) = call.or(asked) else {
             reach.ways.add(Ways::ESCAPES);
             return ControlFlow::Break(());
         };
@@ -276,6 +278,12 @@ impl<'r> Flows<'r> {
         let mut body = Body::new(self, code, excluded, DEPTH);
         body.environment = Some(activation.environment);
         body.only_keys = question.only_keys;
+        if asked.is_some() {
+            // What the iterator itself is afterwards is not followed, nor where in an element its own elements are.
+            reach.ways.add(Ways::ESCAPES);
+            left.changed.clear();
+            left.returned.iter_mut().for_each(Path::clear);
+        }
         let is_dropped = !left.returned.is_empty() && self.run.uses_of(code.0, code.1).readers(call).is_empty();
         if let Some(below) = left.by {
             reach.ways.add(self.take_over(&mut body, (call, place), below, left));
@@ -305,7 +313,7 @@ impl<'r> Flows<'r> {
         if left.returned.is_empty() && left.changed.is_empty() {
             return ControlFlow::Break(());
         }
-        if function.is_generator || function.is_async || function.kind == FunctionKind::ClassBody {
+        if function.is_async || function.kind == FunctionKind::ClassBody {
             reach.ways.add(Ways::ESCAPES);
             return ControlFlow::Break(());
         }
@@ -516,6 +524,17 @@ fn is_unused_stream(run: &Recording<'_>, draw: usize) -> bool {
 
 fn new(kind: ConsequenceKind, place: Option<Place>) -> Consequence {
     Consequence { kind, message: kind.sentence().to_owned(), place }
+}
+
+/// The operation that asks an iterator for its elements, where only one loop stands at a span.
+fn asked_at(code: &Function, span: Span) -> Option<Temp> {
+    let mut asked = code.ops.iter().filter(|op| op.span == span).filter_map(|op| match &op.kind {
+        OpKind::Loop { head, .. } => {
+            head.last().filter(|last| matches!(code.ops[**last as usize].kind, OpKind::Next(_)))
+        }
+        _ => None,
+    });
+    asked.next().filter(|_| asked.next().is_none()).copied()
 }
 
 /// The operation at a span that runs a method without calling it by name: `keys[name]`, `self.key`, `a + b`.
