@@ -102,7 +102,8 @@ pub fn extract_constant_keys(
             let takes_arguments = code.parameters.len() > usize::from(code.class.is_some());
             let may_be =
                 takes_arguments && !passed.contains(&activation.id) && is_within(&event.activation, activation);
-            is_fixed(run, event.target.term, activation).filter(|_| may_be)
+            let is_meant = || !is_known && draws_from_a_given_key(run, activation);
+            is_fixed(run, event.target.term, activation).filter(|_| may_be && !is_meant())
         });
         let is_traceable = steps.iter().any(|step| step.bound.is_some());
         // What only shapes are taken from may be drawn again and again.
@@ -154,6 +155,15 @@ fn is_fixed(run: &Recording<'_>, key: TermId, activation: &Activation) -> Option
         false
     });
     needs.get()
+}
+
+/// Whether a function consumes a key that it is given, and so has numbers that differ: what it makes from a seed of its object beside
+/// that, such as a projection, is meant to stay.
+fn draws_from_a_given_key(run: &Recording<'_>, activation: &Activation) -> bool {
+    run.log.consumptions.iter().any(|event| {
+        is_within(&event.activation, activation)
+            && parameter_of(run, run.terms.root(event.target.term), activation).is_some()
+    })
 }
 
 /// Whether a key goes to what makes parameters, which is done once: `init`, or a stream that modules are made with.

@@ -140,6 +140,15 @@ fn a_script_may_get_its_modules_from_a_package_that_alone_imports_the_library() 
 }
 
 #[test]
+fn what_another_module_draws_is_found_where_it_is_traced() {
+    let draws = "import random\n\ndef shift(x):\n    return x + random.random()\n\nclass Deck:\n    def __init__(self, seed):\n        self.dice = random.Random(seed)\n\n    def top(self):\n        return self.dice.randrange(52)\n";
+    let uses = "import jax\nfrom draws import Deck, shift\n\ndeck = Deck(0)\n\n@jax.jit\ndef moved(x):\n    return shift(x)\n\n@jax.jit\ndef dealt(x):\n    return x[deck.top()]\n\ndef free(x):\n    return shift(x)\n";
+    let project = folder(&[("draws.py", draws), ("uses.py", uses)]);
+    let at = project.path();
+    assert_eq!(places(at, at, Path::new(".")), ["uses.py:8 KEY403", "uses.py:12 KEY403"]);
+}
+
+#[test]
 fn a_name_of_the_project_for_a_removed_one_is_reported_where_it_is_given() {
     let types = "import jax\n\nKey = jax.random.KeyArray\n\ndef own(key: Key):\n    return key\n";
     let uses = "from top.types import Key\n\ndef draw(key: Key) -> Key:\n    return key\n\ndef is_key(x):\n    return isinstance(x, Key)\n";
