@@ -60,6 +60,9 @@ pub(super) fn poisson(draw: &Draw<'_>) -> Result<Array> {
 /// The rate from which events are no longer counted one by one.
 const FEW: f32 = 10.0;
 
+/// What JAX puts in the place of lower rates.
+const STAND_IN_RATE: f32 = 1e5;
+
 /// Uniform values for a draw of `count` numbers.
 fn round(mode: Mode, keys: &Keys, count: usize) -> Result<Vec<f32>> {
     let each = count / keys.len().max(1);
@@ -90,7 +93,12 @@ fn few_events(mode: Mode, keys: &Keys, rates: &[f32]) -> Result<Vec<f32>> {
 
 /// Hörmann's transformed rejection.
 fn many_events(mode: Mode, keys: &Keys, rates: &[f32]) -> Result<Vec<f32>> {
-    let mut counts: Vec<Option<f32>> = rates.iter().map(|rate| (*rate < FEW).then_some(0.0)).collect();
+    if rates.iter().all(|rate| *rate < FEW) {
+        return Ok(vec![0.0; rates.len()]);
+    }
+    // JAX draws for the others as well, and goes on until it has accepted a number for each.
+    let rates: Vec<f32> = rates.iter().map(|rate| if *rate < FEW { STAND_IN_RATE } else { *rate }).collect();
+    let mut counts: Vec<Option<f32>> = vec![None; rates.len()];
     let mut keys = keys.clone();
     for _ in 0..ROUNDS {
         if counts.iter().all(Option::is_some) {
@@ -98,11 +106,9 @@ fn many_events(mode: Mode, keys: &Keys, rates: &[f32]) -> Result<Vec<f32>> {
         }
         let (next, us, vs) = candidates(mode, &keys, rates.len())?;
         keys = next;
-        for (((count, rate), u), v) in counts.iter_mut().zip(rates).zip(us).zip(vs) {
+        for (((count, rate), u), v) in counts.iter_mut().zip(&rates).zip(us).zip(vs) {
             // JAX goes on drawing where it has a number, and takes what it accepts last.
-            if *rate >= FEW
-                && let Some(found) = events(*rate, u - 0.5, v)
-            {
+            if let Some(found) = events(*rate, u - 0.5, v) {
                 *count = Some(found);
             }
         }
@@ -189,6 +195,9 @@ fn ratios(shares: &[f32]) -> Vec<f32> {
 /// Below so many expected successes they are counted one by one.
 const FEW_SUCCESSES: f32 = 10.0;
 
+/// The trials and the chance that JAX puts in the place of those with fewer.
+const STAND_IN_TRIALS: (f32, f32) = (1e4, 0.5);
+
 fn binomials(mode: Mode, keys: &Keys, trials: &[f32], chances: &[f32]) -> Result<Vec<f32>> {
     if trials.iter().chain(chances).any(|number| !number.is_finite() || *number < 0.0) {
         return Err(Error::Unsupported {
@@ -240,7 +249,13 @@ fn few_successes(mode: Mode, keys: &Keys, parameters: &[(f32, f32)]) -> Result<V
 /// Hörmann's transformed rejection, with squeezes.
 fn many_successes(mode: Mode, keys: &Keys, parameters: &[(f32, f32)]) -> Result<Vec<f32>> {
     let is_few = |trials: f32, chance: f32| trials * chance <= FEW_SUCCESSES;
-    let mut counts: Vec<Option<f32>> = parameters.iter().map(|(n, p)| is_few(*n, *p).then_some(0.0)).collect();
+    if parameters.iter().all(|(trials, chance)| is_few(*trials, *chance)) {
+        return Ok(vec![0.0; parameters.len()]);
+    }
+    // JAX draws for the others as well, and goes on until it has accepted a number for each.
+    let stand_in = |(n, p): &(f32, f32)| if is_few(*n, *p) { STAND_IN_TRIALS } else { (*n, *p) };
+    let parameters: Vec<(f32, f32)> = parameters.iter().map(stand_in).collect();
+    let mut counts: Vec<Option<f32>> = vec![None; parameters.len()];
     let mut keys = keys.clone();
     for _ in 0..ROUNDS {
         if counts.iter().all(Option::is_some) {
@@ -248,10 +263,8 @@ fn many_successes(mode: Mode, keys: &Keys, parameters: &[(f32, f32)]) -> Result<
         }
         let (next, us, vs) = candidates(mode, &keys, parameters.len())?;
         keys = next;
-        for (((count, (trials, chance)), u), v) in counts.iter_mut().zip(parameters).zip(us).zip(vs) {
-            if !is_few(*trials, *chance)
-                && let Some(found) = successes(trials.floor(), *chance, u - 0.5, v)
-            {
+        for (((count, (trials, chance)), u), v) in counts.iter_mut().zip(&parameters).zip(us).zip(vs) {
+            if let Some(found) = successes(trials.floor(), *chance, u - 0.5, v) {
                 *count = Some(found);
             }
         }
