@@ -159,6 +159,7 @@ fn constant_text(constant: &Constant) -> String {
         Constant::Int(value) => value.to_string(),
         Constant::BigInt => "<big integer>".into(),
         Constant::Float(value) => format!("{value:?}"),
+        Constant::Imaginary(value) => format!("{value:?}j"),
         Constant::Str(text) => format!("{text:?}"),
         Constant::Other => "<literal>".into(),
     }

@@ -33,11 +33,13 @@ pub enum Constant {
     Int(Box<i128>),
     /// An integer beyond 128 bits.
     BigInt,
-    /// A float (or the real part of nothing: complex literals are opaque).
+    /// A float.
     Float(f64),
+    /// A complex number without a real part: `2j`.
+    Imaginary(f64),
     /// A string.
     Str(Name),
-    /// Bytes or a complex number: nothing keys depend on.
+    /// Bytes: nothing keys depend on.
     Other,
 }
 

@@ -32,6 +32,8 @@ pub enum Data {
     Unsigned(Vec<u64>),
     /// Floating-point numbers of any width.
     Real(Vec<f64>),
+    /// Complex numbers of any width, as real and imaginary part.
+    Complex(Vec<(f64, f64)>),
 }
 
 /// An array of numbers.
@@ -51,6 +53,9 @@ impl Array {
     /// An array of floating-point numbers, rounded to `dtype`, or truncated where it is an integer type.
     pub fn from_reals(dtype: DType, shape: &[usize], values: impl IntoIterator<Item = f64>) -> Result<Self> {
         let values = values.into_iter();
+        if dtype.kind() == Kind::Complex {
+            return Self::from_complexes(dtype, shape, values.map(|value| (value, 0.0)).collect::<Vec<_>>());
+        }
         if dtype.kind() == Kind::Real {
             let data = Data::Real(values.map(|value| round(value, dtype)).collect());
             return Self::checked(dtype, shape, data);
@@ -58,6 +63,16 @@ impl Array {
         let (low, high) = dtype.bounds();
         let truncate = |value: f64| (value as i128).clamp(low, high);
         Self::from_integers(dtype, shape, values.map(truncate))
+    }
+
+    /// An array of complex numbers, of which other types than complex ones keep the real parts.
+    pub fn from_complexes(dtype: DType, shape: &[usize], values: impl IntoIterator<Item = (f64, f64)>) -> Result<Self> {
+        let values = values.into_iter();
+        if dtype.kind() != Kind::Complex {
+            return Self::from_reals(dtype, shape, values.map(|(real, _)| real).collect::<Vec<_>>());
+        }
+        let rounded = |(real, imaginary)| (round(real, dtype.part()), round(imaginary, dtype.part()));
+        Self::checked(dtype, shape, Data::Complex(values.map(rounded).collect()))
     }
 
     /// An array of truth values.
@@ -136,6 +151,7 @@ impl Array {
             Data::Signed(values) => values.len(),
             Data::Unsigned(values) => values.len(),
             Data::Real(values) => values.len(),
+            Data::Complex(values) => values.len(),
         }
     }
 
@@ -144,24 +160,39 @@ impl Array {
         self.len() == 0
     }
 
-    /// The elements as integers, floating-point numbers truncated.
+    /// The elements as integers, floating-point numbers truncated; of complex numbers the real parts.
     pub fn integers(&self) -> Vec<i128> {
         match &self.data {
             Data::Bool(values) => values.iter().map(|&value| i128::from(value)).collect(),
             Data::Signed(values) => values.iter().map(|&value| i128::from(value)).collect(),
             Data::Unsigned(values) => values.iter().map(|&value| i128::from(value)).collect(),
             Data::Real(values) => values.iter().map(|&value| value as i128).collect(),
+            Data::Complex(values) => values.iter().map(|&(real, _)| real as i128).collect(),
         }
     }
 
-    /// The elements as floating-point numbers; exact but for integers beyond 53 bits.
+    /// The elements as floating-point numbers, of complex numbers the real parts; exact but for integers beyond 53 bits.
     pub fn reals(&self) -> Vec<f64> {
         match &self.data {
             Data::Bool(values) => values.iter().map(|&value| f64::from(u8::from(value))).collect(),
             Data::Signed(values) => values.iter().map(|&value| value as f64).collect(),
             Data::Unsigned(values) => values.iter().map(|&value| value as f64).collect(),
             Data::Real(values) => values.clone(),
+            Data::Complex(values) => values.iter().map(|(real, _)| *real).collect(),
         }
+    }
+
+    /// The elements as complex numbers.
+    pub fn complexes(&self) -> Vec<(f64, f64)> {
+        match &self.data {
+            Data::Complex(values) => values.clone(),
+            _ => self.reals().into_iter().map(|real| (real, 0.0)).collect(),
+        }
+    }
+
+    /// The imaginary parts: zeros of anything but complex numbers.
+    pub fn imaginaries(&self) -> Vec<f64> {
+        self.complexes().into_iter().map(|(_, imaginary)| imaginary).collect()
     }
 
     /// The elements of a `uint32` array; `None` for every other type.
@@ -179,8 +210,15 @@ impl Array {
     pub fn cast(&self, dtype: DType) -> Self {
         let data = match (&self.data, dtype.kind()) {
             (Data::Real(values), Kind::Bool) => Data::Bool(values.iter().map(|&value| value != 0.0).collect()),
+            (Data::Complex(values), Kind::Bool) => {
+                Data::Bool(values.iter().map(|&value| value != (0.0, 0.0)).collect())
+            }
+            (_, Kind::Complex) => {
+                let part = |value| round(value, dtype.part());
+                Data::Complex(self.complexes().into_iter().map(|(a, b)| (part(a), part(b))).collect())
+            }
             (_, Kind::Real) => Data::Real(self.reals().into_iter().map(|value| round(value, dtype)).collect()),
-            (Data::Real(_), Kind::Signed | Kind::Unsigned) => {
+            (Data::Real(_) | Data::Complex(_), Kind::Signed | Kind::Unsigned) => {
                 let (low, high) = dtype.bounds();
                 integer_data(dtype, self.integers().into_iter().map(|value| value.clamp(low, high)))
             }
@@ -209,6 +247,7 @@ impl Array {
             Data::Signed(values) => Data::Signed(pick(values, positions)),
             Data::Unsigned(values) => Data::Unsigned(pick(values, positions)),
             Data::Real(values) => Data::Real(pick(values, positions)),
+            Data::Complex(values) => Data::Complex(pick(values, positions)),
         };
         Self::checked(self.dtype, shape, data)
     }
@@ -244,13 +283,14 @@ impl Array {
         self.gather(shape, &positions)
     }
 
-    /// Element `index` as a number; not a number where there is none.
+    /// Element `index` as a number, of a complex one the real part; not a number where there is none.
     pub fn number(&self, index: usize) -> f64 {
         match &self.data {
             Data::Real(values) => values.get(index).copied(),
             Data::Bool(values) => values.get(index).map(|&value| f64::from(u8::from(value))),
             Data::Signed(values) => values.get(index).map(|&value| value as f64),
             Data::Unsigned(values) => values.get(index).map(|&value| value as f64),
+            Data::Complex(values) => values.get(index).map(|(real, _)| *real),
         }
         .unwrap_or(f64::NAN)
     }
@@ -261,13 +301,17 @@ impl Array {
     }
 
     /// Element `index` in the shortest form that reads back to the same element, as Python and JSON write it
-    /// (`NaN`, `Infinity` and `-Infinity` included, as Python's `json` does).
+    /// (`NaN`, `Infinity` and `-Infinity` included, as Python's `json` does). JSON has no complex numbers: they are pairs.
     pub fn element_text(&self, index: usize) -> String {
         match &self.data {
             Data::Bool(values) => values.get(index).map(ToString::to_string),
             Data::Signed(values) => values.get(index).map(ToString::to_string),
             Data::Unsigned(values) => values.get(index).map(ToString::to_string),
             Data::Real(values) => values.get(index).map(|&value| real_text(value, self.dtype)),
+            Data::Complex(values) => values.get(index).map(|&(real, imaginary)| {
+                let part = |value| real_text(value, self.dtype.part());
+                format!("[{}, {}]", part(real), part(imaginary))
+            }),
         }
         .unwrap_or_default()
     }
@@ -316,6 +360,7 @@ fn integer_data(dtype: DType, values: impl IntoIterator<Item = i128>) -> Data {
         Kind::Signed => Data::Signed(values.map(|value| wrap_signed(value, dtype.width())).collect()),
         Kind::Unsigned => Data::Unsigned(values.map(|value| wrap_unsigned(value, dtype.width())).collect()),
         Kind::Real => Data::Real(values.map(|value| round(value as f64, dtype)).collect()),
+        Kind::Complex => Data::Complex(values.map(|value| (round(value as f64, dtype.part()), 0.0)).collect()),
     }
 }
 

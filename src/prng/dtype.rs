@@ -36,6 +36,10 @@ pub enum DType {
     Float32,
     /// `float64`
     Float64,
+    /// `complex64`: two `float32`
+    Complex64,
+    /// `complex128`: two `float64`
+    Complex128,
 }
 
 /// The families of element types.
@@ -49,11 +53,13 @@ pub enum Kind {
     Unsigned,
     /// Floating-point numbers.
     Real,
+    /// Complex numbers.
+    Complex,
 }
 
 impl DType {
     /// Every element type, in declaration order.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Bool,
         Self::Int8,
         Self::Int16,
@@ -67,6 +73,8 @@ impl DType {
         Self::Bfloat16,
         Self::Float32,
         Self::Float64,
+        Self::Complex64,
+        Self::Complex128,
     ];
 
     /// The name that `NumPy` and JAX print.
@@ -85,6 +93,8 @@ impl DType {
             Self::Bfloat16 => "bfloat16",
             Self::Float32 => "float32",
             Self::Float64 => "float64",
+            Self::Complex64 => "complex64",
+            Self::Complex128 => "complex128",
         }
     }
 
@@ -99,7 +109,8 @@ impl DType {
             Self::Bool | Self::Int8 | Self::Uint8 => 8,
             Self::Int16 | Self::Uint16 | Self::Float16 | Self::Bfloat16 => 16,
             Self::Int32 | Self::Uint32 | Self::Float32 => 32,
-            Self::Int64 | Self::Uint64 | Self::Float64 => 64,
+            Self::Int64 | Self::Uint64 | Self::Float64 | Self::Complex64 => 64,
+            Self::Complex128 => 128,
         }
     }
 
@@ -110,6 +121,7 @@ impl DType {
             Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64 => Kind::Signed,
             Self::Uint8 | Self::Uint16 | Self::Uint32 | Self::Uint64 => Kind::Unsigned,
             Self::Float16 | Self::Bfloat16 | Self::Float32 | Self::Float64 => Kind::Real,
+            Self::Complex64 | Self::Complex128 => Kind::Complex,
         }
     }
 
@@ -123,7 +135,7 @@ impl DType {
         match self.kind() {
             Kind::Signed => (-(1 << (self.width() - 1)), (1 << (self.width() - 1)) - 1),
             Kind::Unsigned => (0, (1 << self.width()) - 1),
-            Kind::Bool | Kind::Real => (0, 1),
+            Kind::Bool | Kind::Real | Kind::Complex => (0, 1),
         }
     }
 
@@ -134,6 +146,7 @@ impl DType {
             Self::Int64 if !mode.x64 => Self::Int32,
             Self::Uint64 if !mode.x64 => Self::Uint32,
             Self::Float64 if !mode.x64 => Self::Float32,
+            Self::Complex128 if !mode.x64 => Self::Complex64,
             other => other,
         }
     }
@@ -146,6 +159,27 @@ impl DType {
     /// The type of `jax.random.bits(key)`.
     pub fn default_uint(mode: Mode) -> Self {
         Self::Uint64.canonical(mode)
+    }
+
+    /// The type of the real and the imaginary parts of a complex type; every other type itself.
+    #[must_use]
+    pub fn part(self) -> Self {
+        match self {
+            Self::Complex64 => Self::Float32,
+            Self::Complex128 => Self::Float64,
+            other => other,
+        }
+    }
+
+    /// The complex type whose parts are of this floating-point type.
+    #[must_use]
+    pub fn complex(self) -> Self {
+        if matches!(self, Self::Float64 | Self::Complex128) { Self::Complex128 } else { Self::Complex64 }
+    }
+
+    /// The type of `jnp.array(1j)`.
+    pub fn default_complex(mode: Mode) -> Self {
+        Self::Complex128.canonical(mode)
     }
 
     /// The type of `jnp.array(1.0)`.

@@ -131,6 +131,6 @@ pub(super) fn seed_words(seeds: &Array) -> Option<Vec<[u32; 2]>> {
     match seeds.data() {
         Data::Signed(values) => Some(values.iter().map(|&value| split(value.cast_unsigned())).collect()),
         Data::Unsigned(values) => Some(values.iter().map(|&value| split(value)).collect()),
-        Data::Bool(_) | Data::Real(_) => None,
+        Data::Bool(_) | Data::Real(_) | Data::Complex(_) => None,
     }
 }

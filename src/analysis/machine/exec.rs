@@ -470,7 +470,7 @@ pub fn constant_value(terms: &mut Terms, constant: &Constant) -> Value {
         Constant::Float(value) => Term::Float(value.to_bits()),
         Constant::Str(text) => Term::Text(text.clone()),
         Constant::Ellipsis => Term::Apply("<ellipsis>".into(), Box::new([])),
-        Constant::BigInt | Constant::Other => {
+        Constant::BigInt | Constant::Imaginary(_) | Constant::Other => {
             return Value::term(terms.fresh(Symbol::Opaque, "<literal>", None));
         }
     };

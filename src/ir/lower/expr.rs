@@ -285,6 +285,6 @@ fn number_constant(number: &ast::Number) -> Constant {
             None => int.to_string().parse().map_or(Constant::BigInt, |value| Constant::Int(Box::new(value))),
         },
         ast::Number::Float(value) => Constant::Float(*value),
-        ast::Number::Complex { .. } => Constant::Other,
+        ast::Number::Complex { imag, .. } => Constant::Imaginary(*imag),
     }
 }

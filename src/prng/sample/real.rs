@@ -6,7 +6,8 @@
 use super::bits::draw;
 use super::{Resolution, real_type, with_float};
 use crate::prng::array::Array;
-use crate::prng::dtype::DType;
+use crate::prng::derive::split_in_two;
+use crate::prng::dtype::{DType, Kind};
 use crate::prng::error::{Error, Result};
 use crate::prng::float::Float;
 use crate::prng::float::half::{Bfloat16, Float16};
@@ -42,10 +43,25 @@ pub fn uniform(
 ///
 /// Exact in `float32`; within 2 units in the last place in `float64`.
 pub fn normal(mode: Mode, keys: &Keys, shape: &[usize], dtype: Option<DType>) -> Result<Array> {
+    let complex = dtype.map(|dtype| dtype.canonical(mode)).filter(|dtype| dtype.kind() == Kind::Complex);
+    if let Some(dtype) = complex {
+        return complex_normal(mode, keys, shape, dtype);
+    }
     let dtype = real_type("normal", mode, dtype)?;
     with_float!("normal", dtype, F => map::<F>(mode, keys, shape, |unit| {
         sqrt_2::<F>() * symmetric(unit).xla_erf_inv()
     }))
+}
+
+/// A complex normal number has two normal parts, from the two children of the key, of which each counts half.
+fn complex_normal(mode: Mode, keys: &Keys, shape: &[usize], dtype: DType) -> Result<Array> {
+    let (real_key, imaginary_key) = split_in_two(mode, keys)?;
+    let part = dtype.part();
+    let half = Array::real(part, std::f64::consts::FRAC_1_SQRT_2).number(0);
+    let draw = |keys: &Keys| normal(mode, keys, shape, Some(part));
+    let (real, imaginary) = (draw(&real_key)?, draw(&imaginary_key)?);
+    let pairs = real.reals().into_iter().zip(imaginary.reals());
+    Array::from_complexes(dtype, real.shape(), pairs.map(|(a, b)| (a * half, b * half)))
 }
 
 /// `jax.random.truncated_normal(key, lower, upper, shape, dtype)`: the same with `u` uniform between the error

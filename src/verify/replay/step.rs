@@ -153,7 +153,8 @@ impl<'p> Machine<'p> {
             Constant::Float(value) => Value::Float(*value),
             Constant::Str(text) => Value::Text(text.clone()),
             Constant::BigInt => Value::Unknown(self.symbols.apply("<big integer>", &[])),
-            Constant::Other => Value::Unknown(self.symbols.apply("<literal>", &[])),
+            Constant::Imaginary(value) if self.computing.is_some() => Value::Complex(0.0, *value),
+            Constant::Imaginary(_) | Constant::Other => Value::Unknown(self.symbols.apply("<literal>", &[])),
         }
     }
 

@@ -309,7 +309,9 @@ impl Symbols {
         match value {
             Value::Unknown(symbol) => *symbol,
             // What only a run that computes numbers holds: nothing asks for a symbol of it.
-            Value::Array(_) | Value::DType(_) | Value::KeyDType(_) | Value::Lanes(..) => self.fresh("<array>"),
+            Value::Complex(..) | Value::Array(_) | Value::DType(_) | Value::KeyDType(_) | Value::Lanes(..) => {
+                self.fresh("<array>")
+            }
             Value::None => self.intern(Node::Constant("None".into())),
             Value::Ellipsis => self.intern(Node::Constant("...".into())),
             Value::Bool(value) => self.intern(Node::Constant(if *value { "True" } else { "False" }.into())),

@@ -151,6 +151,8 @@ pub(super) enum Value<'p> {
     Bool(bool),
     Int(i128),
     Float(f64),
+    /// A complex number, in a run that computes numbers: its real and its imaginary part.
+    Complex(f64, f64),
     Text(Name),
     Unknown(Symbol),
     Keys(Rc<KeyArray>),
@@ -251,6 +253,7 @@ impl Value<'_> {
             Self::Bool(value) => *value,
             Self::Int(value) => *value != 0,
             Self::Float(value) => *value != 0.0,
+            Self::Complex(real, imaginary) => (*real, *imaginary) != (0.0, 0.0),
             Self::Text(text) => !text.is_empty(),
             Self::Tuple(values) => !values.is_empty(),
             Self::List(values) | Self::Set(values) => !values.borrow().is_empty(),

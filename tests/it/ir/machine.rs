@@ -421,7 +421,9 @@ impl<'m> Machine<'m> {
             Constant::Bool(value) => Value::Bool(*value),
             Constant::Int(value) => Value::Int(**value),
             Constant::Str(text) => Value::Str(text.clone()),
-            Constant::Ellipsis | Constant::BigInt | Constant::Float(_) | Constant::Other => Value::Other,
+            Constant::Ellipsis | Constant::BigInt | Constant::Float(_) | Constant::Imaginary(_) | Constant::Other => {
+                Value::Other
+            }
         }
     }
 }

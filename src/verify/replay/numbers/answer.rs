@@ -68,6 +68,10 @@ impl Answer {
                 }
             }
             Value::Float(number) => Self::Number(Array::real(DType::Float64, *number)),
+            Value::Complex(real, imaginary) => {
+                let number = Array::from_complexes(DType::Complex128, &[], [(*real, *imaginary)]);
+                Self::Number(number.map_err(|error| Problem::new(span, error.to_string()))?)
+            }
             Value::Text(text) => Self::Text(text.to_string()),
             Value::DType(dtype) => Self::Text(dtype.name().to_owned()),
             Value::KeyDType(implementation) => Self::Text(implementation.key_dtype()),

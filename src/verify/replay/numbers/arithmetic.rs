@@ -17,7 +17,7 @@ use std::rc::Rc;
 use super::super::step::{integers, reals};
 use super::super::value::{Tensor, Value};
 use super::arguments::elements;
-use super::{Outcome, Problem};
+use super::{Outcome, Problem, complex};
 use crate::arrays::joint_shape;
 use crate::ir::Operator;
 use crate::prng::array::Array;
@@ -38,6 +38,10 @@ pub fn tensor(mode: Mode, value: &Value<'_>, span: Span) -> Outcome<Tensor> {
             Array::python_int(mode, *value).map(weak).map_err(|error| Problem::new(span, error.to_string()))
         }
         Value::Float(value) => Ok(weak(Array::python_float(mode, *value))),
+        Value::Complex(real, imaginary) => {
+            let array = Array::from_complexes(DType::default_complex(mode), &[], [(*real, *imaginary)]);
+            array.map(weak).map_err(|error| Problem::new(span, error.to_string()))
+        }
         _ => Err(Problem::new(span, format!("expected an array or a number, got {}", value.description()))),
     }
 }
@@ -61,12 +65,14 @@ enum Operand {
     Strong(DType),
     WeakInteger,
     WeakReal,
+    WeakComplex,
 }
 
 impl Operand {
     fn of(tensor: &Tensor) -> Self {
         match (tensor.weak, tensor.array.dtype().kind()) {
             (true, Kind::Real) => Self::WeakReal,
+            (true, Kind::Complex) => Self::WeakComplex,
             (true, Kind::Signed | Kind::Unsigned) => Self::WeakInteger,
             _ => Self::Strong(tensor.array.dtype()),
         }
@@ -74,13 +80,23 @@ impl Operand {
 
     /// The least type both can become: JAX's lattice.
     fn join(self, other: Self) -> Self {
-        use Operand::{Strong, WeakInteger, WeakReal};
+        use Operand::{Strong, WeakComplex, WeakInteger, WeakReal};
         match (self, other) {
             (a, b) if a == b => a,
             (Strong(a), Strong(b)) => join_types(a, b),
             (Strong(DType::Bool), weak) | (weak, Strong(DType::Bool)) => weak,
             (Strong(strong), WeakInteger) | (WeakInteger, Strong(strong)) => Strong(strong),
-            (Strong(strong), WeakReal) | (WeakReal, Strong(strong)) if strong.kind() == Kind::Real => Strong(strong),
+            (Strong(strong), WeakReal) | (WeakReal, Strong(strong))
+                if matches!(strong.kind(), Kind::Real | Kind::Complex) =>
+            {
+                Strong(strong)
+            }
+            (Strong(strong), WeakComplex) | (WeakComplex, Strong(strong))
+                if matches!(strong.kind(), Kind::Real | Kind::Complex) =>
+            {
+                Strong(strong.complex())
+            }
+            (WeakComplex, _) | (_, WeakComplex) => WeakComplex,
             _ => WeakReal,
         }
     }
@@ -90,15 +106,25 @@ impl Operand {
             Self::Strong(dtype) => dtype.canonical(mode),
             Self::WeakInteger => DType::default_int(mode),
             Self::WeakReal => DType::default_float(mode),
+            Self::WeakComplex => DType::default_complex(mode),
         }
     }
 }
 
 fn join_types(a: DType, b: DType) -> Operand {
-    use Kind::{Bool, Real, Signed, Unsigned};
+    use Kind::{Bool, Complex, Real, Signed, Unsigned};
     let wider = if a.width() >= b.width() { a } else { b };
     Operand::Strong(match (a.kind(), b.kind()) {
-        (Bool, _) => b,
+        (Complex, Real) | (Real, Complex) => {
+            if [a, b].contains(&DType::Float64) {
+                DType::Complex128
+            } else {
+                wider.complex()
+            }
+        }
+        (Complex, Complex) => wider,
+        (Complex, _) => a,
+        (Bool, _) | (_, Complex) => b,
         (Real, Real) if a.width() == b.width() && a != b => DType::Float32,
         (Real, Real) | (Signed, Signed) | (Unsigned, Unsigned) => wider,
         (_, Bool) | (Real, _) => a,
@@ -198,7 +224,7 @@ fn arrays<'a>(
         return Ok(Value::Array(Tensor { array, weak: left.weak }));
     }
     let mut joined = Operand::of(left).join(Operand::of(right));
-    if operator == Operator::Div && joined.dtype(mode).kind() != Kind::Real {
+    if operator == Operator::Div && !matches!(joined.dtype(mode).kind(), Kind::Real | Kind::Complex) {
         joined = joined.join(Operand::WeakReal);
     }
     if operator == Operator::Pow && right.array.rank() == 0 && Operand::of(right) == Operand::WeakInteger {
@@ -215,7 +241,12 @@ fn arrays<'a>(
     let (a, b) = operands.map_err(|error| Problem::new(span, error.to_string()))?;
     let result = match operator {
         comparison if is_comparison(comparison) => {
-            let answers: Option<Vec<bool>> = if dtype.kind() == Kind::Real {
+            let answers: Option<Vec<bool>> = if dtype.kind() == Kind::Complex {
+                let wanted = comparison == Operator::Eq;
+                let pairs = a.complexes().into_iter().zip(b.complexes());
+                let has_order = !matches!(comparison, Operator::Eq | Operator::Ne);
+                pairs.map(|(a, b)| (!has_order).then_some((a == b) == wanted)).collect()
+            } else if dtype.kind() == Kind::Real {
                 let pairs = a.reals().into_iter().zip(b.reals());
                 pairs.map(|(a, b)| compare(comparison, a.partial_cmp(&b))).collect()
             } else {
@@ -247,6 +278,22 @@ fn arrays<'a>(
             }
             array
         }
+        operator if dtype.kind() == Kind::Complex => {
+            let pairs = a.complexes().into_iter().zip(b.complexes());
+            // A factor that is the same for many elements comes first.
+            let is_spread = operator == Operator::Mul && (is_shared || right.array.len() < a.len());
+            let apply = |(a, b)| {
+                let (a, b) = if is_spread { (b, a) } else { (a, b) };
+                complex::operate(operator, dtype, a, b).ok_or_else(|| problem(UNSUPPORTED_COMPLEX))
+            };
+            let array = Array::from_complexes(dtype, &shape, pairs.map(apply).collect::<Outcome<Vec<_>>>()?);
+            if let Ok(array) = &array
+                && [&a, &b, array].into_iter().any(has_subnormals)
+            {
+                return Err(problem(SUBNORMAL));
+            }
+            array
+        }
         operator => {
             let pairs = a.integers().into_iter().zip(b.integers());
             let values: std::result::Result<Vec<i128>, &str> =
@@ -259,6 +306,8 @@ fn arrays<'a>(
 }
 
 const UNSUPPORTED_REAL: &str = "this operator is not supported on arrays of floating-point numbers of this type";
+
+const UNSUPPORTED_COMPLEX: &str = "this operator is not supported on these complex numbers";
 
 pub const SUBNORMAL: &str = "subnormal numbers are not supported: XLA flushes them on some machines";
 
@@ -328,6 +377,7 @@ fn product<'a>(mode: Mode, left: &Tensor, right: &Tensor, span: Span) -> Outcome
     let (dtype, weak) =
         common_type(mode, &[left.clone(), right.clone()]).unwrap_or((DType::default_float(mode), false));
     let (a, b) = (left.array.cast(dtype), right.array.cast(dtype));
+    complex::refuse(&a, span)?;
     let array = match dtype {
         DType::Float32 if *length <= PRODUCTS && !has_subnormals(&a) && !has_subnormals(&b) => {
             let pairs = a.reals().into_iter().zip(b.reals());
@@ -355,11 +405,12 @@ fn real(operator: Operator, a: f64, b: f64) -> Option<f64> {
 
 pub fn has_subnormals(array: &Array) -> bool {
     let least = match array.dtype() {
-        DType::Float64 => f64::MIN_POSITIVE,
+        DType::Float64 | DType::Complex128 => f64::MIN_POSITIVE,
         DType::Float16 => 0.0,
         _ => f64::from(f32::MIN_POSITIVE),
     };
-    array.reals().into_iter().any(|value| value != 0.0 && value.abs() < least)
+    let is_below = |value: &f64| *value != 0.0 && value.abs() < least;
+    array.reals().iter().chain(&array.imaginaries()).any(is_below)
 }
 
 /// One result of an operator on integers, before it wraps to the type.
@@ -472,6 +523,10 @@ fn python_numbers<'a>(operator: Operator, left: &Value<'a>, right: &Value<'a>, s
             }),
         };
     }
+    if let (Value::Complex(..), _) | (_, Value::Complex(..)) = (left, right) {
+        let (one, other) = complex::of_number(left).zip(complex::of_number(right)).ok_or_else(unsupported)?;
+        return complex::python(operator, one, other).ok_or_else(unsupported);
+    }
     let (Some(a), Some(b)) = (float(left), float(right)) else { return Err(unsupported()) };
     match operator {
         comparison if is_comparison(comparison) => {
@@ -487,10 +542,13 @@ pub fn unary<'a>(operator: Operator, value: &Value<'a>, span: Span) -> Outcome<V
     let unsupported = || Problem::new(span, format!("this operator does not support {}", value.description()));
     match (operator, value) {
         (Operator::Pos, Value::Bool(value)) => Ok(Value::Int(i128::from(*value))),
-        (Operator::Pos, Value::Int(_) | Value::Float(_) | Value::Array(_) | Value::Keys(_)) => Ok(value.clone()),
+        (Operator::Pos, Value::Int(_) | Value::Float(_) | Value::Complex(..) | Value::Array(_) | Value::Keys(_)) => {
+            Ok(value.clone())
+        }
         (Operator::Neg, Value::Bool(value)) => Ok(Value::Int(-i128::from(*value))),
         (Operator::Neg, Value::Int(value)) => value.checked_neg().map(Value::Int).ok_or_else(unsupported),
         (Operator::Neg, Value::Float(value)) => Ok(Value::Float(-value)),
+        (Operator::Neg, Value::Complex(real, imaginary)) => Ok(Value::Complex(-real, -imaginary)),
         (Operator::Invert, Value::Int(value)) => Ok(Value::Int(!value)),
         (Operator::Invert, Value::Bool(value)) => Ok(Value::Int(!i128::from(*value))),
         (Operator::Not, Value::Bool(value)) => Ok(Value::Bool(!value)),
@@ -499,6 +557,10 @@ pub fn unary<'a>(operator: Operator, value: &Value<'a>, span: Span) -> Outcome<V
             let result = match (operator, dtype.kind()) {
                 (Operator::Neg, Kind::Real) => {
                     Array::from_reals(dtype, shape, array.reals().into_iter().map(|value| -value))
+                }
+                (Operator::Neg, Kind::Complex) => {
+                    let negated = array.complexes().into_iter().map(|(real, imaginary)| (-real, -imaginary));
+                    Array::from_complexes(dtype, shape, negated)
                 }
                 (Operator::Neg, Kind::Signed | Kind::Unsigned) => {
                     Array::from_integers(dtype, shape, array.integers().into_iter().map(|value| -value))

@@ -16,7 +16,7 @@ use super::arguments::{self, Arguments, problem};
 use super::arithmetic::{self, common_type, has_subnormals, tensor};
 use super::numpy::{array_of, concatenate, rearranged};
 use super::value::sequence;
-use super::{Builtin, Computing, Outcome, Problem};
+use super::{Builtin, Computing, Outcome, Problem, complex};
 use crate::arrays::{Map, joint_shape};
 use crate::ir::Operator;
 use crate::prng::array::Array;
@@ -35,15 +35,15 @@ const SPREADS: &[&str] = &["keepdims", "ddof"];
 
 /// The functions, by name. Those in [`METHODS`] are methods as well.
 pub(super) static FUNCTIONS: &[Builtin] = &[
-    Builtin::new("abs", X, &[], 1, |c, a| signed(c, a, f64::abs, i128::abs)),
-    Builtin::new("absolute", X, &[], 1, |c, a| signed(c, a, f64::abs, i128::abs)),
-    Builtin::new("negative", X, &[], 1, |c, a| signed(c, a, |x| -x, |x| -x)),
+    Builtin::new("abs", X, &[], 1, |c, a| signed(c, a, f64::abs, i128::abs, Some(complex::magnitudes))),
+    Builtin::new("absolute", X, &[], 1, |c, a| signed(c, a, f64::abs, i128::abs, Some(complex::magnitudes))),
+    Builtin::new("negative", X, &[], 1, |c, a| signed(c, a, |x| -x, |x| -x, Some(negated))),
     Builtin::new("square", X, &[], 1, |c, a| power(c, a, 2)),
     Builtin::new("sqrt", X, &[], 1, |c, a| real(c, a, f32::sqrt, Some(f64::sqrt))),
     Builtin::new("exp", X, &[], 1, |c, a| real(c, a, single::exp, None)),
     Builtin::new("log", X, &[], 1, |c, a| real(c, a, single::log, None)),
-    Builtin::new("floor", X, &[], 1, |c, a| signed(c, a, f64::floor, |x| x)),
-    Builtin::new("ceil", X, &[], 1, |c, a| signed(c, a, f64::ceil, |x| x)),
+    Builtin::new("floor", X, &[], 1, |c, a| signed(c, a, f64::floor, |x| x, None)),
+    Builtin::new("ceil", X, &[], 1, |c, a| signed(c, a, f64::ceil, |x| x, None)),
     Builtin::new("add", PAIR, &[], 2, |c, a| binary(c, a, Operator::Add)),
     Builtin::new("subtract", PAIR, &[], 2, |c, a| binary(c, a, Operator::Sub)),
     Builtin::new("multiply", PAIR, &[], 2, |c, a| binary(c, a, Operator::Mul)),
@@ -72,7 +72,8 @@ pub(super) static FUNCTIONS: &[Builtin] = &[
 ];
 
 /// The functions that arrays have as methods, with the array for their first argument.
-const METHODS: &[&str] = &["sum", "mean", "var", "std", "max", "min", "argmax", "argmin", "any", "all", "dot", "ravel"];
+const METHODS: &[&str] =
+    &["sum", "mean", "var", "std", "max", "min", "argmax", "argmin", "any", "all", "dot", "ravel", "conj", "conjugate"];
 
 /// The function of that name.
 pub(super) fn lookup(name: &str) -> Option<&'static Builtin> {
@@ -82,7 +83,7 @@ pub(super) fn lookup(name: &str) -> Option<&'static Builtin> {
 /// The function that a method of arrays is.
 pub(super) fn method(name: &str) -> Option<&'static Builtin> {
     let name = if name == "flatten" { "ravel" } else { name };
-    lookup(name).filter(|function| METHODS.contains(&function.name))
+    lookup(name).or_else(|| complex::lookup(name)).filter(|function| METHODS.contains(&function.name))
 }
 
 fn held<'a>(array: Array, weak: bool) -> Value<'a> {
@@ -100,6 +101,7 @@ fn real<'a>(
     let (mode, name) = (computing.settings.mode, arguments.builtin.name);
     computing.lift(arguments.span, std::slice::from_ref(value), &|values| {
         let Tensor { array, weak } = tensor(mode, &values[0], span)?;
+        complex::refuse(&array, span)?;
         let dtype = if array.dtype().kind() == Kind::Real { array.dtype() } else { DType::default_float(mode) };
         let array = array.cast(dtype);
         let apply = |x: f64| match (dtype, double) {
@@ -127,6 +129,7 @@ fn signed<'a>(
     arguments: &Arguments<'a>,
     of_real: fn(f64) -> f64,
     of_integer: fn(i128) -> i128,
+    of_complex: Option<fn(&Array) -> crate::prng::error::Result<Array>>,
 ) -> Outcome<Value<'a>> {
     let (value, span) = arguments.required(0)?;
     let mode = computing.settings.mode;
@@ -138,10 +141,19 @@ fn signed<'a>(
             Kind::Signed | Kind::Unsigned => {
                 Array::from_integers(dtype, shape, array.integers().into_iter().map(of_integer))
             }
+            Kind::Complex => match of_complex {
+                Some(of_complex) => of_complex(&array),
+                None => return Err(Problem::new(span, "this function takes no complex numbers")),
+            },
             Kind::Bool => return Err(Problem::new(span, "this function takes numbers, got an array of truth values")),
         };
         result.map(|array| held(array, weak)).map_err(|error| problem(span, &error))
     })
+}
+
+fn negated(array: &Array) -> crate::prng::error::Result<Array> {
+    let negated = array.complexes().into_iter().map(|(real, imaginary)| (-real, -imaginary));
+    Array::from_complexes(array.dtype(), array.shape(), negated)
 }
 
 fn power<'a>(computing: &mut Computing, arguments: &Arguments<'a>, exponent: i128) -> Outcome<Value<'a>> {
@@ -182,6 +194,7 @@ fn extreme_of_two<'a>(computing: &mut Computing, arguments: &Arguments<'a>, want
     computing.lift(arguments.span, &[left.clone(), right.clone()], &|values| {
         let pair = [&tensor(mode, &values[0], span)?, &tensor(mode, &values[1], span)?];
         let ([left, right], weak) = together(mode, pair, span)?;
+        complex::refuse(&left, span)?;
         let (dtype, shape) = (left.dtype(), left.shape());
         let result = if dtype.kind() == Kind::Real {
             let pairs = left.reals().into_iter().zip(right.reals());
@@ -207,6 +220,7 @@ fn chosen<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<V
     let mode = computing.settings.mode;
     computing.lift(arguments.span, &[condition.clone(), x.clone(), y.clone()], &|values| {
         let condition = tensor(mode, &values[0], span)?.array;
+        complex::refuse(&condition, span)?;
         let pair = [&tensor(mode, &values[1], span)?, &tensor(mode, &values[2], span)?];
         let ([x, y], weak) = together(mode, pair, span)?;
         let shape = joint_shape(condition.shape(), x.shape());
@@ -290,6 +304,9 @@ struct Rows {
 impl Rows {
     fn reduce(&self, mode: crate::prng::mode::Mode, how: Reduction, shape: &[usize]) -> Outcome<Array> {
         let dtype = self.elements.dtype();
+        if dtype.kind() == Kind::Complex {
+            return self.added_by_part(mode, how, shape);
+        }
         let is_real = dtype.kind() == Kind::Real;
         let failed = |error: crate::prng::error::Error| problem(self.span, &error);
         let (reals, integers) = (self.elements.reals(), self.elements.integers());
@@ -334,6 +351,21 @@ impl Rows {
                 self.added(mode, how, shape)
             }
         }
+    }
+
+    /// Sums and means of complex numbers: those of the parts.
+    fn added_by_part(&self, mode: crate::prng::mode::Mode, how: Reduction, shape: &[usize]) -> Outcome<Array> {
+        if !matches!(how, Reduction::Sum | Reduction::Mean) {
+            complex::refuse(&self.elements, self.span)?;
+        }
+        let failed = |error: crate::prng::error::Error| problem(self.span, &error);
+        let (dtype, size) = (self.elements.dtype(), self.elements.shape());
+        let part = |numbers: Vec<f64>| {
+            let elements = Array::from_reals(dtype.part(), size, numbers).map_err(failed)?;
+            Rows { elements, ..*self }.added(mode, how, shape)
+        };
+        let (real, imaginary) = (part(self.elements.reals())?, part(self.elements.imaginaries())?);
+        Array::from_complexes(dtype, shape, real.reals().into_iter().zip(imaginary.reals())).map_err(failed)
     }
 
     /// Sums of floating-point numbers, and what is made of them, in `float32`.
@@ -403,6 +435,7 @@ fn linspace<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome
         if dtype.map_or(common, |dtype| dtype.canonical(mode)) != DType::Float32 {
             return Err(Problem::new(span, "linspace is supported in float32 only"));
         }
+        complex::refuse(&ends[0].array, span).and_then(|()| complex::refuse(&ends[1].array, span))?;
         if ends.iter().any(|end| end.array.rank() > 0) {
             return Err(Problem::new(span, "linspace is supported between two numbers only"));
         }

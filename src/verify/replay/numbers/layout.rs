@@ -100,7 +100,8 @@ impl Page<'_> {
 /// The elements at some positions, as wide as each other.
 fn texts(array: &Array, positions: &[usize]) -> Vec<String> {
     match array.dtype().kind() {
-        Kind::Real if array.dtype() != DType::Bfloat16 => reals(array, positions),
+        Kind::Real if array.dtype() != DType::Bfloat16 => reals(array, positions, false),
+        Kind::Complex => complexes(array, positions),
         // Elements of a type that `NumPy` does not know are printed one by one.
         Kind::Real => positions.iter().map(|&position| general(array.number(position))).collect(),
         Kind::Bool | Kind::Signed | Kind::Unsigned => {
@@ -118,6 +119,7 @@ pub fn element(array: &Array, position: usize) -> String {
     match (array.dtype().kind(), &*text) {
         (Kind::Bool, "true") => "True".to_owned(),
         (Kind::Bool, _) => "False".to_owned(),
+        (Kind::Complex, _) => complex(array, position),
         (_, "NaN") => "nan".to_owned(),
         (_, "Infinity") => "inf".to_owned(),
         (_, "-Infinity") => "-inf".to_owned(),
@@ -132,10 +134,43 @@ struct Decimal {
     exponent: String,
 }
 
-fn reals(array: &Array, positions: &[usize]) -> Vec<String> {
+/// A complex number as Python writes it.
+fn complex(array: &Array, position: usize) -> String {
+    let (real, imaginary) = array.complexes().get(position).copied().unwrap_or_default();
+    let text = |part: f64| {
+        let text = element(&Array::real(array.dtype().part(), part), 0);
+        text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+    };
+    if real == 0.0 && real.is_sign_positive() {
+        return format!("{}j", text(imaginary));
+    }
+    let sign = if imaginary.is_sign_negative() && !imaginary.is_nan() { "" } else { "+" };
+    format!("({}{sign}{}j)", text(real), text(imaginary))
+}
+
+/// Complex numbers: the real parts are as wide as each other, and so are the imaginary ones.
+fn complexes(array: &Array, positions: &[usize]) -> Vec<String> {
+    let part = |numbers: Vec<f64>, is_signed: bool| {
+        let parts = Array::from_reals(array.dtype().part(), array.shape(), numbers);
+        parts.map(|parts| reals(&parts, positions, is_signed)).unwrap_or_default()
+    };
+    let pairs = part(array.reals(), false).into_iter().zip(part(array.imaginaries(), true));
+    let joined = |(real, imaginary): (String, String)| {
+        let digits = imaginary.trim_end();
+        format!("{real}{digits}j{}", &imaginary[digits.len()..])
+    };
+    pairs.map(joined).collect()
+}
+
+/// Numbers as wide as each other, with a sign before each if that is asked for.
+fn reals(array: &Array, positions: &[usize], is_signed: bool) -> Vec<String> {
     let is_scientific = is_scientific(array, positions);
     let is_finite = |position: usize| array.number(position).is_finite();
-    let written = if is_scientific { scientific } else { positional };
+    let signed = |text: String| if is_signed && !text.starts_with('-') { format!("+{text}") } else { text };
+    let written = |array: &Array, position: usize, least: usize| {
+        let decimal = if is_scientific { scientific } else { positional }(array, position, least);
+        Decimal { whole: signed(decimal.whole), ..decimal }
+    };
     let finite = positions.iter().copied().filter(|&position| is_finite(position));
     let decimals: Vec<Decimal> = finite.map(|position| written(array, position, 0)).collect();
     let widest = |part: fn(&Decimal) -> usize| decimals.iter().map(part).max().unwrap_or(0);
@@ -144,11 +179,11 @@ fn reals(array: &Array, positions: &[usize]) -> Vec<String> {
     // What follows the digits before the point; nothing does if no number is finite.
     let right = 1 + places + if is_scientific { 1 + exponent } else { 0 };
     let others = positions.iter().filter(|&&position| !is_finite(position));
-    let other = others.map(|&position| element(array, position).len()).max().unwrap_or(0);
+    let other = others.map(|&position| signed(element(array, position)).len()).max().unwrap_or(0);
     let whole = widest(|decimal| decimal.whole.len()).max(other.saturating_sub(right));
     let text = |&position: &usize| {
         if !is_finite(position) {
-            return format!("{:>width$}", element(array, position), width = whole + right);
+            return format!("{:>width$}", signed(element(array, position)), width = whole + right);
         }
         let Decimal { whole: digits, places: rest, exponent } = written(array, position, places);
         let end = if is_scientific { format!("e{exponent}") } else { String::new() };

@@ -8,6 +8,7 @@
 //! | [`value`] | what computing makes of the replay's values |
 //! | [`lanes`] | `vmap`: values that differ from lane to lane, and how functions reach them |
 //! | [`arithmetic`] | operators, with JAX's type promotion |
+//! | [`complex`] | complex numbers |
 //! | [`mod@subscript`] | indices and slices, with JAX's clamping |
 //! | [`arguments`] | binding arguments to parameters, and reading them |
 //! | [`random`] | the functions of `jax.random` |
@@ -23,6 +24,7 @@
 mod answer;
 mod arguments;
 mod arithmetic;
+mod complex;
 mod functions;
 mod lanes;
 mod layout;
@@ -253,6 +255,7 @@ fn named<'a>(name: &str) -> Value<'a> {
         "partial" => "functools.partial".to_owned(),
         "int" => return Value::DType(DType::Int64),
         "float" => return Value::DType(DType::Float64),
+        "complex" => return Value::DType(DType::Complex128),
         "bool" => return Value::DType(DType::Bool),
         _ if ROOTS.contains(&name) => ROOT.to_owned(),
         _ if random::is_known(name) => format!("{ROOT}.random.{name}"),
@@ -280,11 +283,11 @@ fn find(path: &str, span: Span) -> Outcome<Found> {
     Ok(match parts[..] {
         [ROOT | "functools"] | [ROOT, "random" | "numpy"] => Found::Module,
         [ROOT, "random", name] => random::lookup(name, span)?.map_or(Found::Unknown, Found::Function),
-        [ROOT, "numpy", "complex64" | "complex128"] => return Err(Problem::new(span, COMPLEX)),
-        [ROOT, "numpy", name] => match dtype_named(name) {
-            Some(dtype) => Found::DType(dtype),
-            None => numpy::lookup(name).or_else(|| functions::lookup(name)).map_or(Found::Unknown, Found::Function),
-        },
+        [ROOT, "numpy", name] => {
+            let function = || numpy::lookup(name).or_else(|| functions::lookup(name)).or_else(|| complex::lookup(name));
+            let found = || function().map_or(Found::Unknown, Found::Function);
+            dtype_named(name).map_or_else(found, Found::DType)
+        }
         [ROOT, "vmap"] => Found::Vmap,
         [ROOT, "jit"] => Found::Jit,
         ["builtins", name] if PYTHON.contains(&name) => Found::Python,
@@ -292,9 +295,6 @@ fn find(path: &str, span: Span) -> Outcome<Found> {
         _ => Found::Unknown,
     })
 }
-
-/// Why there are no complex numbers.
-const COMPLEX: &str = "complex numbers are not supported: their products and quotients have not been compared with JAX";
 
 /// A dotted name as written.
 fn written(frame: &Frame<'_>, temp: Temp) -> String {
@@ -410,8 +410,7 @@ impl<'p> Machine<'p> {
             }
             OpKind::Operate(operator, [Some(left), right], _) => {
                 let (left, right) = (at(frame, *left), right.map(|right| at(frame, right)));
-                let is_number =
-                    |value: &Value<'p>| is_array(value) || value.real().is_some() || matches!(value, Value::Keys(_));
+                let is_number = |value: &Value<'p>| is_array(value) || complex::of_number(value).is_some();
                 if asks_python(*operator) && !is_array(&left) && !right.as_ref().is_some_and(is_array) {
                     return Ok(None);
                 }

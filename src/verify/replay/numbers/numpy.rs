@@ -8,7 +8,7 @@ use super::super::value::{Tensor, Value};
 use super::arguments::{self, Arguments, problem};
 use super::arithmetic::{common_type, convert, tensor};
 use super::value::{Argument, sequence, typed};
-use super::{Builtin, Computing, functions};
+use super::{Builtin, Computing, complex, functions};
 use super::{Outcome, Problem};
 use crate::arrays::{self, Map};
 use crate::prng::array::Array;
@@ -147,13 +147,18 @@ fn element(mode: Mode, value: &Value<'_>, dtype: DType, span: Span) -> Outcome<A
             let made_of = if dtype == DType::Bfloat16 { DType::Float32 } else { DType::Float64 };
             convert(&Array::real(made_of, *value), dtype, span)
         }
+        Value::Complex(..) if dtype.kind() != Kind::Complex => {
+            Err(Problem::new(span, format!("a complex number cannot become {dtype}")))
+        }
         value => convert(&tensor(mode, value, span)?.array, dtype, span),
     }
 }
 
 /// The elements of some arrays of one type one after another, as an array of a shape.
 pub fn concatenate(arrays: &[&Array], dtype: DType, shape: &[usize]) -> Result<Array> {
-    if dtype.kind() == Kind::Real {
+    if dtype.kind() == Kind::Complex {
+        Array::from_complexes(dtype, shape, arrays.iter().flat_map(|array| array.complexes()))
+    } else if dtype.kind() == Kind::Real {
         Array::from_reals(dtype, shape, arrays.iter().flat_map(|array| array.reals()))
     } else {
         Array::from_integers(dtype, shape, arrays.iter().flat_map(|array| array.integers()))
@@ -228,11 +233,24 @@ pub fn attribute<'a>(computing: &mut Computing, value: Value<'a>, name: &str, sp
             let map = Map::transpose(shape);
             computing.lift(span, &[value], &|values| rearranged(&values[0], &map, span))
         }
+        "real" | "imag" => call_function(computing, complex::lookup(name), value, span),
         name if matches!(name, "reshape" | "astype") || functions::method(name).is_some() => {
             Ok(Value::Method(Rc::new((value, name.into()))))
         }
         _ => unknown(&value),
     }
+}
+
+/// Calls a function with one argument.
+fn call_function<'a>(
+    computing: &mut Computing,
+    function: Option<&'static Builtin>,
+    value: Value<'a>,
+    span: Span,
+) -> Outcome<Value<'a>> {
+    let Some(function) = function else { return Ok(value) };
+    let arguments = Arguments::bind(function, vec![Argument { name: None, value, span }], span)?;
+    (function.run)(computing, &arguments)
 }
 
 /// The elements of an array or of typed keys, as a map has them.

@@ -10,7 +10,7 @@ use super::lanes::is_mapped;
 use super::lineage::Step;
 use super::numpy::concatenate;
 use super::value::typed;
-use super::{Builtin, Computing};
+use super::{Builtin, Computing, complex};
 use super::{Outcome, Problem, Settings};
 use crate::prng::array::{Array, size_of};
 use crate::prng::derive;
@@ -216,11 +216,8 @@ fn with_key<'a>(
         computing.spend(span, parameters.elements)?;
         return computing.lift(span, &values, &|values| {
             let spans = parameters.values.iter().map(|(_, span)| *span);
-            let arrays: Outcome<Vec<Array>> = values[1..]
-                .iter()
-                .zip(spans)
-                .map(|(value, span)| Ok((*tensor(settings.mode, value, span)?.array).clone()))
-                .collect();
+            let arrays: Outcome<Vec<Array>> =
+                values[1..].iter().zip(spans).map(|(value, span)| parameter(settings.mode, value, span)).collect();
             draw(&single(&values[0])?, &arrays?).map_err(|error| problem(span, &error))
         });
     }
@@ -242,6 +239,13 @@ fn with_key<'a>(
     })
 }
 
+/// A parameter, which no complex number can be.
+fn parameter(mode: Mode, value: &Value<'_>, span: Span) -> Outcome<Array> {
+    let array = tensor(mode, value, span)?.array;
+    complex::refuse(&array, span)?;
+    Ok((*array).clone())
+}
+
 /// A parameter with the axes of the lanes before its own, so that it broadcasts to the draws of all lanes.
 fn batch_parameter(
     mode: Mode,
@@ -254,6 +258,7 @@ fn batch_parameter(
     let lanes = value.flat();
     let tensors: Vec<_> = lanes.iter().map(|lane| tensor(mode, lane, span)).collect::<Outcome<_>>()?;
     let Some(first) = tensors.first() else { return Err(Problem::new(span, "the batch is empty")) };
+    complex::refuse(&first.array, span)?;
     let shape = first.array.shape();
     match rank {
         None if value.levels().is_empty() => Ok((*first.array).clone()),
@@ -375,6 +380,7 @@ fn fold_data(value: &Value<'_>, span: Span) -> Outcome<u32> {
             exact(truncated.first().copied().filter(|_| number.is_finite()).unwrap_or(-1))
         }
         Value::Array(tensor) if tensor.array.rank() == 0 => {
+            complex::refuse(&tensor.array, span)?;
             let words = if tensor.array.dtype().kind() == Kind::Real {
                 convert(&tensor.array, DType::Uint32, span)?.words()
             } else {

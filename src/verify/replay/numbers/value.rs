@@ -78,6 +78,7 @@ impl Value<'_> {
             Self::Bool(_) => "a truth value".to_owned(),
             Self::Int(_) => "an integer".to_owned(),
             Self::Float(_) => "a floating-point number".to_owned(),
+            Self::Complex(..) => "a complex number".to_owned(),
             Self::Text(_) => "a string".to_owned(),
             Self::Array(tensor) => {
                 format!("an array of dtype {} and shape {}", tensor.array.dtype(), shape_text(tensor.array.shape()))
