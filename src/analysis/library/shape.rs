@@ -12,7 +12,7 @@ use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::library::functions::short_name;
 use crate::analysis::library::{consume, derive, meetings};
 use crate::analysis::machine::notes::{self, BufferUse};
-use crate::analysis::machine::{Frame, Machine, arrays, name_cache, operate};
+use crate::analysis::machine::{Frame, Machine, arrays, implied, name_cache, operate};
 use crate::analysis::program::Program;
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{Item, Kind};
@@ -38,6 +38,7 @@ pub fn shape_op<'p>(
     for name in of {
         inputs.extend(args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()));
     }
+    are_present(machine, &inputs);
     let get = |name: &str| args.of(callable, name).map(|arg| arg.value.clone());
     match op {
         ShapeOp::Array
@@ -116,6 +117,15 @@ pub fn shape_op<'p>(
             _ => this.state.terms.opaque(format!("{path}(…)"), Some(place)),
         }
     })
+}
+
+/// No array is made of `None`.
+fn are_present(machine: &mut Machine<'_>, inputs: &[Value]) {
+    for input in inputs {
+        if let Some(Val::Term(term)) = input.single() {
+            implied::is_present(&mut machine.state, *term);
+        }
+    }
 }
 
 /// Some keys of an array: those between the bounds of a slice, where they are known.

@@ -124,7 +124,7 @@ fn end(machine: &mut Machine<'_>, guard: Guard) {
     machine.state.paths.pc = kept;
 }
 
-/// An attribute of something is read, or it is computed with: it is not `None`. Where a `try` would catch what is raised otherwise,
+/// An attribute of something is read, it is computed with, or an array is made of it: it is not `None`. Where a `try` would catch what is raised otherwise,
 /// nothing follows.
 pub fn is_present(state: &mut State, term: TermId) {
     let is_open = matches!(state.terms.get(term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..));
