@@ -65,7 +65,7 @@ impl<'r> RepeatingLoop<'r> {
 
     /// What becomes of what an iteration draws.
     pub fn kept(&self, reach: &Reach) -> Kept {
-        let mut kept = Kept::default();
+        let mut kept = Kept { beside: self.is_put_into_parameter(reach), carried: false };
         let Some(frame) = self.frame(reach) else { return kept };
         let reached = &frame.effects.reached;
         for temp in &self.body {
@@ -83,6 +83,17 @@ impl<'r> RepeatingLoop<'r> {
             }
         }
         kept
+    }
+
+    /// Whether a function that the body calls puts the draw into something that it is given: a queue of which the results of all
+    /// iterations are taken.
+    fn is_put_into_parameter(&self, reach: &Reach) -> bool {
+        self.chain.iter().skip(1).any(|(activation, _)| {
+            let count = self.run.code(activation).parameters.len();
+            let is_parameter = |taker: &Variable| matches!(taker, Variable::Local(slot) if (*slot as usize) < count);
+            let mut within = reach.frames.iter().filter(|frame| frame.activation == activation.id);
+            within.any(|frame| frame.effects.takers.iter().any(is_parameter))
+        })
     }
 
     /// Whether a call that leads to the draw is given what the loop goes through, or what is computed of that: a setting, and not
