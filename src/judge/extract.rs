@@ -14,14 +14,14 @@ use crate::analysis::record::{
     Activation, Consumption, Escape, LoggedBuffer, LoggedExit, LoggedReference, Recording, Stage,
 };
 use crate::finding::{Confidence, ConsequenceKind, Intent, IntentKind, Place};
-use crate::ir::{Function, FunctionId, FunctionKind, Op, OpKind, Variable};
+use crate::ir::{Function, FunctionId, FunctionKind, Module, Op, OpKind, Variable};
 use crate::judge::broadcasts::extract_broadcasts;
 use crate::judge::closures::extract_closure_calls;
 use crate::judge::consequence::Flows;
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{
     BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, Exhausted, Facts, KeyFact, KeyKind, KeyReuse,
-    Reference, Role,
+    Reference, ReferenceKind, Role,
 };
 use crate::judge::guarded::Guarded;
 use crate::judge::implementations::extract_mismatches;
@@ -144,10 +144,14 @@ pub fn test_code(run: &Recording<'_>) -> Option<Intent> {
     Some(Intent::new(IntentKind::TestCode, Some(place)))
 }
 
-/// Marks the references of the home module that stand behind a guard.
+/// Marks the references of the home module that stand behind a guard, and those that Python does not look up.
 pub fn mark_guarded(run: &Recording<'_>, references: &mut [Reference]) {
     let guarded = Guarded::of(run);
+    let keeps_annotations = run.module(run.home).function(Module::BODY).ops.iter().any(|op| {
+        matches!(&op.kind, OpKind::ImportFrom { level: 0, module, name } if &**module == "__future__" && &**name == "annotations")
+    });
     for reference in references.iter_mut().filter(|reference| reference.place.file == run.module(run.home).file) {
+        reference.is_evaluated = !(keeps_annotations && reference.kind == ReferenceKind::Annotation);
         reference.is_guarded = guarded.admits(&reference.path, reference.kind, reference.place.span);
     }
 }
@@ -453,6 +457,7 @@ fn references(run: &Recording<'_>) -> Vec<Reference> {
             kind: *kind,
             function: function.to_string(),
             is_guarded: false,
+            is_evaluated: true,
         })
         .collect()
 }

@@ -635,6 +635,8 @@ pub struct Reference {
     pub function: String,
     /// Whether the program made sure that the name exists.
     pub is_guarded: bool,
+    /// Whether Python looks the name up: under `from __future__ import annotations` it keeps annotations as text.
+    pub is_evaluated: bool,
 }
 
 /// What is believed of a key at a place.

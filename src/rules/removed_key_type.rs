@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** only names that no longer exist are listed; deprecated ones that still work are not.
 
-use crate::finding::{Confidence, Finding};
+use crate::finding::{Confidence, Finding, Level};
 use crate::judge::facts::Facts;
 
 use super::Rule;
@@ -52,6 +52,9 @@ pub(super) fn describe(rule: &Rule, hit: &Group<'_>) -> Finding {
         help: instead.to_owned(),
     };
     let mut finding = wording::finding(rule, hit.lead.place, Confidence::High, &hit.lead.function, text);
+    if !hit.lead.is_evaluated {
+        finding.level = Level::Note;
+    }
     wording::relate(&mut finding, hit.uses.iter().map(|used| wording::label(used.place, "used here".to_owned())));
     finding
 }
