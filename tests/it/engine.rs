@@ -79,6 +79,7 @@ fn imports(_: &mut ImportSnapshot, program: &Program<'_>, module: usize) -> Fact
             kind: ReferenceKind::Import,
             function,
             is_guarded: false,
+            is_evaluated: true,
         });
     }
     facts

@@ -12,6 +12,7 @@ mod config;
 mod costs;
 mod engine;
 mod eval;
+mod eval_numbers;
 mod everywhere;
 mod explosions;
 #[cfg(unix)]

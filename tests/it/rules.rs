@@ -99,6 +99,7 @@ fn reference(line: u32, path: &str, written: &str, kind: ReferenceKind) -> Refer
         kind,
         function: "f".to_owned(),
         is_guarded: false,
+        is_evaluated: true,
     }
 }
 

@@ -132,23 +132,7 @@ impl<'p> Machine<'p> {
                 let element = arrays::array_element(self, &array, index);
                 Step { has, present: Guard::TRUE, value: element }
             }
-            Source::Range(start, stop, step) => {
-                self.state.terms.count(*start);
-                self.state.terms.count(*stop);
-                self.count(position, *stop);
-                let offset = self.state.terms.operate(Operator::Mul, &[index, *step]);
-                let number = self.state.terms.operate(Operator::Add, &[*start, offset]);
-                let upwards = self.state.terms.as_int(*step).is_none_or(|step| step > 0);
-                let within = if upwards { [number, *stop] } else { [*stop, number] };
-                let within = self.state.terms.operate(Operator::Lt, &within);
-                let has = self.state.truth_of_term(within);
-                // In larger steps not every later number is met.
-                let is_unseen = self.context.position.is_some()
-                    && self.state.terms.as_int(*step).is_none_or(|step| step.abs() != 1);
-                let number =
-                    if is_unseen { self.state.terms.fresh(Symbol::Unseen, "<number>", Some(place)) } else { number };
-                Step { has, present: Guard::TRUE, value: Value::term(number) }
-            }
+            Source::Range(start, stop, step) => self.number_at([*start, *stop, *step], position, index, place),
             Source::Enumerate(inner, start) => {
                 let step = self.next_step(frame, inner, place.span);
                 let number = self.state.terms.operate(Operator::Add, &[*start, index]);
@@ -190,6 +174,31 @@ impl<'p> Machine<'p> {
                 always(value)
             }
         }
+    }
+
+    /// A number of a range.
+    fn number_at(
+        &mut self,
+        [start, stop, step]: [TermId; 3],
+        position: Option<u32>,
+        index: TermId,
+        place: Place,
+    ) -> Step {
+        let terms = &mut self.state.terms;
+        terms.count(start);
+        terms.count(stop);
+        self.count(position, stop);
+        let terms = &mut self.state.terms;
+        let offset = terms.operate(Operator::Mul, &[index, step]);
+        let number = terms.operate(Operator::Add, &[start, offset]);
+        let upwards = terms.as_int(step).is_none_or(|step| step > 0);
+        let within = terms.operate(Operator::Lt, &if upwards { [number, stop] } else { [stop, number] });
+        let has = self.state.truth_of_term(within);
+        // In larger steps not every later number is met.
+        let is_unseen =
+            self.context.position.is_some() && self.state.terms.as_int(step).is_none_or(|step| step.abs() != 1);
+        let number = if is_unseen { self.state.terms.fresh(Symbol::Unseen, "<number>", Some(place)) } else { number };
+        Step { has, present: Guard::TRUE, value: Value::term(number) }
     }
 
     /// What a function returns, on the paths on which it does not raise.

@@ -3,10 +3,10 @@
 //! Two scripts' worth of code that each make a stream from one seed, stages of a loop that each initialise a network, a function that is
 //! evaluated twice under one key: what they draw is equal, and nothing sees that.
 //!
-//! **Invariant:** the draws meet nowhere, as far as they can be followed, and are not printed for one reader, put into one object or something
-//! that the computation is given, or carried into a later iteration. Only of keys that the program makes from one seed twice may one result serve the other. Two samplers that stand
-//! in one body are never excused, nor is a key that is drawn from and then goes on, or that the body of a loop draws from or splits
-//! without making it first.
+//! **Invariant:** the draws meet nowhere, as far as they can be followed, and are not printed for one reader, put into one object or
+//! something that the computation is given, or carried into a later iteration. Only of keys that the program makes from one seed twice
+//! may one result serve the other. Two samplers that stand in one body are never excused, nor is a key that is drawn from and then goes
+//! on, or that the body of a loop draws from or splits without making it first.
 
 use rustc_hash::FxHashSet;
 

@@ -1,0 +1,87 @@
+//! `keylint eval`: functions of arrays, samplers by rejection and complex numbers have the numbers of JAX.
+//!
+//! **Invariant:** expected values come from JAX 0.10.2, never from a run of this program.
+
+use keylint::verify::eval::evaluate;
+use serde_json::json;
+
+use crate::eval::{NEW, check, check_refused};
+
+/// What JAX 0.10.2 prints for the same expressions.
+#[test]
+fn what_is_drawn_by_rejection_has_the_numbers_of_jax() {
+    for (text, want) in [
+        ("gamma(key(0), 1.5, (4,))", "Array([1.102542  , 1.2449834 , 0.72785676, 3.2122676 ], dtype=float32)"),
+        ("gamma(key(0), jnp.array([-1.0, 0.0, 1e30]))", "Array([   nan, 0.e+00, 1.e+30], dtype=float32)"),
+        ("loggamma(key(0), 0.0)", "Array(-inf, dtype=float32)"),
+        ("ball(key(0), 3)", "Array([0.91715974, 0.39274216, 0.0116535 ], dtype=float32)"),
+        ("dirichlet(key(0), jnp.array([1., 2., 3.]))", "Array([0.1422856 , 0.4048826 , 0.45283177], dtype=float32)"),
+        ("multinomial(key(0), 10, jnp.array([.2, .3, .5]))", "Array([1., 1., 8.], dtype=float32)"),
+        ("poisson(key(0), jnp.array([3., 30.]))", "Array([ 0, 27], dtype=int32)"),
+        ("poisson(key(5), jnp.array([3., 50., 12., 0.5]))", "Array([ 1, 52, 17,  0], dtype=int32)"),
+        ("binomial(key(3), jnp.array([5, 500, 30, 2000]), .25)", "Array([  0., 125.,   9., 489.], dtype=float32)"),
+        ("vmap(lambda k: gamma(k, 2.0))(split(key(0), 3))", "Array([1.5650784, 3.9326215, 2.0865793], dtype=float32)"),
+        ("weibull_min(key(0), jnp.array([1., 2.]), 1.5)", "Array([2.0569668, 4.1139336], dtype=float32)"),
+    ] {
+        assert_eq!(evaluate(NEW, text).unwrap().to_string(), want, "{text}");
+    }
+}
+
+/// What JAX 0.10.2 prints for the same expressions.
+#[test]
+fn ranges_and_spreads_have_the_numbers_of_jax() {
+    for (text, want) in [
+        ("jnp.linspace(0, 1, 5)", "Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)"),
+        ("jnp.linspace(-1.5, 2.5, 4, endpoint=False)", "Array([-1.5, -0.5,  0.5,  1.5], dtype=float32)"),
+        ("jnp.linspace(2, -3, 1)", "Array([2.], dtype=float32)"),
+        ("normal(key(0), (6,)).var()", "Array(1.1654086, dtype=float32)"),
+        ("jnp.std(normal(key(0), (6,)))", "Array(1.079541, dtype=float32)"),
+        ("jnp.var(normal(key(0), (2, 3)), axis=1, ddof=1)", "Array([1.7393671, 0.363581 ], dtype=float32)"),
+        ("jnp.var(normal(key(0), (100,)))", "Array(0.8863652, dtype=float32)"),
+    ] {
+        assert_eq!(evaluate(NEW, text).unwrap().to_string(), want, "{text}");
+    }
+    check_refused(
+        NEW,
+        &[
+            ("jnp.linspace(jnp.zeros(2), 1)", "between two numbers"),
+            ("jnp.linspace(0, 1, dtype=jnp.float16)", "float32 only"),
+        ],
+    );
+}
+
+/// What JAX 0.10.2 prints for the same expressions.
+#[test]
+fn complex_numbers_are_those_of_jax_and_of_python() {
+    for (text, want) in [
+        ("normal(key(0), (2,), complex)", "Array([ 0.70994526-1.727077j , -0.6408772 -1.4394435j], dtype=complex64)"),
+        ("jnp.array([1+2j, 3.5-1e-3j])", "Array([1. +2.e+00j, 3.5-1.e-03j], dtype=complex64)"),
+        ("jnp.abs(normal(key(0), (2,), jnp.complex64))", "Array([1.8673021, 1.5756652], dtype=float32)"),
+        ("normal(key(0), (2,), jnp.complex64).mean()", "Array(0.03453404-1.5832603j, dtype=complex64)"),
+        ("jnp.arange(2) * 2j", "Array([0.+0.j, 0.+2.j], dtype=complex64)"),
+        ("jnp.array([1j, 2]).conj().imag", "Array([-1., -0.], dtype=float32)"),
+        ("(1+2j) * (3-4j) / 2", "(5.5+1j)"),
+        ("[-1j, 2.5+1j, 1j == 1j]", "[(-0-1j), (2.5+1j), True]"),
+    ] {
+        assert_eq!(evaluate(NEW, text).unwrap().to_string(), want, "{text}");
+    }
+    let (z, w) = ("normal(key(0), (2,), jnp.complex64)", "normal(key(1), (2,), jnp.complex64)");
+    check(
+        NEW,
+        &[
+            (&format!("{z} * {w}"), json!([[-0.030_845_597, -0.772_066_3], [0.452_710_8, 0.680_234_97]])),
+            (&format!("{z} / {w}"), json!([[3.299_232_5, -3.078_759], [0.753_318_6, 2.943_555_4]])),
+        ],
+    );
+    check_refused(
+        NEW,
+        &[
+            ("uniform(key(0), (2,), complex)", "floating"),
+            ("uniform(key(0), (2,), minval=1j)", "complex numbers are not supported here"),
+            ("jnp.exp(1j)", "complex numbers are not supported here"),
+            ("jnp.array(1j) < 2", "not supported"),
+            ("jnp.array(1j) / 0", "not supported"),
+            ("jnp.array(1j, jnp.float32)", "cannot become float32"),
+        ],
+    );
+}
