@@ -18,7 +18,7 @@ use crate::analysis::snapshot::ImportSnapshot;
 use crate::analysis::store::budget::{Budget, FUEL};
 use crate::analysis::store::heap::Kind;
 use crate::analysis::store::paths::Paths;
-use crate::analysis::{constructors, snapshot};
+use crate::analysis::{constructors, filled_later, snapshot};
 use crate::finding::Place;
 use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, ParameterKind, Temp, Variable};
 
@@ -45,6 +45,7 @@ pub fn run(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIn
     note_annotations(&mut base);
     show(&mut base, Stage::Body, reader);
     constructors::run_constructors(&mut base);
+    let filled = filled_later::filled_later(&base);
     let module = program.module(index);
     let mut left = MODULE_OPERATIONS;
     for (number, function) in (0u32..).zip(&module.functions) {
@@ -57,6 +58,7 @@ pub fn run(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIn
         let fuel = left.clamp(Budget::least_for(function), FUEL);
         entry.budget.fuel = fuel;
         forget_later_globals(&mut entry, id);
+        filled_later::forget(&mut entry, &filled);
         run_entry(&mut entry, id);
         run_pending(&mut entry);
         left = left.saturating_sub(fuel.saturating_sub(entry.budget.fuel));

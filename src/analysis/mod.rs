@@ -5,6 +5,7 @@
 mod constructors;
 pub mod domain;
 mod entry;
+mod filled_later;
 mod library;
 mod machine;
 pub mod program;
