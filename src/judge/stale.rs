@@ -16,6 +16,7 @@ use crate::judge::memoised::{is_memoised, sets_attribute};
 use crate::judge::naming::{name_at, own_name};
 use crate::judge::paths::Paths;
 use crate::judge::reuse::use_at;
+use crate::models::Effect;
 
 /// Functions between one and the statements of its module that are looked through.
 const CALLERS: u32 = 4;
@@ -103,7 +104,7 @@ fn candidates(run: &Recording<'_>, paths: &Paths<'_>, id: FunctionId) -> Vec<Can
             let owner = run.terms.owner(event.target.term).and_then(|owner| run.terms.symbol(owner));
             let owner = owner.map_or("self", |info| &*info.text);
             let mut fact = stale_fact(used, format!("{owner}.{name}"), code);
-            if is_called_once(run, code) {
+            if is_called_once(run, code) || is_run_by_python(run, class) {
                 fact.confidence = Confidence::Low;
             }
             candidates.push(Candidate { class: Some(class), name, fact });
@@ -227,6 +228,18 @@ fn is_called_once(run: &Recording<'_>, code: &Function) -> bool {
             (reader.kind == FunctionKind::Module || runs_once(run, reader, CALLERS))
                 && is_called_outside_loops(run, id, read)
         })
+}
+
+/// Whether instances of a class are run by Python's own library, as those of `threading.Thread` are: each once.
+fn is_run_by_python(run: &Recording<'_>, class: ClassHandle) -> bool {
+    let is_run = |base: &Value| match base.single() {
+        Some(Val::Library(path)) => {
+            let callable = run.program.models.callable(path);
+            callable.is_some_and(|callable| callable.exact && matches!(callable.effect, Effect::Prelude { .. }))
+        }
+        _ => false,
+    };
+    run.lineage(class).iter().any(|handle| run.classes[handle.0 as usize].bases.iter().any(is_run))
 }
 
 /// The operations of a kind in the home module, with the functions that hold them.
