@@ -150,12 +150,16 @@ fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Clos
 
 /// The class of an instance, or of all elements of a container.
 fn stored_instances(state: &State, value: &Value) -> Option<StoredInstances> {
-    let one = |value: &Value| match value.single() {
-        Some(Val::Object(id)) => {
+    let of_val = |val: &Val| match val {
+        Val::Object(id) => {
             let object = &state.store.objects[id.0 as usize];
             object.class.filter(|_| matches!(object.kind, Kind::Instance))
         }
         _ => None,
+    };
+    let one = |value: &Value| {
+        let first = of_val(&value.alternatives().first()?.val)?;
+        value.alternatives().iter().all(|other| of_val(&other.val) == Some(first)).then_some(first)
     };
     let all = |values: Vec<&Value>, holds| {
         let first = one(values.first()?)?;

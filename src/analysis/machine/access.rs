@@ -147,7 +147,14 @@ impl<'p> Machine<'p> {
         let symbol = self.state.store.objects[id.0 as usize].symbol;
         let is_from_outside =
             self.state.terms.is_parameter(symbol) || self.state.store.shadows.get(&symbol) == Some(&id);
-        let Some(Val::Term(term)) = value.single().filter(|_| is_from_outside) else { return false };
+        let term = match value.single() {
+            Some(Val::Term(term)) if is_from_outside => term,
+            // What `field(default_factory=list)` gives is made for each instance that is not given another.
+            Some(Val::Partial(partial)) if is_from_outside => {
+                return partial.keywords.first().is_some_and(|(mark, _)| matches!(&**mark, "<factory>" | "<default>"));
+            }
+            _ => return false,
+        };
         match self.field(class, name) {
             Some((_, annotation)) => self.state.terms.is_constant(*term) && !is_class_variable(annotation),
             None => matches!(self.state.terms.get(*term), Term::Bool(_) | Term::None),

@@ -5,6 +5,7 @@
 use crate::analysis::domain::value::Wrapped;
 use std::rc::Rc;
 
+use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{KeyKind, ReferenceKind};
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Array, ClassHandle, Elements, Key, ModuleIndex, Order, Val, Value};
@@ -13,7 +14,7 @@ use crate::analysis::program::names::members;
 use crate::analysis::store::State;
 use crate::analysis::store::heap::{Holds, Kind};
 use crate::finding::Place;
-use crate::ir::{Annotation, Name};
+use crate::ir::{Annotation, FunctionId, Name, Operator};
 use crate::models::{AnnotationKind, AnnotationRank, Effect};
 use crate::text::Span;
 
@@ -50,6 +51,11 @@ pub fn annotated_in(machine: &mut Machine<'_>, module: ModuleIndex, value: &Valu
         && matches!(machine.state.terms.get(term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..))
     {
         return instance_of(&mut machine.state, term, class);
+    }
+    if let Some(class) = optional_class(machine, module, annotation)
+        && matches!(machine.state.terms.get(term), Term::Symbol(_) | Term::Attribute(..))
+    {
+        return optional_instance(&mut machine.state, term, class);
     }
     if let Some(held) = element_class(machine, module, annotation) {
         machine.state.store.element_classes.insert(term, held);
@@ -92,6 +98,21 @@ pub fn instance_of(state: &mut State, term: TermId, class: ClassHandle) -> Value
         object
     };
     Value::of(Val::Object(object))
+}
+
+/// The same, or `None`: on which paths it is which is what a test for `None` asks.
+fn optional_instance(state: &mut State, term: TermId, class: ClassHandle) -> Value {
+    let none = state.terms.none();
+    let of_none = state.term_of(&none);
+    let is_none = state.terms.operate(Operator::Is, &[term, of_none]);
+    let is_none = state.truth_of_term(is_none);
+    let is_some = state.paths.guards.without(Guard::TRUE, is_none);
+    let mut value = Value::unbound();
+    value.push(&mut state.paths.guards, is_none, Val::Term(of_none));
+    for alternative in instance_of(state, term, class).alternatives() {
+        value.push(&mut state.paths.guards, is_some, alternative.val.clone());
+    }
+    value
 }
 
 /// What a subscript of a container from outside gives, whose class may be known: `layers: dict[str, Layer]`.
@@ -148,7 +169,9 @@ fn element_class(
 
 /// Whether an annotation says that something is an instance of a class of the program, or a container of such instances.
 pub fn names_instances(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &Annotation) -> bool {
-    annotated_class(machine, module, annotation).is_some() || element_class(machine, module, annotation).is_some()
+    annotated_class(machine, module, annotation).is_some()
+        || optional_class(machine, module, annotation).is_some()
+        || element_class(machine, module, annotation).is_some()
 }
 
 /// Whether an annotation admits a stream of a library: `rngs: nnx.Rngs | None`.
@@ -189,6 +212,22 @@ fn annotated_class(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &
         Some(Val::Class(class)) => Some(*class),
         _ => None,
     }
+}
+
+/// The class of the program of which something is an instance that may be `None`: `layer: Layer | None`. Where no method of the class
+/// has to do with keys, more paths would show nothing.
+fn optional_class(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &Annotation) -> Option<ClassHandle> {
+    let parts = members(&machine.program.models.words, annotation)?;
+    let mut named = parts.iter().filter(|part| !matches!(part, Annotation::None));
+    let only = named.next().filter(|_| named.next().is_none())?;
+    let class = annotated_class(machine, module, only)?;
+    let has_methods = machine.state.lineage(class).iter().any(|class| {
+        let info = &machine.state.store.classes[class.0 as usize];
+        let functions = (0u32..).map(FunctionId).zip(&machine.module(info.module).functions);
+        let mut methods = functions.filter(|(_, code)| code.class == Some(info.class));
+        methods.any(|(method, _)| machine.program.relevance.of(info.module, method))
+    });
+    has_methods.then_some(class)
 }
 
 /// The qualified name that an annotation's path means in a module.
