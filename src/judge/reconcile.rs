@@ -44,7 +44,8 @@ pub fn reconcile(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
             reuse.confidence = reuse.confidence.max(*confidence);
         }
     }
-    drop_known(modules, is_test);
+    let explaining = drop_explained(modules, is_test);
+    drop_known(modules, is_test, &explaining);
     drop_repeated_stale(modules);
     count_limits(modules);
     closures::reconcile(modules);
@@ -69,9 +70,30 @@ fn count_limits(modules: &mut [Facts]) {
     }
 }
 
+/// A method that splits a key, keeps a child and returns it as well makes its callers reuse it: what they consume, the next call
+/// splits. The method is the mistake, and is reported instead of them. Gives the splits of such methods.
+fn drop_explained(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) -> BTreeSet<Place> {
+    let carried = modules.iter().flat_map(|facts| &facts.carried);
+    let reported = carried.filter(|carried| carried.confidence > Confidence::Low && !is_test(carried.used.leaf.file));
+    let splits: BTreeSet<Place> = reported.map(|carried| carried.used.leaf).collect();
+    let mut explaining = BTreeSet::new();
+    for facts in modules {
+        facts.reuses.retain(|reuse| {
+            let split = reuse.second.leaf;
+            let is_explained =
+                reuse.origin.as_ref().is_some_and(|origin| origin.place == split) && splits.contains(&split);
+            if is_explained {
+                explaining.insert(split);
+            }
+            !is_explained
+        });
+    }
+    explaining
+}
+
 /// Drops what is only suspected of a key where the consumption is part of a reuse that is reported, tests not counted: there
-/// the reuse is a note.
-fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
+/// the reuse is a note. What explains reuses that are not reported stays.
+fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool, explaining: &BTreeSet<Place>) {
     // The consumptions and the calls that lead to them, with where their keys come from.
     let mut known: BTreeMap<Place, BTreeSet<Option<Place>>> = BTreeMap::new();
     // The functions that report a consumption among their own.
@@ -121,7 +143,7 @@ fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
         });
         let is_known = |used: &Use| known.contains_key(&used.place) || direct.contains(&used.leaf);
         facts.stale.retain(|stale| !is_known(&stale.used) && !defaults.contains(&stale.used.leaf));
-        facts.carried.retain(|carried| !is_known(&carried.used));
+        facts.carried.retain(|carried| explaining.contains(&carried.used.leaf) || !is_known(&carried.used));
     }
 }
 
