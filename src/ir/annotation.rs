@@ -33,6 +33,18 @@ impl Annotation {
         Self::at_depth(expr, DEPTH, intern)
     }
 
+    /// The types of which it admits each: `A | B`, `Union[A, B]`, `Optional[A]`; `is_union` knows the names of such types.
+    pub fn members(&self, is_union: impl Fn(&str) -> bool) -> Option<&[Self]> {
+        match self {
+            Self::Union(parts) => Some(parts),
+            Self::Subscript(base, parts) => match &**base {
+                Self::Path(path, _) if path.last().is_some_and(|name| is_union(name)) => Some(parts),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     fn at_depth<'a>(expr: &'a Expr, depth: u32, intern: &mut dyn FnMut(&'a str) -> Name) -> Self {
         let Some(depth) = depth.checked_sub(1) else { return Self::Other };
         match expr {

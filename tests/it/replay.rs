@@ -235,7 +235,7 @@ fn all_that_is_expected_to_be_found_is_confirmed() {
         }
     }
     assert!(all > 800, "{all}");
-    // A replay does not know the objects that a constructor stores or an unknown index selects, where the analysis knows their classes.
+    // A replay does not know what overrides a method, or which part of an array a slice is, where the analysis does.
     assert!(confirmed * 100 >= all * 97, "{confirmed} of {all}\n{others:#?}");
 }
 

@@ -32,14 +32,7 @@ pub fn is_named_for_a_key(
 
 /// The types of which an annotation admits each: `A | B`, `Union[A, B]`, `Optional[A]`.
 pub fn members<'a>(words: &Words, annotation: &'a Annotation) -> Option<&'a [Annotation]> {
-    match annotation {
-        Annotation::Union(parts) => Some(parts),
-        Annotation::Subscript(base, parts) => match &**base {
-            Annotation::Path(path, _) if path.last().is_some_and(|name| words.is_union(name)) => Some(parts),
-            _ => None,
-        },
-        _ => None,
-    }
+    annotation.members(|name| words.is_union(name))
 }
 
 /// Whether an annotation names one type, so that what it stands at is not `None`: `samples: jax.Array`, `samples: Float[Array, "n"]`.

@@ -5,6 +5,7 @@
 
 use std::rc::Rc;
 
+use super::annotated;
 use super::frame::{Frame, Halt, Ran, Signal};
 use super::machine::Machine;
 use super::step::put_pair;
@@ -211,6 +212,9 @@ impl<'p> Machine<'p> {
                 }
             }
             Value::Unknown(symbol) => {
+                if let Some(Value::Instance(instance)) = annotated::instance(self, *symbol) {
+                    return self.instance_attribute(&instance, name);
+                }
                 let attribute = self.symbols.attribute(*symbol, name);
                 self.written.get(&attribute).cloned().unwrap_or(Value::Unknown(attribute))
             }
@@ -235,6 +239,13 @@ impl<'p> Machine<'p> {
         }
         let receiver = Value::Instance(instance.clone());
         if let Some(value) = instance.class.find(name) {
+            // What a field is by default says nothing of a record from outside, if an annotation names what it is.
+            if instance.class.is_record.get()
+                && let Some(value) = self.annotated_field(instance, name)
+                && annotated::holds_instances(self, &value)
+            {
+                return Ok(value);
+            }
             let bound = self.bind(&receiver, &value)?;
             return Ok(bound);
         }
@@ -250,9 +261,18 @@ impl<'p> Machine<'p> {
             _ if self.is_library_method(instance, name) => Value::Method(Rc::new((receiver, name.clone()))),
             _ => {
                 let attribute = self.symbols.attribute(instance.symbol, name);
-                self.written.get(&attribute).cloned().unwrap_or(Value::Unknown(attribute))
+                let written = self.written.get(&attribute).cloned();
+                written.or_else(|| self.annotated_field(instance, name)).unwrap_or(Value::Unknown(attribute))
             }
         })
+    }
+
+    /// The unknown value of a field, of which its annotation says something.
+    fn annotated_field(&mut self, instance: &Rc<Instance<'p>>, name: &Name) -> Option<Value<'p>> {
+        let (module, field) = instance.class.field(name)?;
+        let value = Value::Unknown(self.symbols.attribute(instance.symbol, name));
+        self.annotated.note(&value, module, Some(&field.annotation));
+        Some(value)
     }
 
     /// Whether a library models the method for a base class.
@@ -293,6 +313,9 @@ impl<'p> Machine<'p> {
                 self.globals.entry(*module).or_default().insert(name.clone(), value);
             }
             (Value::Unknown(symbol), value) => {
+                if let Some(instance) = annotated::instance(self, *symbol) {
+                    return self.set_attribute(&instance, name, value);
+                }
                 let attribute = self.symbols.attribute(*symbol, name);
                 match value {
                     Some(value) => self.written.insert(attribute, value),
@@ -378,6 +401,7 @@ impl<'p> Machine<'p> {
             return Ok(index.clone());
         }
         let item = self.symbols.item(base, at);
+        self.annotated.note_item(base, item);
         Ok(self.written.get(&item).cloned().unwrap_or(Value::Unknown(item)))
     }
 

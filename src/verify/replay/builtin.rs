@@ -227,6 +227,7 @@ impl<'p> Machine<'p> {
                 bases: Vec::new(),
                 attributes: std::cell::RefCell::default(),
                 fields: Vec::new(),
+                code: None,
                 is_record: std::cell::Cell::new(true),
                 number: self.numbers,
             });

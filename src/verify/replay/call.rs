@@ -7,6 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::DrawKind;
+use super::annotated;
 use super::frame::{Frame, Halt, Ran, Signal, at};
 use super::machine::Machine;
 use super::step::ELEMENTS;
@@ -108,6 +109,7 @@ impl<'p> Machine<'p> {
             bases: args.positional,
             attributes: RefCell::new(attributes),
             fields: info.fields.iter().map(|field| field.name.clone()).collect(),
+            code: Some((frame.module, info)),
             is_record: Cell::new(is_record),
             number,
         });
@@ -178,6 +180,9 @@ impl<'p> Machine<'p> {
             Value::Wrapped(wrapped) => (self.library.call_wrapped)(self, wrapped, args, place),
             Value::Stream(stream) => Ok((self.library.stream_call)(self, &stream.0.clone())),
             Value::Static(inner) => self.call_value(inner, args, place),
+            Value::Unknown(symbol) if let Some(instance) = annotated::instance(self, *symbol) => {
+                self.call_value(&instance, args, place)
+            }
             Value::Unknown(symbol) => match self.symbols.node(*symbol).cloned() {
                 Some(Node::Attribute(of, name, _)) => {
                     (self.library.protocol_or_unknown)(self, &Value::Unknown(of), &name, &args, place)
@@ -262,6 +267,7 @@ impl<'p> Machine<'p> {
                 }
                 _ => Value::Unknown(symbol),
             };
+            self.annotated.note(&value, closure.module, parameter.annotation.as_ref());
             slots.push(Some(value));
         }
         let Some(mut frame) = self.frame(closure.module, closure.id, slots, closure.parent.clone()) else {
@@ -312,7 +318,14 @@ impl<'p> Machine<'p> {
             };
             let default = || closure.defaults.iter().find(|(at, _)| *at == index).map(|(_, value)| value.clone());
             let value = given.or_else(|| if args.is_open { None } else { default() });
-            slots.push(Some(value.unwrap_or_else(|| self.unknown(&parameter.name))));
+            let value = value.unwrap_or_else(|| self.unknown(&parameter.name));
+            if matches!(
+                parameter.kind,
+                ParameterKind::Normal | ParameterKind::PositionalOnly | ParameterKind::KeywordOnly
+            ) {
+                self.annotated.note(&value, closure.module, parameter.annotation.as_ref());
+            }
+            slots.push(Some(value));
         }
         slots
     }

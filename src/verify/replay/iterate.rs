@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use super::annotated;
 use super::frame::{Halt, ITERATIONS, Ran, Signal};
 use super::machine::Machine;
 use super::step::ELEMENTS;
@@ -147,7 +148,9 @@ impl<'p> Machine<'p> {
                 }
                 let index = self.symbols.int(i128::from(*taken));
                 *taken += 1;
-                Some(Value::Unknown(self.symbols.item(*symbol, index)))
+                let element = self.symbols.item(*symbol, index);
+                self.annotated.note_element(*symbol, element);
+                Some(annotated::pair(self, element).unwrap_or(Value::Unknown(element)))
             }
             Source::Counting(from, step, symbol, taken) => {
                 if !self.has_element(*symbol, *taken) {

@@ -7,6 +7,7 @@ use std::rc::{Rc, Weak};
 use rustc_hash::FxHashMap;
 
 use super::DrawKind;
+use super::annotated::Annotated;
 use super::budget::StepBudget;
 use super::constants::Constants;
 use super::edits::{Answers, ChoicePoint};
@@ -104,6 +105,8 @@ pub(super) struct Machine<'p> {
     pub(super) closures: Vec<Rc<Closure<'p>>>,
     /// Attributes and items that were written to symbols.
     pub(super) written: FxHashMap<Symbol, Value<'p>>,
+    /// What annotations say of symbols.
+    pub(super) annotated: Annotated<'p>,
     /// Mutable things whose contents are not known any more.
     pub(super) havocked: Havocked<'p>,
     pub(super) draws: Vec<Draw>,
@@ -192,6 +195,7 @@ impl<'p> Machine<'p> {
             made: FxHashMap::default(),
             closures: Vec::new(),
             written: FxHashMap::default(),
+            annotated: Annotated::default(),
             havocked: Havocked::default(),
             draws: Vec::new(),
             stack: Vec::new(),

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::DrawKind;
+use super::annotated;
 use super::frame::{Ran, Signal};
 use super::library;
 use super::machine::Machine;
@@ -85,6 +86,9 @@ pub(super) fn protocol_or_unknown<'p>(
     args: &Args<'p>,
     place: Place,
 ) -> Ran<'p, Value<'p>> {
+    if let Some(view) = annotated::view(machine, receiver, name) {
+        return Ok(view);
+    }
     for protocol in machine.project.models.protocols(name) {
         let count = args.positional.len();
         if count < protocol.min_positional || protocol.max_positional.is_some_and(|most| count > most) {

@@ -16,6 +16,7 @@
 //! cannot be counted are bounded, the bounds are counts, and where one is met nothing is refuted.
 
 mod access;
+mod annotated;
 mod budget;
 mod builtin;
 mod call;

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use super::annotated;
 use super::machine::Machine;
 use super::value::{Args, Closure, Instance, Value, get};
 use crate::finding::Place;
@@ -37,7 +38,10 @@ pub(super) fn store_instances<'p>(machine: &mut Machine<'p>, instance: &Rc<Insta
     let _ = machine.aside(|this| this.call_value(&Value::Function(constructor.clone()), args, place));
     machine.quiet -= 1;
     for name in wanted {
-        if let Some(value) = get(&made.attributes.borrow(), &name).filter(holds_instances) {
+        let stored = get(&made.attributes.borrow(), &name);
+        if let Some(value) = stored
+            && (holds_instances(&value) || annotated::holds_instances(machine, &value))
+        {
             instance.attributes.borrow_mut().push((name, value));
         }
     }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::frame::Frame;
 use super::iterate::Source;
 use super::symbol::Symbol;
-use crate::ir::{Function, FunctionId, Name};
+use crate::ir::{self, Field, Function, FunctionId, Name};
 use crate::prng::array::Array;
 use crate::prng::dtype::DType;
 use crate::prng::implementation::Implementation;
@@ -46,6 +46,8 @@ pub(super) struct Class<'p> {
     pub(super) attributes: RefCell<Vec<(Name, Value<'p>)>>,
     /// Annotated fields, in order.
     pub(super) fields: Vec<Name>,
+    /// The module and the code of its `class` statement, if it has one.
+    pub(super) code: Option<(usize, &'p ir::Class)>,
     /// Whether its constructor takes its fields.
     pub(super) is_record: Cell<bool>,
     pub(super) number: u32,
@@ -383,6 +385,14 @@ impl<'p> Class<'p> {
     /// What the class or its bases bind a name to.
     pub(super) fn find(self: &Rc<Self>, name: &str) -> Option<Value<'p>> {
         self.lineage().iter().find_map(|class| get(&class.attributes.borrow(), name))
+    }
+
+    /// The annotated field of that name, of the class or its bases, and the module that it is written in.
+    pub(super) fn field(self: &Rc<Self>, name: &str) -> Option<(usize, &'p Field)> {
+        self.lineage().iter().find_map(|class| {
+            let (module, code) = class.code?;
+            Some((module, code.fields.iter().find(|field| &*field.name == name)?))
+        })
     }
 
     /// Whether JAX may take its instances for arrays: they say so, or inherit from what is unknown.
