@@ -440,6 +440,13 @@ fn vmap_maps_over_the_axes_given() {
 }
 
 #[test]
+fn a_default_that_is_a_number_of_python_has_the_width_of_the_mode() {
+    let wide = settings(Implementation::default(), true, true);
+    check(wide, &[("bernoulli(PRNGKey(999))", json!(false))]);
+    check(NEW, &[("bernoulli(PRNGKey(999))", json!(true))]);
+}
+
+#[test]
 fn what_is_not_supported_says_so() {
     check_refused(
         NEW,
@@ -459,7 +466,7 @@ fn what_is_not_supported_says_so() {
             ("numpy.array([1])", "unknown name `numpy.array`"),
             ("jnp.arange(2**13)[:, None] + jnp.arange(2**13)", "too large"),
             ("vmap(lambda i: uniform(key(0), (2**15,)))(jnp.arange(2**13)[:, None])", "too large"),
-            ("key(0) if jnp.ones(()) else key(1)", "the truth of an array"),
+            ("key(0) if jnp.ones(2) else key(1)", "has no truth value"),
             ("(lambda k: k)()", "missing argument `k`"),
             ("(lambda k: k)(1, 2)", "no parameter"),
             ("uniform(*[key(0)])", "starred"),

@@ -85,3 +85,46 @@ fn complex_numbers_are_those_of_jax_and_of_python() {
         ],
     );
 }
+
+/// What JAX 0.10.2 prints for the same expressions.
+#[test]
+fn numbers_of_python_and_products_of_matrices_are_those_of_jax() {
+    for (text, want) in [
+        ("[float(x) for x in normal(key(0), (3,))]", "[1.622642159461975, 2.0252647399902344, -0.4335944354534149]"),
+        ("abs(normal(key(0), (3,)))", "Array([1.6226422 , 2.0252647 , 0.43359444], dtype=float32)"),
+        ("(abs(-3), abs(3+4j), int(jnp.float32(2.7)), bool(jnp.array(0)))", "(3, 5.0, 2, False)"),
+        ("complex(jnp.array(1+2j))", "(1+2j)"),
+        ("max(uniform(key(0)), uniform(key(1)))", "Array(0.947667, dtype=float32)"),
+        ("min([3, 1.5, 2])", "1.5"),
+        ("1 if uniform(key(0)) > 0.5 else 2", "1"),
+        ("0 < uniform(key(0)) < 1", "Array(True, dtype=bool)"),
+        ("jit(lambda x: x * 2)(3)", "Array(6, dtype=int32)"),
+        ("jit(lambda n: n, static_argnums=0)(3) + jnp.zeros(1, int)", "Array([3], dtype=int32)"),
+        ("jnp.zeros(2, dtype=float)", "Array([0., 0.], dtype=float32)"),
+        ("normal(key(0), (2, 7)) @ normal(key(1), (7,))", "Array([-0.98971474, -2.3142002 ], dtype=float32)"),
+        (
+            "randint(key(0), (2, 4), 0, 100) @ randint(key(1), (4, 2), -9, 9)",
+            "Array([[-1090,  -248],\n       [ -577,   412]], dtype=int32)",
+        ),
+        (
+            "vmap(lambda k: normal(k, (2, 3)) @ normal(fold_in(k, 3), (3,)))(split(key(0)))",
+            "Array([[-0.34166142, -1.4986572 ],\n       [-4.570887  , -0.8160482 ]], dtype=float32)",
+        ),
+    ] {
+        assert_eq!(evaluate(NEW, text).unwrap().to_string(), want, "{text}");
+    }
+    check_refused(
+        NEW,
+        &[
+            ("jit(lambda x: 1 if x > 0 else 2)(3)", "jit traces"),
+            ("jit(lambda x: float(x))(jnp.ones(()))", "jit traces"),
+            ("1 if jnp.ones(2) > 0 else 2", "has no truth value"),
+            ("vmap(lambda x: 1 if x > 0 else 2)(jnp.ones(2))", "has no truth value"),
+            ("float(jnp.ones(1))", "float takes one number"),
+            ("max()", "at least one number"),
+            ("normal(key(0), (2, 8)) @ normal(key(1), (8,))", "the order in which XLA adds"),
+            ("vmap(lambda k: normal(k, (8,)) @ normal(key(3), (8,)))(split(key(0)))", "the order in which XLA adds"),
+            ("normal(key(0), (2, 3)) @ normal(key(1), (2,))", "must have the same length"),
+        ],
+    );
+}

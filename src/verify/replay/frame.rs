@@ -173,7 +173,7 @@ impl<'p> Machine<'p> {
                         false
                     }
                     None => true,
-                    Some(test) => self.goes_round(frame, temp, *test),
+                    Some(test) => self.goes_round(frame, temp, *test)?,
                 };
                 if goes_on {
                     frame.tasks.extend([Task::Body(temp), Task::Run(body)]);
@@ -217,23 +217,26 @@ impl<'p> Machine<'p> {
     }
 
     /// Whether a `while` loop goes round once more.
-    fn goes_round(&mut self, frame: &mut Frame<'p>, temp: Temp, test: Temp) -> bool {
+    fn goes_round(&mut self, frame: &mut Frame<'p>, temp: Temp, test: Temp) -> Ran<'p, bool> {
         let value = at(frame, test);
+        let span = frame.code.ops.get(test as usize).map_or_else(Default::default, |op| op.span);
+        if let Some(arithmetic) = self.arithmetic {
+            (arithmetic.decidable)(self, &value, span)?;
+        }
         let rounds = frame.rounds.entry(temp).or_insert(0);
         *rounds += 1;
         let rounds = *rounds;
         let is_unknown = value.truth().is_none();
         if rounds > ROUNDS || is_unknown && rounds > ITERATIONS {
             if let Some(arithmetic) = self.arithmetic {
-                let span = frame.code.ops.get(test as usize).map_or_else(Default::default, |op| op.span);
                 (arithmetic.left_at_bound)(self, span);
             }
             self.leave_loop(frame, temp);
-            return false;
+            return Ok(false);
         }
         let wanted = if self.hints.leads(frame.module, frame.id, temp) { 2 } else { 1 };
         // One symbol asked again and again never changes: the bound ends the loop then.
-        self.truth(&value, Some(rounds <= wanted))
+        Ok(self.truth(&value, Some(rounds <= wanted)))
     }
 
     /// Leaves blocks until something takes the exit.

@@ -261,6 +261,9 @@ impl Value<'_> {
             Self::List(values) | Self::Set(values) => !values.borrow().is_empty(),
             Self::Dict(pairs) => !pairs.borrow().is_empty(),
             Self::Range(from, to, step) => length_of_range(*from, *to, *step) > 0,
+            Self::Array(tensor) if tensor.array.len() == 1 => {
+                tensor.array.complexes().iter().any(|number| *number != (0.0, 0.0))
+            }
             Self::Unknown(_) | Self::Instance(_) | Self::Array(_) | Self::Lanes(..) => return None,
             _ => true,
         })

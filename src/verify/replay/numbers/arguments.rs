@@ -6,7 +6,7 @@ use super::super::value::Value;
 use super::Builtin;
 use super::lanes::is_mapped;
 use super::value::{Argument, sequence};
-use super::{Outcome, Problem};
+use super::{Outcome, Problem, python};
 use crate::prng::array::size_of;
 use crate::prng::dtype::DType;
 use crate::prng::error::Error;
@@ -210,6 +210,7 @@ pub fn elements(shape: &[usize], span: Span) -> Outcome<usize> {
 pub fn dtype(value: &Value<'_>, span: Span) -> Outcome<DType> {
     let named = match value {
         Value::DType(dtype) => Some(*dtype),
+        Value::Library(path) => python::dtype(path),
         Value::Text(name) => DType::from_name(name),
         _ => None,
     };

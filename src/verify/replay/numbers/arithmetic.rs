@@ -215,7 +215,7 @@ fn arrays<'a>(
 ) -> Outcome<Value<'a>> {
     let problem = |message: &str| Problem::new(span, message);
     if operator == Operator::MatMul {
-        return product(mode, left, right, span);
+        return product(mode, left, right, is_shared, span);
     }
     if let Some(exponent) = constant_power(operator, left, right) {
         let powers = raised(&left.array, exponent);
@@ -362,34 +362,71 @@ fn raised(base: &Array, exponent: i128) -> Option<Result<Array>> {
     is_plain.then_some(powers)
 }
 
-/// The most products of floating-point numbers whose sum is known to be added one by one.
+/// The most products of floating-point numbers whose sum is known to be added one by one, in a product of two vectors.
 const PRODUCTS: usize = 32;
 
-/// `x @ y` of two vectors.
-fn product<'a>(mode: Mode, left: &Tensor, right: &Tensor, span: Span) -> Outcome<Value<'a>> {
+/// The same in a product of a matrix and a vector: from eight on XLA adds several at a time.
+const PRODUCTS_OF_ROWS: usize = 7;
+
+/// `x @ y` of vectors and matrices. What `vmap` shares among the lanes makes a product of a matrix of it.
+fn product<'a>(mode: Mode, left: &Tensor, right: &Tensor, is_shared: bool, span: Span) -> Outcome<Value<'a>> {
     let refused = |message: &str| Err(Problem::new(span, message));
-    let ([length], [other]) = (left.array.shape(), right.array.shape()) else {
-        return refused("matrix products are supported for vectors only");
+    let (rows, length) = match left.array.shape() {
+        [length] => (None, *length),
+        [rows, length] => (Some(*rows), *length),
+        _ => return refused("products of arrays with more than two axes are not supported"),
+    };
+    let (other, columns) = match right.array.shape() {
+        [other] => (*other, None),
+        [other, columns] => (*other, Some(*columns)),
+        _ => return refused("products of arrays with more than two axes are not supported"),
     };
     if length != other {
-        return refused("the vectors must have the same length");
+        return refused("the last axis of the first and the first axis of the second must have the same length");
     }
     let (dtype, weak) =
         common_type(mode, &[left.clone(), right.clone()]).unwrap_or((DType::default_float(mode), false));
     let (a, b) = (left.array.cast(dtype), right.array.cast(dtype));
     complex::refuse(&a, span)?;
+    let shape: Vec<usize> = rows.into_iter().chain(columns).collect();
+    let places = || {
+        let columns = columns.unwrap_or(1);
+        (0..rows.unwrap_or(1)).flat_map(move |row| (0..columns).map(move |column| (row, column)))
+    };
+    // Of each result, the places of the numbers that are multiplied.
+    let pairs = |(row, column): (usize, usize)| {
+        (0..length).map(move |at| (row * length + at, at * columns.unwrap_or(1) + column))
+    };
+    let terms = elements(&shape, span)?.saturating_mul(length);
+    elements(&[terms], span)?;
+    let most = match (rows, columns) {
+        (None, None) if !is_shared => PRODUCTS,
+        (None, None) => PRODUCTS_OF_ROWS,
+        (Some(_), None) if !is_shared => PRODUCTS_OF_ROWS,
+        _ => 1,
+    };
     let array = match dtype {
-        DType::Float32 if *length <= PRODUCTS && !has_subnormals(&a) && !has_subnormals(&b) => {
-            let pairs = a.reals().into_iter().zip(b.reals());
-            let sum = pairs.fold(0.0_f32, |sum, (a, b)| f32::from_f64(a).mul_add(f32::from_f64(b), sum));
-            Array::real(dtype, f64::from(sum))
+        DType::Float32 if length <= most && !has_subnormals(&a) && !has_subnormals(&b) => {
+            let (a, b) = (a.reals(), b.reals());
+            let at = |numbers: &[f64], index: usize| f32::from_f64(numbers.get(index).copied().unwrap_or_default());
+            let fused = |sum: f32, (i, j): (usize, usize)| at(&a, i).mul_add(at(&b, j), sum);
+            let sums = places().map(|place| f64::from(pairs(place).fold(0.0_f32, fused)));
+            Array::from_reals(dtype, &shape, sums)
         }
         dtype if dtype.is_integer() => {
-            let pairs = a.integers().into_iter().zip(b.integers());
-            Array::integer(dtype, pairs.fold(0_i128, |sum, (a, b)| sum.wrapping_add(a.wrapping_mul(b))))
+            let (a, b) = (a.integers(), b.integers());
+            let at = |numbers: &[i128], index: usize| numbers.get(index).copied().unwrap_or_default();
+            let added = |sum: i128, (i, j): (usize, usize)| sum.wrapping_add(at(&a, i).wrapping_mul(at(&b, j)));
+            Array::from_integers(dtype, &shape, places().map(|place| pairs(place).fold(0_i128, added)))
         }
-        _ => return refused("the order in which XLA adds these products is not modelled: at most 32 of float32"),
+        _ => {
+            return refused(
+                "the order in which XLA adds these products depends on the shapes and is not modelled: known in float32 are those of two \
+                 vectors of at most 32 numbers, and of a matrix and a vector of at most 7, unless vmap shares one of them",
+            );
+        }
     };
+    let array = array.map_err(|error| Problem::new(span, error.to_string()))?;
     Ok(Value::Array(Tensor { array: Rc::new(array), weak }))
 }
 

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`value`] | what computing makes of the replay's values |
 //! | [`lanes`] | `vmap`: values that differ from lane to lane, and how functions reach them |
+//! | [`jit`] | functions that `jit` traces |
 //! | [`arithmetic`] | operators, with JAX's type promotion |
 //! | [`complex`] | complex numbers |
 //! | [`mod@subscript`] | indices and slices, with JAX's clamping |
@@ -26,6 +27,7 @@ mod arguments;
 mod arithmetic;
 mod complex;
 mod functions;
+mod jit;
 mod lanes;
 mod layout;
 mod lineage;
@@ -102,6 +104,8 @@ pub(super) struct Computing {
     settings: Settings,
     /// How many `vmap`s are around what runs.
     vmaps: usize,
+    /// How many functions that `jit` traces are running.
+    traces: usize,
     budget: usize,
     /// How many calls are running.
     depth: u32,
@@ -113,7 +117,7 @@ pub(super) struct Computing {
 
 impl Computing {
     fn new(settings: Settings) -> Self {
-        Self { settings, vmaps: 0, budget: BUDGET, depth: 0, lineage: Lineage::default(), problem: None }
+        Self { settings, vmaps: 0, traces: 0, budget: BUDGET, depth: 0, lineage: Lineage::default(), problem: None }
     }
 
     /// Takes steps from the budget.
@@ -253,10 +257,6 @@ fn named<'a>(name: &str) -> Value<'a> {
         _ if PYTHON.contains(&name) => format!("{BUILTINS}{name}"),
         "functools" => name.to_owned(),
         "partial" => "functools.partial".to_owned(),
-        "int" => return Value::DType(DType::Int64),
-        "float" => return Value::DType(DType::Float64),
-        "complex" => return Value::DType(DType::Complex128),
-        "bool" => return Value::DType(DType::Bool),
         _ if ROOTS.contains(&name) => ROOT.to_owned(),
         _ if random::is_known(name) => format!("{ROOT}.random.{name}"),
         _ => name.to_owned(),
@@ -271,7 +271,6 @@ enum Found {
     Function(&'static Builtin),
     Vmap,
     Partial,
-    /// `jit`, which gives what the function gives.
     Jit,
     /// A function of Python.
     Python,
@@ -319,11 +318,7 @@ static ARITHMETIC: Numbers =
     Numbers { compute: |machine, frame, op, temp| machine.compute(frame, op, temp), decidable, left_at_bound };
 
 fn decidable<'p>(machine: &mut Machine<'p>, value: &Value<'p>, span: Span) -> Ran<'p, ()> {
-    if value.truth().is_none() {
-        let message = format!("the truth of {} is not supported", value.description());
-        return machine.refuse(Problem::new(span, message));
-    }
-    Ok(())
+    machine.computing(|computing| python::truth(computing, value, span).map(|_| ()))
 }
 
 fn left_at_bound(machine: &mut Machine<'_>, span: Span) {
@@ -418,6 +413,10 @@ impl<'p> Machine<'p> {
                     return Ok(None);
                 }
                 let operator = *operator;
+                if operator == Operator::Not && right.is_none() {
+                    let truth = self.computing(|computing| python::truth(computing, &left, span))?;
+                    return Ok(Some(Value::Bool(!truth)));
+                }
                 self.computing(|computing| operated(computing, operator, left, right, span))?
             }
             OpKind::Iterate(of) => match at(frame, *of) {
@@ -505,10 +504,7 @@ impl<'p> Machine<'p> {
                 }),
                 Found::Vmap => self.computing(|_| mapped(path, arguments, span)),
                 Found::Partial => self.computing(|_| partial(arguments, span)),
-                Found::Jit => match arguments.into_iter().next().filter(|function| is_function(&function.value)) {
-                    Some(function) => Ok(function.value),
-                    None => self.refuse(Problem::new(span, "jit takes a function")),
-                },
+                Found::Jit => self.computing(|_| jit::wrapped(path, arguments, span)),
                 Found::Python => python::call(self, path, arguments, span),
                 Found::Module | Found::DType(_) | Found::Unknown => {
                     self.refuse(Problem::new(span, format!("unknown name `{path}`")))
@@ -540,6 +536,9 @@ impl<'p> Machine<'p> {
                 all.append(&mut arguments);
                 all.sort_by_key(|argument| argument.name.is_some());
                 self.call_computed(&partial.function, all, span)
+            }
+            Value::Wrapped(wrapped) if matches!(self.computing(|_| find(&wrapped.path, span))?, Found::Jit) => {
+                jit::call(self, wrapped, arguments, span)
             }
             Value::Wrapped(wrapped) => self.call_lanes(wrapped, arguments, span),
             _ => {
@@ -592,7 +591,8 @@ fn operated<'a>(
     match right {
         None => computing.lift(span, &[left], &|values| arithmetic::unary(operator, &values[0], span)),
         Some(right) => {
-            let is_shared = is_mapped(&left) && !is_mapped(&right);
+            let is_shared = !is_mapped(&right) && is_mapped(&left)
+                || operator == Operator::MatMul && is_mapped(&left) != is_mapped(&right);
             computing.lift(span, &[left, right], &|values| {
                 arithmetic::in_lane(mode, operator, (&values[0], &values[1]), is_shared, span)
             })

@@ -5,14 +5,33 @@
 use super::super::frame::Ran;
 use super::super::machine::Machine;
 use super::super::value::{Args, Value};
+use super::arguments::Arguments;
+use super::jit::concrete;
 use super::value::Argument;
-use super::{Problem, elements, operated};
+use super::{Computing, Outcome, Problem, complex, elements, functions, operated};
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
+use crate::prng::dtype::{DType, Kind};
 use crate::text::{FileId, Span};
 
-/// Functions of Python that a replay runs.
-pub(super) const PYTHON: &[&str] = &["enumerate", "len", "list", "range", "reversed", "sum", "tuple", "zip"];
+/// Functions of Python that are known.
+pub(super) const PYTHON: &[&str] = &[
+    "abs",
+    "bool",
+    "complex",
+    "enumerate",
+    "float",
+    "int",
+    "len",
+    "list",
+    "max",
+    "min",
+    "range",
+    "reversed",
+    "sum",
+    "tuple",
+    "zip",
+];
 
 /// What their paths start with.
 pub(super) const BUILTINS: &str = "builtins.";
@@ -27,6 +46,18 @@ pub(super) fn call<'p>(
     let first = arguments.first().map(|argument| argument.value.clone());
     let length = first.as_ref().and_then(Value::own_shape).map(|shape| shape.first().copied());
     match (path.strip_prefix(BUILTINS), length) {
+        (Some("abs"), _) => {
+            let [Argument { name: None, value, .. }] = &arguments[..] else {
+                return machine.refuse(Problem::new(span, "abs takes one number"));
+            };
+            let value = value.clone();
+            machine.computing(|computing| magnitude(computing, value, span))
+        }
+        (Some(kind @ ("bool" | "int" | "float")), _) => {
+            machine.computing(|computing| scalar(computing, kind, &arguments, span))
+        }
+        (Some("complex"), _) => machine.computing(|computing| complex_number(computing, &arguments, span)),
+        (Some(name @ ("max" | "min")), _) => extreme(machine, name, arguments, span),
         (Some("len"), Some(length)) => match length {
             Some(length) => Ok(Value::Int(length as i128)),
             None => machine.refuse(Problem::new(span, "an array without axes has no length")),
@@ -64,5 +95,117 @@ pub(super) fn call<'p>(
             }
             machine.call_value(&Value::Library(path.clone()), args, Place { file: FileId(0), span })
         }
+    }
+}
+
+/// `abs(x)`
+fn magnitude<'p>(computing: &mut Computing, value: Value<'p>, span: Span) -> Outcome<Value<'p>> {
+    let too_large = || Problem::new(span, "integers beyond 128 bits are not supported");
+    match value {
+        Value::Bool(flag) => Ok(Value::Int(i128::from(flag))),
+        Value::Int(number) => number.checked_abs().map(Value::Int).ok_or_else(too_large),
+        Value::Float(number) => Ok(Value::Float(number.abs())),
+        Value::Complex(real, imaginary) => Ok(Value::Float(real.hypot(imaginary))),
+        value => {
+            let Some(builtin) = functions::lookup("abs") else { return Err(Problem::new(span, "abs is not known")) };
+            let arguments = Arguments::bind(builtin, vec![Argument { name: None, value, span }], span)?;
+            (builtin.run)(computing, &arguments)
+        }
+    }
+}
+
+/// What Python takes a value for where it asks for the truth.
+pub(super) fn truth(computing: &Computing, value: &Value<'_>, span: Span) -> Outcome<bool> {
+    concrete(computing, value, span)?;
+    let unknown = || Problem::new(span, format!("{} has no truth value", value.description()));
+    value.truth().ok_or_else(unknown)
+}
+
+/// `bool(x)`, `int(x)`, `float(x)`: a number of Python.
+fn scalar<'p>(computing: &Computing, kind: &str, arguments: &[Argument<'p>], span: Span) -> Outcome<Value<'p>> {
+    let [Argument { name: None, value, .. }] = arguments else {
+        return Err(Problem::new(span, format!("{kind} takes one number")));
+    };
+    if kind == "bool" {
+        return truth(computing, value, span).map(Value::Bool);
+    }
+    concrete(computing, value, span)?;
+    let refused = || Problem::new(span, format!("{kind} takes one number, got {}", value.description()));
+    let (integer, real) = match value {
+        Value::Bool(flag) => (Some(i128::from(*flag)), f64::from(u8::from(*flag))),
+        Value::Int(number) => (Some(*number), *number as f64),
+        Value::Float(number) => (None, *number),
+        Value::Array(tensor) if tensor.array.rank() == 0 => {
+            complex::refuse(&tensor.array, span)?;
+            let is_real = tensor.array.dtype().kind() == Kind::Real;
+            let integer = if is_real { None } else { tensor.array.integers().first().copied() };
+            (integer, tensor.array.number(0))
+        }
+        _ => return Err(refused()),
+    };
+    match integer {
+        _ if kind == "float" => Ok(Value::Float(integer.map_or(real, |integer| integer as f64))),
+        Some(integer) => Ok(Value::Int(integer)),
+        // Below this every number without a fraction is an integer of 128 bits.
+        None if real.abs() < 1e38 => Ok(Value::Int(real.trunc() as i128)),
+        None => Err(Problem::new(span, "only finite numbers below 1e38 become integers")),
+    }
+}
+
+/// `complex(real, imag)`
+fn complex_number<'p>(computing: &Computing, arguments: &[Argument<'p>], span: Span) -> Outcome<Value<'p>> {
+    let part = |argument: &Argument<'p>| {
+        let number = scalar(computing, "float", std::slice::from_ref(argument), argument.span)?;
+        Ok(if let Value::Float(number) = number { number } else { 0.0 })
+    };
+    match arguments {
+        [Argument { value: Value::Complex(real, imaginary), .. }] => Ok(Value::Complex(*real, *imaginary)),
+        [Argument { value: value @ Value::Array(tensor), .. }] if tensor.array.rank() == 0 => {
+            concrete(computing, value, span)?;
+            let number = tensor.array.complexes().first().copied().unwrap_or_default();
+            Ok(Value::Complex(number.0, number.1))
+        }
+        [real] => Ok(Value::Complex(part(real)?, 0.0)),
+        [real, imaginary] => Ok(Value::Complex(part(real)?, part(imaginary)?)),
+        _ => Err(Problem::new(span, "complex takes one or two numbers")),
+    }
+}
+
+/// `max(a, b)`, `min(sequence)`: the first of the greatest or least.
+fn extreme<'p>(machine: &mut Machine<'p>, name: &str, arguments: Vec<Argument<'p>>, span: Span) -> Ran<'p, Value<'p>> {
+    if arguments.iter().any(|argument| argument.name.is_some()) {
+        return machine.refuse(Problem::new(span, format!("options of {name} are not supported")));
+    }
+    let mut items: Vec<Value<'p>> = arguments.into_iter().map(|argument| argument.value).collect();
+    if let [single] = &items[..] {
+        let single = single.clone();
+        items = match &single {
+            Value::Array(_) | Value::Lanes(..) => machine.computing(|computing| elements(computing, &single, span))?,
+            other => machine.items_of(other)?.unwrap_or_default(),
+        };
+    }
+    let mut items = items.into_iter();
+    let Some(mut best) = items.next() else {
+        return machine.refuse(Problem::new(span, format!("{name} takes at least one number")));
+    };
+    let operator = if name == "max" { Operator::Gt } else { Operator::Lt };
+    for item in items {
+        let (left, right) = (item.clone(), Some(best.clone()));
+        let is_better = machine.computing(|computing| operated(computing, operator, left, right, span))?;
+        if machine.computing(|computing| truth(computing, &is_better, span))? {
+            best = item;
+        }
+    }
+    Ok(best)
+}
+
+/// The element type that a type of Python stands for.
+pub(super) fn dtype(path: &str) -> Option<DType> {
+    match path.strip_prefix(BUILTINS)? {
+        "bool" => Some(DType::Bool),
+        "int" => Some(DType::Int64),
+        "float" => Some(DType::Float64),
+        "complex" => Some(DType::Complex128),
+        _ => None,
     }
 }

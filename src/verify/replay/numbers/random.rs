@@ -524,8 +524,7 @@ fn randint<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<
 fn bernoulli<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let resolution = arguments.resolution()?;
     let mode = computing.settings.mode;
-    // JAX's default is a `float32`, whatever the mode.
-    let values = vec![arguments.value_or("p", Value::array(Array::real(DType::Float32, 0.5)))];
+    let values = vec![arguments.value_or("p", Value::Float(0.5))];
     let shape = arguments.optional_shape()?.unwrap_or_else(|| shape_of_all(&values));
     let parameters = Parameters { values, rank: Some(shape.len()), elements: shape.iter().product() };
     with_key(computing, arguments, &parameters, &|keys, p| {
