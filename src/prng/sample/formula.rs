@@ -313,7 +313,7 @@ fn maxwell(draw: &Draw<'_>) -> Result<Array> {
 }
 
 /// `jax.random.double_sided_maxwell(key, loc, scale, shape, dtype)`: a length with a random sign, scaled and moved. As
-/// exact as [`maxwell`].
+/// exact as [`maxwell`], in units of the greater of both terms.
 fn double_sided_maxwell(draw: &Draw<'_>) -> Result<Array> {
     let elements = draw.elements("double_sided_maxwell")?;
     let (of_length, of_sign) = derive::split_in_two(draw.mode, draw.keys)?;

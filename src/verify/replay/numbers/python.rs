@@ -2,6 +2,12 @@
 //!
 //! **Invariant:** an array is a sequence of its elements along the first axis.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "`float` rounds integers, and `int` cuts off fractions of what fits, as Python does"
+)]
+
 use super::super::frame::Ran;
 use super::super::machine::Machine;
 use super::super::value::{Args, Value};
