@@ -142,7 +142,8 @@ impl<'r, 'a> Meanings<'r, 'a> {
                     OpKind::Return(value) => *value,
                     _ => None,
                 });
-                returned.find_map(|value| self.at_depth(function, value, depth))
+                let first = self.at_depth(function, returned.next()?, depth)?;
+                returned.all(|value| self.at_depth(function, value, depth).as_ref() == Some(&first)).then_some(first)
             }
             Meaning::Library(path) => {
                 let callable = self.run.program.models.callable(&path)?;
@@ -166,7 +167,15 @@ impl<'r, 'a> Meanings<'r, 'a> {
             if slot == 0
                 && let Some(class) = code.class
             {
-                return Some(Meaning::Instance(self.class_of(at.0, class)?));
+                let class = self.class_of(at.0, class)?;
+                return self.takes_instance(class, &code.name).then_some(Meaning::Instance(class));
+            }
+            if code
+                .ops
+                .iter()
+                .any(|op| matches!(&op.kind, OpKind::Store(Variable::Local(stored), _) if *stored == slot))
+            {
+                return None;
             }
             let declared = parameter.annotation.as_ref().and_then(|annotation| self.declared(at.0, annotation));
             return declared.or_else(|| self.default(at, slot, depth));
@@ -253,6 +262,15 @@ impl<'r, 'a> Meanings<'r, 'a> {
                 let fields = &self.run.module(info.module).classes.get(info.class.0 as usize)?.fields;
                 self.declared(info.module, &fields.iter().find(|field| field.name == *name)?.annotation)
             })
+        })
+    }
+
+    /// Whether a method is given an instance: no decorator of Python says otherwise.
+    fn takes_instance(&self, class: ClassHandle, name: &Name) -> bool {
+        let value = self.run.classes[class.0 as usize].attributes.get(name);
+        !value.and_then(Value::single).is_some_and(|val| match val {
+            Val::Partial(partial) => partial.keywords.iter().any(|(mark, _)| matches!(&**mark, "<static>" | "<class>")),
+            _ => false,
         })
     }
 

@@ -70,23 +70,28 @@ fn count_limits(modules: &mut [Facts]) {
     }
 }
 
+/// How many reuses make the method that all of them go through the cause.
+const SEVERAL: usize = 2;
+
 /// A method that splits a key, keeps a child and returns it as well makes its callers reuse it: what they consume, the next call
-/// splits. The method is the mistake, and is reported instead of them. Gives the splits of such methods.
+/// splits. Where several callers do, the method is the mistake, and is reported instead of them. Gives the splits of such methods.
 fn drop_explained(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) -> BTreeSet<Place> {
     let carried = modules.iter().flat_map(|facts| &facts.carried);
     let reported = carried.filter(|carried| carried.confidence > Confidence::Low && !is_test(carried.used.leaf.file));
     let splits: BTreeSet<Place> = reported.map(|carried| carried.used.leaf).collect();
-    let mut explaining = BTreeSet::new();
+    let is_explained = |reuse: &KeyReuse| {
+        reuse.origin.as_ref().is_some_and(|origin| origin.place == reuse.second.leaf)
+            && splits.contains(&reuse.second.leaf)
+    };
+    let mut explained: BTreeMap<Place, BTreeSet<Place>> = BTreeMap::new();
+    for reuse in modules.iter().flat_map(|facts| &facts.reuses).filter(|reuse| is_explained(reuse)) {
+        explained.entry(reuse.second.leaf).or_default().insert(reuse.second.place);
+    }
+    // A single reuse says more than the method does: it shows where a key is used twice.
+    let explaining: BTreeSet<Place> =
+        explained.into_iter().filter(|(_, places)| places.len() >= SEVERAL).map(|(split, _)| split).collect();
     for facts in modules {
-        facts.reuses.retain(|reuse| {
-            let split = reuse.second.leaf;
-            let is_explained =
-                reuse.origin.as_ref().is_some_and(|origin| origin.place == split) && splits.contains(&split);
-            if is_explained {
-                explaining.insert(split);
-            }
-            !is_explained
-        });
+        facts.reuses.retain(|reuse| !(is_explained(reuse) && explaining.contains(&reuse.second.leaf)));
     }
     explaining
 }

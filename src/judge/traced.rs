@@ -103,7 +103,8 @@ pub fn extract_constant_keys(
             let may_be =
                 takes_arguments && !passed.contains(&activation.id) && is_within(&event.activation, activation);
             let is_meant = || !is_known && draws_from_a_given_key(run, activation);
-            is_fixed(run, event.target.term, activation).filter(|_| may_be && !is_meant())
+            let is_anew = || event.iterations().is_empty() && is_of_a_caller(run, event.target.term, activation);
+            is_fixed(run, event.target.term, activation).filter(|_| may_be && !is_meant() && !is_anew())
         });
         let is_traceable = steps.iter().any(|step| step.bound.is_some());
         // What only shapes are taken from may be drawn again and again.
@@ -155,6 +156,16 @@ fn is_fixed(run: &Recording<'_>, key: TermId, activation: &Activation) -> Option
         false
     });
     needs.get()
+}
+
+/// Whether a key is made from what a caller of an activation is given: a function within it, which it calls itself, is traced anew in each
+/// of its calls.
+fn is_of_a_caller(run: &Recording<'_>, key: TermId, activation: &Activation) -> bool {
+    let callers = std::iter::successors(activation.caller.as_ref(), |(caller, _)| caller.caller.as_ref());
+    let callers: Vec<&Rc<Activation>> = callers.take(STEPS).map(|(caller, _)| caller).collect();
+    run.terms.mentions(key, &|part| {
+        run.terms.symbol(part).is_some() && callers.iter().any(|caller| parameter_of(run, part, caller).is_some())
+    })
 }
 
 /// Whether a function consumes a key that it is given, and so has numbers that differ: what it makes from a seed of its object beside

@@ -182,6 +182,16 @@ impl DType {
         Self::Complex128.canonical(mode)
     }
 
+    /// The type of floating-point numbers that numbers of this type become, as where they are divided: of 32 bits but for 64-bit integers.
+    #[must_use]
+    pub fn inexact(self, mode: Mode) -> Self {
+        match self.kind() {
+            Kind::Real | Kind::Complex => self,
+            Kind::Bool | Kind::Signed | Kind::Unsigned if self.width() < 64 => Self::Float32,
+            Kind::Bool | Kind::Signed | Kind::Unsigned => Self::default_float(mode),
+        }
+    }
+
     /// The type of `jnp.array(1.0)`.
     pub fn default_float(mode: Mode) -> Self {
         Self::Float64.canonical(mode)

@@ -19,6 +19,7 @@ use crate::analysis::store::heap::{Item, Kind};
 use crate::analysis::store::{evidence, paths};
 use crate::finding::Place;
 use crate::ir::Name;
+use crate::models::roots::ROOT;
 use crate::models::{Callable, Effect, NumberOp, ShapeOp};
 
 /// Applies an array function to what may be keys.
@@ -38,7 +39,9 @@ pub fn shape_op<'p>(
     for name in of {
         inputs.extend(args.all_of(callable, name).into_iter().map(|arg| arg.value.clone()));
     }
-    are_present(machine, &inputs);
+    if path.split('.').next() == Some(ROOT) {
+        are_present(machine, &inputs);
+    }
     let get = |name: &str| args.of(callable, name).map(|arg| arg.value.clone());
     match op {
         ShapeOp::Array
@@ -119,7 +122,7 @@ pub fn shape_op<'p>(
     })
 }
 
-/// No array is made of `None`.
+/// `None` makes no array of `jax.numpy`, while `numpy` makes one of objects.
 fn are_present(machine: &mut Machine<'_>, inputs: &[Value]) {
     for input in inputs {
         if let Some(Val::Term(term)) = input.single() {

@@ -316,6 +316,14 @@ impl<'p> Machine<'p> {
         let running = self.context.stack.iter().filter(|entry| **entry == (closure.module, closure.function)).count();
         if code.is_stub {
             cutoff::unknown_result(self, &given, code, place);
+            if closure.class.is_some()
+                && let (Some(receiver), args) = args.without_receiver()
+                && let Some(val) = receiver.value.single().cloned()
+            {
+                let written = receiver.written.map(|of| format!("{of}.{}", code.name).into());
+                let call = Call { args, place, written };
+                return (self.library.protocol_or_unknown)(self, frame, &val, &code.name, call);
+            }
             return self.unresolved(frame, &args, place, None, Some(code.name.clone()), None);
         }
         if running >= RECURSION || frame.activation.depth >= CALL_DEPTH {

@@ -1,11 +1,12 @@
 //! Context managers that are generators: what comes before their `yield` runs when a block is entered, the rest when it is left.
 //!
-//! **Invariant:** only a generator with one `yield`, which no loop or handler repeats, is suspended; each half runs once.
+//! **Invariant:** only a generator with one `yield`, which no loop or handler repeats, is suspended; each half runs once. Generators that
+//! enter blocks of each other nest as calls do.
 
 use std::rc::Rc;
 
 use crate::analysis::domain::value::{ObjectId, Value};
-use crate::analysis::machine::{Frame, Machine};
+use crate::analysis::machine::{CALL_DEPTH, Frame, Machine, RECURSION};
 use crate::analysis::record::Activation;
 use crate::analysis::store::heap::{Kind, Source, Suspended};
 use crate::analysis::store::paths;
@@ -29,6 +30,11 @@ pub fn enter<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, manager: ObjectId
     let generator = (**generator).clone();
     let code = machine.module(generator.module).function(generator.function);
     let at = only_yield(code)?;
+    let running =
+        machine.context.stack.iter().filter(|entry| **entry == (generator.module, generator.function)).count();
+    if running >= RECURSION || frame.activation.depth >= CALL_DEPTH {
+        return None;
+    }
     machine.state.store.objects[manager.0 as usize].kind = Kind::Iterator(Source::Items(Vec::new()), None);
     machine.context.activations += 1;
     let activation = Rc::new(Activation {

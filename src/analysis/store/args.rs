@@ -60,6 +60,18 @@ impl Args {
         self
     }
 
+    /// The first argument, and the same without it.
+    pub fn without_receiver(&self) -> (Option<Arg>, Self) {
+        let mut rest = self.clone();
+        if rest.positional.is_empty() || rest.placed == Some(0) {
+            return (None, rest);
+        }
+        let receiver = rest.positional.remove(0);
+        rest.put_before = rest.put_before.and_then(|count| count.checked_sub(1));
+        rest.placed = rest.placed.and_then(|count| count.checked_sub(1));
+        (Some(receiver), rest)
+    }
+
     /// What a spread of unknown length gives, after the arguments so far.
     pub fn spread(&mut self, value: Value) {
         self.placed.get_or_insert(self.positional.len());

@@ -62,12 +62,11 @@ fn are_separate_seeds(pair: &Pair<'_>, consequence: &Consequence, are_printed: b
         // Nothing of the program sees both: two samplers in one body were hardly to draw the same.
         ConsequenceKind::Escapes if !is_in_one_body => !are_printed,
         _ if is_apart(consequence) => !are_draws && !are_printed,
-        // One piece of code that runs twice gives the same numbers twice, and so do two splits or two streams that stand in one body.
-        // Objects that are each handed the seed, to be fitted or asked for samples, are to be compared.
+        // One piece of code that runs twice gives the same numbers twice, and so do two splits that stand in one body.
         ConsequenceKind::Meet | ConsequenceKind::Returned => {
-            let are_objects = pair.first.role == Role::Protocol && pair.second.role == Role::Protocol;
-            let are_alike = pair.first.role == pair.second.role && is_in_one_body && !are_objects;
-            !are_draws && !are_alike && pair.first.place != pair.second.place
+            let are_alike =
+                pair.first.place == pair.second.place || pair.first.role == pair.second.role && is_in_one_body;
+            !are_draws && !are_alike
         }
         _ => false,
     }

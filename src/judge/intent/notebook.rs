@@ -62,17 +62,22 @@ pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding
 }
 
 /// Makes notes of warnings in a notebook that a key serves again in a later call, or for all batch elements: a cell runs when somebody
-/// runs it, mostly to show the same again. Two keys of one seed whose draws meet are a mistake there as well.
+/// runs it, mostly to show the same again. Two samplers that draw from keys of one seed, and meet, are a mistake there as well; what else
+/// is handed a seed of its own, such as models that are fitted to be compared, is not.
 pub fn note_warnings(cells: &Cells, findings: &mut [Finding]) {
     let meet = |finding: &Finding| finding.consequence.as_ref().is_some_and(|it| it.kind == ConsequenceKind::Meet);
+    let draws_numbers = |finding: &Finding| finding.evidence.as_ref().is_none_or(|evidence| evidence.draws_numbers);
     let warns = |finding: &&mut Finding| {
         finding.level == Level::Warning
             && SERVES_AGAIN.contains(&finding.rule)
-            && !(finding.rule == RuleId::SeedReused && meet(finding))
+            && !(finding.rule == RuleId::SeedReused && meet(finding) && draws_numbers(finding))
     };
     for finding in findings.iter_mut().filter(warns).filter(|_| !cells.is_empty()) {
         finding.level = Level::Note;
-        let reason = "a cell that runs again is to show the same";
+        let reason = match finding.rule {
+            RuleId::SeedReused => "each computation of a notebook starts from a seed of its own",
+            _ => "a cell that runs again is to show the same",
+        };
         finding.intent.get_or_insert(Intent::because(IntentKind::Demonstration, reason, None));
     }
 }

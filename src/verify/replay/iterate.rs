@@ -149,6 +149,9 @@ impl<'p> Machine<'p> {
                 let index = self.symbols.int(i128::from(*taken));
                 *taken += 1;
                 let element = self.symbols.item(*symbol, index);
+                if let Some(written) = self.written.get(&element) {
+                    return Ok(Some(written.clone()));
+                }
                 self.annotated.note_element(*symbol, element);
                 Some(annotated::pair(self, element).unwrap_or(Value::Unknown(element)))
             }

@@ -225,7 +225,10 @@ fn arrays<'a>(
     }
     let mut joined = Operand::of(left).join(Operand::of(right));
     if operator == Operator::Div && !matches!(joined.dtype(mode).kind(), Kind::Real | Kind::Complex) {
-        joined = joined.join(Operand::WeakReal);
+        joined = match joined {
+            Operand::Strong(dtype) => Operand::Strong(dtype.canonical(mode).inexact(mode)),
+            weak => weak.join(Operand::WeakReal),
+        };
     }
     if operator == Operator::Pow && right.array.rank() == 0 && Operand::of(right) == Operand::WeakInteger {
         if right.array.integers().iter().any(|&exponent| exponent < 0) {

@@ -102,7 +102,7 @@ fn real<'a>(
     computing.lift(arguments.span, std::slice::from_ref(value), &|values| {
         let Tensor { array, weak } = tensor(mode, &values[0], span)?;
         complex::refuse(&array, span)?;
-        let dtype = if array.dtype().kind() == Kind::Real { array.dtype() } else { DType::default_float(mode) };
+        let dtype = array.dtype().inexact(mode);
         let array = array.cast(dtype);
         let apply = |x: f64| match (dtype, double) {
             (DType::Float64, double) => Some(double?(x)),
@@ -371,11 +371,7 @@ impl Rows {
     /// Sums of floating-point numbers, and what is made of them, in `float32`.
     fn added(&self, mode: crate::prng::mode::Mode, how: Reduction, shape: &[usize]) -> Outcome<Array> {
         let refused = |why: &str| Err(Problem::new(self.span, why));
-        let rows = if self.elements.dtype().kind() == Kind::Real {
-            self.elements.clone()
-        } else {
-            self.elements.cast(DType::default_float(mode))
-        };
+        let rows = self.elements.cast(self.elements.dtype().inexact(mode));
         if rows.dtype() != DType::Float32 {
             return refused("sums of floating-point numbers are supported in float32 only");
         }
@@ -431,7 +427,7 @@ fn linspace<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome
     computing.lift(arguments.span, &[start.clone(), stop.clone()], &|values| {
         let ends = [tensor(mode, &values[0], span)?, tensor(mode, &values[1], span)?];
         let common = common_type(mode, &ends).map_or(DType::default_float(mode), |(dtype, _)| dtype);
-        let common = if common.kind() == Kind::Real { common } else { DType::default_float(mode) };
+        let common = common.inexact(mode);
         if dtype.map_or(common, |dtype| dtype.canonical(mode)) != DType::Float32 {
             return Err(Problem::new(span, "linspace is supported in float32 only"));
         }
