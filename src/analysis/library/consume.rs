@@ -291,7 +291,7 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
         if decided {
             continue;
         }
-        if lane.only.contains(&target.term) {
+        if machine.state.terms.mentions(target.term, &|term| lane.only.contains(&term)) {
             continue;
         }
         machine.recorder.broadcast(LoggedBroadcast {

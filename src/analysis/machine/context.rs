@@ -122,7 +122,7 @@ pub struct Lane {
     pub unmapped: Vec<TermId>,
     /// Terms of which every lane gets a copy.
     pub copied: Vec<TermId>,
-    /// Keys of which the only copy goes to the only lane.
+    /// Keys of which the only copy goes to the only lane, which may derive others from them.
     pub only: Vec<TermId>,
     /// How far its arguments may still be followed.
     pub walk: Walk,

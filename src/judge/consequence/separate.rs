@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 use crate::analysis::domain::term::Term;
 use crate::analysis::record::{Chain, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
-use crate::ir::{FunctionKind, Variable};
+use crate::ir::{FunctionKind, Name, Variable};
 use crate::judge::consequence::body::Ways;
 use crate::judge::consequence::repeating_loop::{Kept, RepeatingLoop, returns_results};
 use crate::judge::consequence::{Code, Flows, Frame};
@@ -62,10 +62,13 @@ fn are_separate_seeds(pair: &Pair<'_>, consequence: &Consequence, are_printed: b
         // Nothing of the program sees both: two samplers in one body were hardly to draw the same.
         ConsequenceKind::Escapes if !is_in_one_body => !are_printed,
         _ if is_apart(consequence) => !are_draws && !are_printed,
-        // One piece of code that runs twice gives the same numbers twice, and so do two splits that stand in one body.
+        // One piece of code that runs twice gives the same numbers twice, and so do two splits, or calls of one method, that stand in
+        // one body.
         ConsequenceKind::Meet | ConsequenceKind::Returned => {
-            let are_alike =
-                pair.first.place == pair.second.place || pair.first.role == pair.second.role && is_in_one_body;
+            let method = |callee: &Name| callee.rsplit('.').next().unwrap_or_default().to_owned();
+            let is_same = pair.first.role == pair.second.role
+                && (pair.first.role == Role::Split || method(&pair.first.callee) == method(&pair.second.callee));
+            let are_alike = pair.first.place == pair.second.place || is_same && is_in_one_body;
             !are_draws && !are_alike
         }
         _ => false,

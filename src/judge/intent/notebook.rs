@@ -62,15 +62,15 @@ pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding
 }
 
 /// Makes notes of warnings in a notebook that a key serves again in a later call, or for all batch elements: a cell runs when somebody
-/// runs it, mostly to show the same again. Two samplers that draw from keys of one seed, and meet, are a mistake there as well; what else
-/// is handed a seed of its own, such as models that are fitted to be compared, is not.
+/// runs it, mostly to show the same again. Two samplers that cells call themselves with keys of one seed, and whose draws meet, are a
+/// mistake there as well; what else is handed a seed of its own, such as models that are fitted to be compared, is not.
 pub fn note_warnings(cells: &Cells, findings: &mut [Finding]) {
     let meet = |finding: &Finding| finding.consequence.as_ref().is_some_and(|it| it.kind == ConsequenceKind::Meet);
-    let draws_numbers = |finding: &Finding| finding.evidence.as_ref().is_none_or(|evidence| evidence.draws_numbers);
+    let are_drawn_here = |finding: &Finding| finding.evidence.as_ref().is_none_or(are_samplers);
     let warns = |finding: &&mut Finding| {
         finding.level == Level::Warning
             && SERVES_AGAIN.contains(&finding.rule)
-            && !(finding.rule == RuleId::SeedReused && meet(finding) && draws_numbers(finding))
+            && !(finding.rule == RuleId::SeedReused && meet(finding) && are_drawn_here(finding))
     };
     for finding in findings.iter_mut().filter(warns).filter(|_| !cells.is_empty()) {
         finding.level = Level::Note;
