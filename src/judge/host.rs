@@ -168,7 +168,11 @@ impl<'a> Search<'_, 'a> {
             return None;
         }
         match self.meanings.of((index, id), *object)? {
-            Meaning::Generator(path) => Some(format!("{path}().{method}").into()),
+            Meaning::Generator(path) => {
+                // A method of a class, or of what a function returns: `numpy.random.default_rng().normal`.
+                let is_class = path.rsplit('.').next().is_some_and(|name| name.starts_with(char::is_uppercase));
+                Some(format!("{path}{}.{method}", if is_class { "" } else { "()" }).into())
+            }
             _ => None,
         }
     }

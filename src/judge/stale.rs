@@ -9,7 +9,7 @@ use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val, Value};
 use crate::analysis::record::{Consumption, LoggedStore, LoggedWrite, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Argument, Constant, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Temp, Variable};
+use crate::ir::{Argument, Constant, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Temp, Variable, prelude};
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{CaptureKind, CapturedUse, CarriedKey, CarryKind, Facts, Role, StaleState, Use};
 use crate::judge::memoised::{is_memoised, sets_attribute};
@@ -104,7 +104,7 @@ fn candidates(run: &Recording<'_>, paths: &Paths<'_>, id: FunctionId) -> Vec<Can
             let owner = run.terms.owner(event.target.term).and_then(|owner| run.terms.symbol(owner));
             let owner = owner.map_or("self", |info| &*info.text);
             let mut fact = stale_fact(used, format!("{owner}.{name}"), code);
-            if is_called_once(run, code) || is_run_by_python(run, class) {
+            if is_called_once(run, code) || is_run_by_python(run, code, class) {
                 fact.confidence = Confidence::Low;
             }
             candidates.push(Candidate { class: Some(class), name, fact });
@@ -230,12 +230,20 @@ fn is_called_once(run: &Recording<'_>, code: &Function) -> bool {
         })
 }
 
-/// Whether instances of a class are run by Python's own library, as those of `threading.Thread` are: each once.
-fn is_run_by_python(run: &Recording<'_>, class: ClassHandle) -> bool {
+/// Whether a method is run by Python's own library, as `run` of `threading.Thread` is, for each instance once: it overrides one of the
+/// methods that the library defines there.
+fn is_run_by_python(run: &Recording<'_>, code: &Function, class: ClassHandle) -> bool {
     let is_run = |base: &Value| match base.single() {
         Some(Val::Library(path)) => {
-            let callable = run.program.models.callable(path);
-            callable.is_some_and(|callable| callable.exact && matches!(callable.effect, Effect::Prelude { .. }))
+            let callable = run.program.models.callable(path).filter(|callable| callable.exact);
+            let definition = callable.and_then(|callable| match &callable.effect {
+                Effect::Prelude { definition } => prelude::definition(definition),
+                _ => None,
+            });
+            definition.is_some_and(|definition| {
+                let functions = &prelude::modules()[definition.module].functions;
+                functions.iter().any(|method| method.class.is_some() && method.name == code.name)
+            })
         }
         _ => false,
     };
