@@ -9,7 +9,9 @@ use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val, Value};
 use crate::analysis::record::{Consumption, LoggedStore, LoggedWrite, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Argument, Constant, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Temp, Variable, prelude};
+use crate::ir::{
+    Argument, Constant, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Temp, Variable, prelude,
+};
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{CaptureKind, CapturedUse, CarriedKey, CarryKind, Facts, Role, StaleState, Use};
 use crate::judge::memoised::{is_memoised, sets_attribute};

@@ -101,6 +101,15 @@ impl Operand {
         }
     }
 
+    /// What a quotient of such numbers is.
+    fn divided(self, mode: Mode) -> Self {
+        match self {
+            Self::Strong(dtype) => Self::Strong(dtype.canonical(mode).inexact(mode)),
+            Self::WeakInteger => Self::WeakReal,
+            weak => weak,
+        }
+    }
+
     fn dtype(self, mode: Mode) -> DType {
         match self {
             Self::Strong(dtype) => dtype.canonical(mode),
@@ -224,11 +233,8 @@ fn arrays<'a>(
         return Ok(Value::Array(Tensor { array, weak: left.weak }));
     }
     let mut joined = Operand::of(left).join(Operand::of(right));
-    if operator == Operator::Div && !matches!(joined.dtype(mode).kind(), Kind::Real | Kind::Complex) {
-        joined = match joined {
-            Operand::Strong(dtype) => Operand::Strong(dtype.canonical(mode).inexact(mode)),
-            weak => weak.join(Operand::WeakReal),
-        };
+    if operator == Operator::Div {
+        joined = joined.divided(mode);
     }
     if operator == Operator::Pow && right.array.rank() == 0 && Operand::of(right) == Operand::WeakInteger {
         if right.array.integers().iter().any(|&exponent| exponent < 0) {
