@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use codespan_reporting::diagnostic::{Diagnostic, LabelStyle, Severity};
 
 use super::Report;
+use super::copies;
 use super::excerpt::{Excerpt, Mark};
 use super::neutral::neutral;
 use super::patch::patch;
@@ -15,11 +16,20 @@ use crate::finding::{Applicability, Confidence, ConsequenceKind, Finding, Level,
 use crate::text::{LineIndex, Span};
 
 pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
-    report.for_people().iter().try_for_each(|finding| write_one(report, finding, colour, out))?;
+    for (finding, copies) in copies::folded(report, &report.for_people()) {
+        write_one(report, finding, &copies, colour, out)?;
+    }
     folded(report).map_or(Ok(()), |line| writeln!(out, "{line}\n"))
 }
 
-pub(super) fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a finding, with the places of its copies in other files.
+pub(super) fn write_one(
+    report: &Report<'_>,
+    finding: &Finding,
+    copies: &[&Finding],
+    colour: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let file = finding.primary.file;
     let cell = report.cell(finding.primary);
     // The excerpt of a notebook is one of the cell, as if that were a file.
@@ -91,6 +101,14 @@ pub(super) fn write_one(report: &Report<'_>, finding: &Finding, colour: bool, ou
         };
         let note = format!("fix: {} ({applied})\n{patch}", neutral(&fix.message));
         notes.push(note.trim_end().to_owned());
+    }
+    if !copies.is_empty() {
+        let places = copies.iter().map(|copy| format!("\n{}", report.locus(copy.primary)));
+        notes.push(format!(
+            "note: the same line is reported in {} other files:{}",
+            copies.len(),
+            places.collect::<String>()
+        ));
     }
     let Some(lines) = report.lines.get(&file) else { return Ok(()) };
     let name = report.filename(file) + &report.cell_suffix(finding.primary);

@@ -5,6 +5,7 @@
 
 mod azure;
 mod concise;
+mod copies;
 mod excerpt;
 mod format;
 mod full;
@@ -206,6 +207,13 @@ impl<'a> Report<'a> {
         let last = self.cell(place).map_or(u32::MAX, |cell| cell.span.end.saturating_sub(1));
         let (start, end) = (self.start(place), self.end(place));
         [(start.row, column(place.span.start)), (end.row, column(place.span.end.min(last)))]
+    }
+
+    /// The line in which a place starts.
+    fn line(&self, place: Place) -> &'a str {
+        let line =
+            self.lines.get(&place.file).map(|lines| lines.line(self.text(place.file), lines.row(place.span.start)));
+        line.and_then(|line| self.text(place.file).get(line.range())).unwrap_or_default()
     }
 
     /// The row in the whole text of the file.

@@ -114,6 +114,31 @@ fn other_files_and_low_confidence_are_notes() {
 }
 
 #[test]
+fn a_line_copied_into_several_files_is_shown_once() {
+    let text = "k = key(0)\na = normal(k)\nb = normal(k)\nb = normal(k)\n";
+    let report_on = |paths: &[&str]| {
+        let mut files = FileTable::default();
+        let mut findings = Vec::new();
+        for path in paths {
+            let file = files.add(PathBuf::from(path), text.to_owned());
+            findings.push(finding(place(&files, file, "normal(k)", 1)));
+            findings.push(finding(place(&files, file, "normal(k)", 2)));
+        }
+        written(&files, &findings, Format::Full)
+    };
+    let count = |report: &str, needle: &str| report.matches(needle).count();
+    // Two lines of one file are two findings, even if they say the same.
+    let three = report_on(&["a.py", "b.py", "c.py"]);
+    assert_eq!(count(&three, "error[KEY101]"), 2, "{three}");
+    assert_eq!(count(&three, "note: the same line is reported in 2 other files:"), 2, "{three}");
+    for place in ["a.py:3:5", "b.py:3:5", "c.py:3:5", "a.py:4:5", "b.py:4:5", "c.py:4:5"] {
+        assert_eq!(count(&three, place), 1, "{place}\n{three}");
+    }
+    let two = report_on(&["a.py", "b.py"]);
+    assert_eq!(count(&two, "error[KEY101]"), 4, "{two}");
+}
+
+#[test]
 fn places_outside_of_the_text_break_nothing() {
     let mut files = FileTable::default();
     let empty = files.add(PathBuf::from("empty.py"), String::new());
