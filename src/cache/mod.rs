@@ -200,7 +200,7 @@ fn note_use(path: &Path) {
 }
 
 fn foreign() -> io::Error {
-    io::Error::other("the folder holds other files, and none that marks it as a cache of keylint")
+    io::Error::other("the folder holds other files and is not marked as a keylint cache")
 }
 
 /// Removes a file, if nobody else has.

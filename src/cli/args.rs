@@ -42,7 +42,7 @@ pub enum Command {
     Rule(Rule),
     /// Evaluate `jax.random` expressions on a PRNG that matches JAX bit for bit.
     Eval(Eval),
-    /// Accept today's findings, so that only new ones are reported.
+    /// Accept the current findings, so that only new ones are reported.
     #[command(subcommand)]
     Baseline(BaselineCommand),
     /// Show the settings that apply to a file, and where each comes from.
@@ -51,7 +51,7 @@ pub enum Command {
     Clean(Clean),
     /// Explain what keylint knows about the keys on a line.
     Why(Why),
-    /// Draw how the keys of a file or a function are made, split, folded and consumed.
+    /// Draw how the keys of a file or a function are created, split, folded and consumed.
     Graph(Graph),
     /// Move a project from raw to typed keys, as one diff.
     Migrate(Migrate),
@@ -59,7 +59,7 @@ pub enum Command {
     Version(Version),
     /// Run the language server on standard input and output.
     Server,
-    /// Show internals, for development of keylint.
+    /// Show internals, for developing keylint.
     Dev(Dev),
     /// Print a completion script for a shell.
     Completions(Completions),
@@ -106,8 +106,8 @@ pub struct Check {
     pub unsafe_fixes: bool,
     #[arg(long, hide = true, overrides_with = "unsafe_fixes")]
     pub(super) no_unsafe_fixes: bool,
-    /// Apply fixes, and neither report what remains nor let it set the exit status. `--no-fix-only` overrides the
-    /// configuration.
+    /// Apply fixes; the remaining findings are not reported and do not affect the exit status. `--no-fix-only` overrides
+    /// the configuration.
     #[arg(long, overrides_with = "no_fix_only")]
     pub fix_only: bool,
     #[arg(long, hide = true, overrides_with = "fix_only")]
@@ -163,16 +163,16 @@ pub struct Check {
     /// Show the number of findings per rule instead of the findings; with `full`, `concise`, `grouped` or `json`.
     #[arg(long)]
     pub statistics: bool,
-    /// Show no progress.
+    /// Hide the progress bar.
     #[arg(long)]
     pub no_progress: bool,
-    /// Add comments with this reason to the files, which suppress the findings shown.
+    /// Add comments with this reason that suppress the findings shown.
     #[arg(long, value_name = "REASON", conflicts_with_all = ["fix", "fix_only", "diff"])]
     pub add_ignores: Option<String>,
     /// The file of accepted findings, instead of the configured one.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
-    /// The name under which standard input is reported.
+    /// The file name to use for standard input.
     #[arg(long, value_name = "NAME")]
     pub stdin_filename: Option<PathBuf>,
     #[command(flatten)]
@@ -252,13 +252,13 @@ pub struct Baseline {
 /// Arguments of `keylint migrate`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Migrate {
-    /// Files and directories; give the whole project, since values that flow into each other are migrated together.
+    /// Files and directories. Give the whole project, because keys that flow between files change together.
     #[arg(default_value = ".", value_name = "PATHS")]
     pub paths: Vec<PathBuf>,
     /// Write the changes to the files instead of printing them as a diff.
     #[arg(long)]
     pub write: bool,
-    /// Ask about each place that is not decided: on the terminal, or with answers (`y`, `n`, `a` for all, `q`) from standard input.
+    /// Ask about each undecided place. Answers (`y`, `n`, `a` for all, `q`) come from the terminal or standard input.
     #[arg(short, long)]
     pub interactive: bool,
     #[command(flatten)]
@@ -281,7 +281,7 @@ pub struct Selection {
     /// Rules to disable in files that match a pattern: `PATTERN:RULE`, separated by commas.
     #[arg(long, value_delimiter = ',', value_name = "PATTERN:RULE")]
     pub per_file_ignores: Option<Vec<String>>,
-    /// The same as `--per-file-ignores`, which adds to the configuration as well.
+    /// The same as `--per-file-ignores`; both add to the configuration.
     #[arg(long, value_delimiter = ',', value_name = "PATTERN:RULE")]
     pub extend_per_file_ignores: Option<Vec<String>>,
     /// Rules whose findings may be fixed, instead of those configured.
@@ -305,7 +305,7 @@ pub struct Selection {
     /// Read no configuration file.
     #[arg(long)]
     pub isolated: bool,
-    /// The folder of the cache, instead of the configured one or that of the variable `KEYLINT_CACHE_DIR`.
+    /// The cache folder, instead of the configured one or the one that `KEYLINT_CACHE_DIR` names.
     #[arg(long, value_name = "DIR")]
     pub cache_dir: Option<PathBuf>,
     /// Names of the options, of these and of the command's own, that variables of the environment gave.
@@ -420,11 +420,11 @@ pub struct Version {
 /// Arguments of `keylint eval`.
 #[derive(Debug, clap::Args)]
 pub struct Eval {
-    /// Python such as `uniform(key(0), (3,))`, or statements that end with an expression. `-` reads one per line from standard input;
-    /// without any, each line goes on from those before it.
+    /// Python such as `uniform(key(0), (3,))`, or statements that end with an expression. `-` reads one per line from standard input.
+    /// Without an expression, lines are read interactively, and each can use what the earlier ones defined.
     #[arg(value_name = "EXPR")]
     pub expressions: Vec<String>,
-    /// The implementation of keys that name none.
+    /// The implementation of keys that do not name one.
     #[arg(long = "impl", value_name = "IMPL", default_value = "threefry2x32",
         value_parser = PossibleValuesParser::new(Implementation::ALL.map(Implementation::name)))]
     pub implementation: String,
@@ -434,7 +434,7 @@ pub struct Eval {
     /// Compute as if `jax_enable_x64` were on.
     #[arg(long)]
     pub x64: bool,
-    /// The format of the answers; by default JSON for expressions from standard input, otherwise text.
+    /// The format of the results; by default JSON for expressions from standard input, otherwise text.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub output_format: Option<TextOrJson>,
 }
@@ -472,13 +472,13 @@ pub struct Why {
 /// Arguments of `keylint graph`.
 #[derive(Debug, clap::Args)]
 pub struct Graph {
-    /// The file, or one function of it by its qualified name or the end of that: `train.py::Trainer.step`.
+    /// The file, or one function in it by its qualified name or the end of it: `train.py::Trainer.step`.
     #[arg(value_name = "FILE[::FUNCTION]")]
     pub place: String,
-    /// The format of the picture; by default what the name of the file ends in, otherwise `mermaid`.
+    /// The format; by default chosen by the suffix of the output file, otherwise `mermaid`.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub output_format: Option<GraphFormat>,
-    /// Write the picture to this file instead of standard output, which is also written `-`.
+    /// Write the graph to this file instead of standard output (`-`).
     #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
     pub output_file: PathBuf,
     #[command(flatten)]

@@ -106,7 +106,7 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, world: &mut World<'
         writeln!(world.stderr, "warning: no Python files were found under the given paths")?;
     }
     if !args.quiet && nothing_is_selected(outcome, &resolver) {
-        writeln!(world.stderr, "warning: no rule is selected, so that only files that cannot be checked are reported")?;
+        writeln!(world.stderr, "warning: no rule is selected, so only files that cannot be checked are reported")?;
     }
     if command.diff {
         return show_diff(command, args, &repaired, world);

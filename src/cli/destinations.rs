@@ -30,7 +30,7 @@ impl<'a> Destination<'a> {
         if is_source(path) {
             let path = path.display();
             return Err(Failure::Usage(format!(
-                "`{path}` would be overwritten, and its name is that of a source file"
+                "`{path}` would be overwritten, but it has the name of a source file"
             )));
         }
         Ok(Self::File(path))

@@ -34,7 +34,7 @@ pub(super) fn write(repaired: &FixOutcome, stdin: Option<&SourceFile>, world: &m
             let name = report::neutral(&changed.before.path);
             let is_readonly = std::fs::metadata(&changed.path).is_ok_and(|found| found.permissions().readonly());
             match write_file(&changed.path, &changed.bytes) {
-                Ok(()) if is_readonly => writeln!(world.stderr, "warning: `{name}` is read-only, and was changed")?,
+                Ok(()) if is_readonly => writeln!(world.stderr, "warning: `{name}` was read-only; it was changed anyway")?,
                 Ok(()) => {}
                 // One file that cannot be written does not stand in the way of the others.
                 Err(error) => failures.push(format!("cannot write `{name}`: {error}")),

@@ -20,7 +20,7 @@ pub(super) fn run(command: &Graph, backend: &dyn Backend, world: &mut World<'_>)
     let (file, function) = match command.place.split_once("::") {
         Some((file, "")) => {
             let place = &command.place;
-            return Err(Failure::Usage(format!("`{place}` names no function; `{file}` alone stands for all of them")));
+            return Err(Failure::Usage(format!("`{place}` names no function; use `{file}` alone for all functions")));
         }
         Some((file, function)) => (file, Some(function)),
         None => (command.place.as_str(), None),
@@ -30,7 +30,7 @@ pub(super) fn run(command: &Graph, backend: &dyn Backend, world: &mut World<'_>)
     let lineage = backend.lineage(Path::new(file), &resolver).map_err(Failure::Usage)?;
     if let Some(problem) = &lineage.broken {
         let problem = report::neutral(problem);
-        writeln!(world.stderr, "warning: {problem}, so that keys may be missing from the picture")?;
+        writeln!(world.stderr, "warning: {problem}, so keys may be missing from the graph")?;
     }
     let functions = match function {
         Some(name) => lineage.named(name),

@@ -111,7 +111,7 @@ fn asked_for_fixes(
         let shown = format!("{locus}: {} {}\n{diff}", finding.rule.code(), finding.message);
         writeln!(world.stderr, "{}", report::neutral_line(&shown))?;
         let question =
-            format!("Fix this first ({})? Otherwise the words are kept, and so are the numbers.", fix.message);
+            format!("Fix this first ({})? Otherwise the code keeps using the words, and the numbers stay the same.", fix.message);
         if answers.ask(&question, false, world)? {
             wanted.insert(finding.fingerprint.clone());
         }
@@ -132,7 +132,7 @@ fn asked_to_keep(
         while let Some(place) = places.next_if(|place| place.path == first.path) {
             writeln!(world.stderr, "{}: not verified: {}", report::neutral_line(&place.locus), place.reason)?;
         }
-        let question = format!("Migrate `{}` all the same?", report::neutral_line(&first.path));
+        let question = format!("Migrate `{}` anyway?", report::neutral_line(&first.path));
         if !answers.ask(&question, true, world)? {
             kept.insert(first.path.clone());
         }

@@ -107,7 +107,7 @@ fn has_one_name(old: &fs::Metadata) -> io::Result<()> {
     #[cfg(unix)]
     if std::os::unix::fs::MetadataExt::nlink(old) > 1 {
         return Err(io::Error::other(
-            "it is linked to under several names, of which the others would keep the old text",
+            "it has several hard links, and the others would keep the old text",
         ));
     }
     let _ = old;

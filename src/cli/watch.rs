@@ -50,7 +50,7 @@ pub(super) fn run(paths: &[PathBuf], args: &Args, world: &mut World<'_>, check: 
             Err(failure) => return Err(failure),
         }
         if !args.quiet {
-            writeln!(world.stderr, "Watching for changes; Ctrl+C ends this.")?;
+            writeln!(world.stderr, "Watching for changes; press Ctrl+C to stop.")?;
         }
         loop {
             let Ok(event) = changes.recv() else { return Ok(Status::Clean) };

@@ -16,7 +16,7 @@ pub(super) fn meets(version: &str, required: &str) -> Result<bool, String> {
         let wanted =
             release(written.strip_suffix(".*").unwrap_or(written)).filter(|_| is_family || !written.ends_with('*'));
         let wanted =
-            wanted.ok_or_else(|| format!("`{part}` is not a version, or one behind an operator such as `>=`"))?;
+            wanted.ok_or_else(|| format!("`{part}` is not a version or a constraint such as `>=0.1`"))?;
         let order = compare(&have, &wanted);
         let is_within = |parts: &[u32]| compare(have.get(..parts.len()).unwrap_or(&have), parts) == Ordering::Equal;
         is_met &= match operator {
@@ -29,7 +29,7 @@ pub(super) fn meets(version: &str, required: &str) -> Result<bool, String> {
             ">" => order == Ordering::Greater,
             "<" => order == Ordering::Less,
             "~=" if wanted.len() > 1 => order != Ordering::Less && is_within(&wanted[..wanted.len() - 1]),
-            _ => return Err(format!("`{operator}` is not an operator on versions")),
+            _ => return Err(format!("`{operator}` is not a version operator")),
         };
     }
     Ok(is_met)

@@ -163,7 +163,7 @@ fn state(facts: &Facts, all: &mut Vec<Remark>) {
 fn chosen(facts: &Facts, all: &mut Vec<Remark>) {
     for found in &facts.mismatches {
         let text =
-            format!("`{}` is given a key of `{}` where `{}` is expected", found.callee, found.names[0], found.names[1]);
+            format!("`{}` gets a key of `{}` where `{}` is expected", found.callee, found.names[0], found.names[1]);
         all.push(remark(found.place, Vec::new(), found.origins[0].as_ref(), text));
     }
     for choice in &facts.choices {
@@ -176,7 +176,7 @@ fn chosen(facts: &Facts, all: &mut Vec<Remark>) {
         all.push(remark(bridge.place, further, None, format!("`{}` takes the words of a key", bridge.callee)));
     }
     for seed in &facts.unstable {
-        let text = format!("`{}` is given a number of `{}` ({} confidence)", seed.callee, seed.source, seed.confidence);
+        let text = format!("`{}` gets a number from `{}` ({} confidence)", seed.callee, seed.source, seed.confidence);
         all.push(remark(seed.place, vec![(seed.source_at, "the number".to_owned())], None, text));
     }
 }
@@ -211,16 +211,16 @@ fn traced(facts: &Facts, all: &mut Vec<Remark>) {
 fn wrapped(facts: &Facts, all: &mut Vec<Remark>) {
     for wrapped in &facts.wrapped {
         let how = match wrapped.way {
-            WrapperWay::Handed => "does not ask for the key of",
-            WrapperWay::Argument => "is given",
-            WrapperWay::Result => "gives back",
+            WrapperWay::Handed => "does not convert",
+            WrapperWay::Argument => "gets",
+            WrapperWay::Result => "returns",
         };
         let text = format!("`{}` {how} a `{}`, which has `{}`", wrapped.callee, wrapped.class, wrapped.method);
         let further = vec![(wrapped.class_at, "the class".to_owned()), (wrapped.leaf, "the call".to_owned())];
         all.push(remark(wrapped.place, further, None, text));
     }
     for untyped in &facts.untyped {
-        let text = format!("`{}` takes `{}` for a key, whether it is typed or raw", untyped.function, untyped.name);
+        let text = format!("`{}` uses `{}` as a key, whether it is typed or raw", untyped.function, untyped.name);
         all.push(remark(untyped.place, vec![(untyped.used.leaf, by(&untyped.used))], None, text));
     }
 }

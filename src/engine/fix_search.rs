@@ -239,7 +239,7 @@ impl FixValidator<'_, '_, '_> {
                 let Project { models, settings, .. } = self.project;
                 let there = FixContext::new(self.report.file, &text, &parsed.module, models, &settings.roots);
                 if types_keys && !fix::stays_legal(&there, &proposal.edits, &after.values) {
-                    proposal.leave("something in the file may need the words of a key");
+                    proposal.leave("code in the file may need the words of a key");
                 }
                 let singles = SingleKeys {
                     text: &self.report.text,
@@ -289,7 +289,7 @@ impl FixValidator<'_, '_, '_> {
         }
         let (verdict, gap) = match proposal.proof {
             _ if !self.job.verify => (Verdict::NotRun, "replays are switched off".to_owned()),
-            Proof::Nothing => (same_keys(before, after, &proposal.edits), "other keys are drawn from".to_owned()),
+            Proof::Nothing => (same_keys(before, after, &proposal.edits), "the draws use different keys".to_owned()),
             Proof::Claim | Proof::Keys(_) | Proof::Own { .. } => self.replayed(patched, finding, proposal)?,
         };
         // What a replay shows does not tell what was intended.

@@ -335,10 +335,10 @@ fn is_key(value: &KeyValue) -> bool {
 fn word_use(used: &BufferUse) -> WordUse {
     let doubt = match used.op {
         BufferOp::Index | BufferOp::Unpack => {
-            Some("a word of a key is no key: the word is kept, but `jax.random.split` was probably intended")
+            Some("a word of a key is not a key; the word is kept, but `jax.random.split` was probably intended")
         }
         BufferOp::Arithmetic => Some(
-            "the words of a key are calculated with: they are kept, but `jax.random.fold_in` was probably intended",
+            "this is arithmetic on the words of a key; they are kept, but `jax.random.fold_in` was probably intended",
         ),
         _ => None,
     };

@@ -88,7 +88,7 @@ kinds! {
         /// The first of two runs warms up the compiler, or is only timed.
         WarmUp "warm-up" "the first of two identical calls is a warm-up whose result is not used",
         /// Methods or settings are compared under one key.
-        Comparison "comparison" "ways to do the same work are compared under one key",
+        Comparison "comparison" "several ways to do the same work are compared with one key",
         /// Two arrays are arranged by one key, so that their rows stay together.
         AlignedRows "aligned-rows" "one key reorders two arrays so that their rows stay aligned",
         /// Two calls belong together and need one draw: a loss and its gradients.
@@ -102,7 +102,7 @@ kinds! {
         /// Each of several computations starts from the same key.
         SeparateRuns "separate-runs" "each computation starts from the same key, and their results never meet",
         /// The block for direct runs of a module that other modules import.
-        Demonstration "demonstration" "other modules import this one, and the block only tries what it defines",
+        Demonstration "demonstration" "other modules import this one, and its main block only demonstrates it",
         /// No number of one draw is used beside the same number of the other.
         DisjointParts "disjoint-parts" "the code uses different parts of the two draws",
         /// What all lanes share they do alike, and what is to differ has a key for each lane.

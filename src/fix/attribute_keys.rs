@@ -12,7 +12,7 @@ use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
 
 /// Why a fix that stores a key is left to people.
-pub(super) const NOT_STORED: &str = "it is not known whether the object may store another key";
+pub(super) const NOT_STORED: &str = "it is unknown whether the object may store a new key";
 
 /// How many classes of a file are followed from one to its bases.
 const LINEAGE: usize = 8;

@@ -41,7 +41,7 @@ fn required(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<P
     let edits = vec![Edit::delete(Span::new(span_of(&all[at].parameter).end, span_of(default).end))];
     let message = format!("require every caller to pass `{parameter}`");
     let proposal = proposal(message, edits, index);
-    Some(proposal.left_if(!gives(cx, def, at, parameter), "callers that are not in sight may leave the argument out"))
+    Some(proposal.left_if(!gives(cx, def, at, parameter), "callers that keylint does not see may omit the argument"))
 }
 
 /// Whether the function is private to the file, has calls there, and all of them pass the parameter.
@@ -75,5 +75,5 @@ fn handed_over(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Optio
     let end = span_of(last).end;
     let edits = vec![Edit::insert(end, format!(", {name}"))];
     let message = format!("make `{name}` a parameter; every caller must pass a new key each time");
-    Some(proposal(message, edits, index).left_if(true, "every caller has to be changed"))
+    Some(proposal(message, edits, index).left_if(true, "every caller must be changed"))
 }

@@ -403,7 +403,7 @@ fn tangled<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Optio
     let is_tangled = span_of(call) == span && parent.id.as_str() == child && next != child && is_before(next);
     let resolve = || {
         Proposal::new(
-            format!("split `{next}` instead, the key that is kept for later; the numbers change"),
+            format!("split `{next}` instead, which is kept for later use; the numbers change"),
             vec![Edit::replace(span_of(parent), next.to_owned())],
             vec![index],
         )

@@ -46,7 +46,7 @@ pub(super) fn prefer(cx: &FixContext<'_>, findings: &[Finding], index: usize, ot
     };
     for mut other in others {
         if !revives(&other) {
-            other.leave("one of the two splits is dead, and should be removed");
+            other.leave("one of the two splits has no effect and should be removed");
         }
         proposals.push(other);
     }
@@ -163,8 +163,8 @@ impl<'a> Dead<'a> {
             || layout::comment_above(cx.text, statement).is_some();
         Some(
             Proposal::new("remove this split, which nothing uses".to_owned(), vec![Edit::delete(lines)], resolves)
-                .left_if(is_mentioned, "a comment or a string mentions what is removed")
-                .left_if(cx.is_notebook(), "other cells may use what is removed"),
+                .left_if(is_mentioned, "a comment or a string mentions a removed name")
+                .left_if(cx.is_notebook(), "other cells may use a removed name"),
         )
     }
 }

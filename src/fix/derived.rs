@@ -100,7 +100,7 @@ fn spare(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) 
         )
         .proved_by(Proof::Nothing)
         .applied(Applicability::Safe)
-        .left_if(is_doubtful, "the child may be the one that was to be drawn from, or a comment mentions it")
+        .left_if(is_doubtful, "the unused child may be the one that should have been used, or a comment mentions it")
     })
 }
 

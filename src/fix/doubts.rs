@@ -51,7 +51,7 @@ fn of_a_key_in_use(cx: &FixContext<'_>, call: &ast::ExprCall) -> Option<String> 
     };
     let mut read = cx.names.occurrences(of).iter().filter(|one| one.scope == scope && one.does == Does::Read);
     let is_in_use = read.any(|one| from <= one.span.start && one.span.end <= start && is_given(one.span));
-    is_in_use.then(|| format!("`{}` holds the words of a key that is in use already", key.id))
+    is_in_use.then(|| format!("`{}` holds the words of a key that is already used", key.id))
 }
 
 /// Whether a function does with some data what it did with others, or one draw is the mirror image of the other.

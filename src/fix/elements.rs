@@ -57,7 +57,7 @@ pub(super) fn free(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) ->
         edits.push(Edit::replace(one.span(), format!("{array}[{index}]")));
     }
     let message = if most == length {
-        format!("draw from an element of `{array}` that nothing uses; the numbers change")
+        format!("draw from an unused element of `{array}`; the numbers change")
     } else {
         edits.push(Edit::replace(span_of(count), most.to_string()));
         "split into more keys, one for each call; the numbers change".to_owned()

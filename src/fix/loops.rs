@@ -67,7 +67,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     let mut uses = given.unwrap_or_default();
     if !uses.is_empty() {
         for proposal in &mut proposals {
-            proposal.leave("something unknown is given the same key");
+            proposal.leave("unknown code gets the same key");
         }
         uses.extend(found.calls.iter().map(|(call, key)| Use { call, key, steps: cx.steps(span_of(*call)) }));
         uses.sort_by_key(Use::span);

@@ -35,7 +35,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
         vec![index],
     )
     .proved_by(Proof::Keys(places))
-    .left_if(hides, "words of keys are calculated with, which the conversion would hide");
+    .left_if(hides, "the file does arithmetic on words of keys, which the conversion would hide");
     let older = |expr: &Expr| cx.path_of(expr).filter(|path| cx.models.is_older(path));
     let own = || tree::expressions(cx.module).into_iter().find_map(older);
     if let Some(path) = cx.older().map(str::to_owned).or_else(own) {

@@ -33,7 +33,7 @@ fn checked(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Pr
     let end = layout::line_end(cx.text);
     let step = if indent.contains('\t') { "\t" } else { "    " };
     let optional = if may_be_none(def, name) { format!("{name} is not None and ") } else { String::new() };
-    let said = format!("{name} must be a typed key, as jax.random.key makes it");
+    let said = format!("{name} must be a typed key (see jax.random.key)");
     let check = format!(
         "if {optional}not {asks}({name}.dtype, {dtype}):{end}{indent}{step}raise TypeError(\"{said}\"){end}{indent}"
     );

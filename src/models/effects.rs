@@ -172,7 +172,7 @@ impl Taker<'_, '_> {
     fn one(&mut self, field: &str, value: Option<OneOrMany>, default: Option<&str>) -> Option<String> {
         let mut names = self.many(field, value, default)?;
         if names.len() > 1 {
-            self.reader.problem(self.row.field(field), format!("`{field}` names one parameter"));
+            self.reader.problem(self.row.field(field), format!("`{field}` expects one parameter"));
         }
         names.pop()
     }

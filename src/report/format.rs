@@ -79,15 +79,15 @@ enum Fixes {
 formats! {
     Full "full" People, Shown, "An excerpt of the source for each finding" => full::write;
     Concise "concise" People, Marked, "One line for each finding" => concise::write;
-    Grouped "grouped" People, Marked, "One line for each finding, under the name of its file" => grouped::write;
-    Html "html" Tools, Shown, "One page of HTML with filters and a search" => |report, _, out| html::write(report, out);
+    Grouped "grouped" People, Marked, "One line for each finding, grouped by file" => grouped::write;
+    Html "html" Tools, Shown, "A self-contained HTML page with filters and search" => |report, _, out| html::write(report, out);
     Json "json" Tools, Shown, "One JSON array" => |report, _, out| json::write_array(report, out);
-    JsonLines "json-lines" Tools, Shown, "One JSON object a line" => |report, _, out| json::write_lines(report, out);
+    JsonLines "json-lines" Tools, Shown, "One JSON object per line" => |report, _, out| json::write_lines(report, out);
     Sarif "sarif" Tools, Shown, "SARIF 2.1.0, for code scanning" => |report, _, out| sarif::write(report, out);
     Github "github" Tools, Absent, "Annotations for GitHub Actions" => |report, _, out| github::write(report, out);
     Gitlab "gitlab" Tools, Absent, "A code quality report for GitLab" => |report, _, out| gitlab::write(report, out);
-    Azure "azure" Tools, Absent, "Issues of a build for Azure Pipelines" => |report, _, out| azure::write(report, out);
-    Pylint "pylint" Tools, Absent, "One line for each finding, as pylint writes it" => |report, _, out| pylint::write(report, out);
+    Azure "azure" Tools, Absent, "Build issues for Azure Pipelines" => |report, _, out| azure::write(report, out);
+    Pylint "pylint" Tools, Absent, "One line for each finding, in pylint's format" => |report, _, out| pylint::write(report, out);
     Junit "junit" Tools, Absent, "A test report in XML, for CI systems" => |report, _, out| junit::write(report, out);
     Rdjson "rdjson" Tools, Shown, "Diagnostics for reviewdog" => |report, _, out| rdjson::write(report, out);
 }

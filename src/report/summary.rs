@@ -25,9 +25,9 @@ pub fn summary(report: &Report<'_>) -> String {
     }
     match report.hidden.limited {
         0 => {}
-        1 => line.push_str(", but 1 function is not analysed in full (KEY006)"),
+        1 => line.push_str(", but 1 function was not analysed in full (KEY006)"),
         count => {
-            let _ = write!(line, ", but {count} functions are not analysed in full (KEY006)");
+            let _ = write!(line, ", but {count} functions were not analysed in full (KEY006)");
         }
     }
     line.push('.');

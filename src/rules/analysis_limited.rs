@@ -18,9 +18,9 @@ pub(super) fn find(facts: &Facts) -> Vec<&Exhausted> {
 pub(super) fn describe(rule: &Rule, hit: &Exhausted) -> Finding {
     let function = if hit.function == MODULE { "the module".to_owned() } else { wording::code(&hit.function) };
     let text = Text {
-        message: format!("{function} is not analysed in full: it exceeds the limit on {}", hit.budget),
+        message: format!("{function} was not analysed in full: it exceeds the limit on {}", hit.budget),
         label: "mistakes in here may be missed".to_owned(),
-        help: "divide it into smaller functions to have all of it analysed".to_owned(),
+        help: "split it into smaller functions, so that all of it is analysed".to_owned(),
     };
     let mut finding = wording::finding(rule, hit.function_at, Confidence::High, &hit.function, text);
     if hit.budget == NESTED {

@@ -15,10 +15,11 @@ pub(super) fn find(facts: &Facts) -> Vec<(&WrappedKey, Refused)> {
 pub(super) fn describe(rule: &Rule, (wrapped, refused): &(&WrappedKey, Refused)) -> Finding {
     let WrappedKey { callee, class, method, written, .. } = wrapped;
     let subject = written.as_deref().map_or_else(String::new, |written| format!("{}, ", wording::code(written)));
+    let comma = if written.is_some() { "," } else { "" };
     let array = written.as_deref().unwrap_or("…");
     let text = Text {
         message: format!(
-            "`{callee}` is given {subject}an object of class `{class}`, and does not ask it for its key by `{method}`{}",
+            "{subject}an object of class `{class}`{comma} is passed to `{callee}`, which does not call its `{method}`{}",
             refused.ending()
         ),
         label: "a key is needed here".to_owned(),
@@ -41,7 +42,7 @@ impl Refused {
     pub(super) fn ending(self) -> String {
         match self {
             Self::Now => String::new(),
-            Self::Later([major, minor, _]) => format!("; JAX {major}.{minor} raises an error for it"),
+            Self::Later([major, minor, _]) => format!("; JAX {major}.{minor} raises an error"),
         }
     }
 }

@@ -28,8 +28,8 @@ pub(super) fn describe(rule: &Rule, (wrapped, refused): &(&WrappedKey, Refused))
         format!("pass `jnp.asarray({})`", written.as_deref().unwrap_or("…"))
     };
     let text = Text {
-        message: format!("{subject} {crosses} `{callee}`, and the class is no registered pytree{}", refused.ending()),
-        label: if returned { "comes back from here" } else { "crosses here" }.to_owned(),
+        message: format!("{subject} {crosses} `{callee}`, but the class is not a registered pytree{}", refused.ending()),
+        label: if returned { "returned by this call" } else { "passed through here" }.to_owned(),
         help: format!("register `{class}` as a pytree, or {instead}"),
     };
     reported(rule, wrapped, *refused, text)

@@ -18,7 +18,7 @@ pub(super) fn describe(rule: &Rule, (key, trace): &(&ConstantKey, &Trace)) -> Fi
     let each = if trace.kind == TraceKind::Looped { "iteration" } else { "call" };
     let text = Text {
         message: format!(
-            "{function} makes its key from a constant seed, so every {each} of what {transform} traces {}",
+            "{function} makes its key from a constant seed, so every {each} of the function that {transform} traces {}",
             wording::repetition(key.used.role)
         ),
         label: if key.made_at == trace.place { "the same key every time" } else { "makes the same key every time" }

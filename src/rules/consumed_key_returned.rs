@@ -42,7 +42,7 @@ fn describe_kept(rule: &Rule, hit: &CarriedKey) -> Finding {
     let callee = wording::code(&hit.used.callee);
     let text = Text {
         message: format!(
-            "{subject} is returned and also kept, so {callee} splits it in the next call after the caller used it"
+            "{subject} is returned and also kept, so {callee} splits it in the next call, after the caller has used it"
         ),
         label: "the caller gets the key that is kept".to_owned(),
         help: "keep one child of the split and return another".to_owned(),
@@ -61,7 +61,7 @@ fn describe_left(rule: &Rule, hit: &CarriedKey) -> Finding {
     let participle = wording::participle(hit.used.role);
     let text = Text {
         message: format!(
-            "{subject} is {participle} by {} and left in an attribute that a method derives from",
+            "{subject} is {participle} by {} and left in an attribute from which a method derives keys",
             wording::code(&hit.used.callee)
         ),
         label: wording::here(&hit.used, participle),

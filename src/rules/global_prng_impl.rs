@@ -16,13 +16,13 @@ pub(super) fn describe(rule: &Rule, choice: &GlobalChoice) -> Finding {
     let by = wording::code(&choice.by);
     let chosen = choice.name.as_deref().map_or_else(String::new, |name| format!(" {}", wording::code(name)));
     let message = match choice.kind {
-        ChoiceKind::Option => format!("{by} chooses the implementation{chosen} for every key of the process"),
+        ChoiceKind::Option => format!("{by} chooses the implementation{chosen} for every key in the process"),
         ChoiceKind::Block => {
             format!("{by} chooses the implementation{chosen} for every key that is made while the block runs")
         }
         ChoiceKind::Environment => {
             format!(
-                "{by} chooses the implementation{chosen} for every key of the process, if it is set before JAX is imported"
+                "{by} chooses the implementation{chosen} for every key in the process, if it is set before JAX is imported"
             )
         }
     };
@@ -31,6 +31,6 @@ pub(super) fn describe(rule: &Rule, choice: &GlobalChoice) -> Finding {
     if let Some(caveat) = &choice.caveat {
         help = format!("{help}; {caveat}");
     }
-    let text = Text { message, label: "raw keys that exist change their meaning".to_owned(), help };
+    let text = Text { message, label: "this changes the meaning of existing raw keys".to_owned(), help };
     wording::finding(rule, choice.place, Confidence::High, &choice.function, text)
 }

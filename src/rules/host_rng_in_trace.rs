@@ -18,7 +18,7 @@ pub(super) fn describe(rule: &Rule, (draw, trace): &(&HostDraw, &Trace)) -> Find
     let how = match trace.kind {
         TraceKind::Mapped => format!("maps {function}, so all batch elements get the same number"),
         TraceKind::Recorded | TraceKind::Looped | TraceKind::Branch | TraceKind::Abstract => {
-            format!("traces {function}, so every run repeats what it returned")
+            format!("traces {function}, so every call repeats its result")
         }
     };
     let text = Text {

@@ -22,7 +22,7 @@ pub(super) fn describe(rule: &Rule, found: &Mismatch) -> Finding {
             "an array of keys has one implementation",
         ),
         Meeting::Carried => (
-            format!("the carry of {callee} starts with a key of `{one}` and goes on with one of `{other}`"),
+            format!("the carry of {callee} starts with a key of `{one}` and continues with a key of `{other}`"),
             "the type of a carry must not change",
         ),
         Meeting::Branches => (
@@ -41,13 +41,13 @@ pub(super) fn describe(rule: &Rule, found: &Mismatch) -> Finding {
             "the last axis has the wrong length",
         ),
         Meeting::Taken => (
-            format!("{callee} takes the words of a key of `{one}` for a key of `{other}`{default}"),
-            "a raw key does not tell its implementation",
+            format!("{callee} treats the words of a key of `{one}` as a key of `{other}`{default}"),
+            "a raw key does not record its implementation",
         ),
     };
     let how = match (found.kind, found.raises()) {
-        (_, true) => "JAX raises",
-        (_, false) => "the numbers are those of no key that was made",
+        (_, true) => "JAX raises an error",
+        (_, false) => "the result is a different key",
     };
     let help = match found.kind {
         Meeting::Joined | Meeting::Carried | Meeting::Branches => {
@@ -56,7 +56,7 @@ pub(super) fn describe(rule: &Rule, found: &Mismatch) -> Finding {
         Meeting::Wrapped => {
             format!("name the implementation of the key: `jax.random.wrap_key_data(words, impl=\"{one}\")`")
         }
-        Meeting::Width => "name the implementation that the words were taken from with `impl=`".to_owned(),
+        Meeting::Width => "name the implementation of the words with `impl=`".to_owned(),
         Meeting::Taken => {
             format!("make a typed key, which keeps its implementation: `jax.random.key(seed, impl=\"{one}\")`")
         }

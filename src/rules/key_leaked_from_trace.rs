@@ -19,9 +19,9 @@ pub(super) fn describe(rule: &Rule, (leak, trace): &(&LeakedKey, &Trace)) -> Fin
     let when = format!("while {transform} traces {function}");
     let text = match leak.kind {
         LeakKind::Iterator => Text {
-            message: format!("{name} is asked for a key only {when}, so every run uses that same key"),
+            message: format!("a key is taken from {name} only {when}, so every run uses the same key"),
             label: if is_direct { "advances once, at tracing" } else { "advances it inside this call" }.to_owned(),
-            help: "take the key where the traced function is called, and pass it as an argument".to_owned(),
+            help: "take the key outside the traced function, and pass it as an argument".to_owned(),
         },
         LeakKind::Global | LeakKind::Variable | LeakKind::Part => Text {
             message: if trace.is_given {
@@ -32,7 +32,7 @@ pub(super) fn describe(rule: &Rule, (leak, trace): &(&LeakedKey, &Trace)) -> Fin
                 )
             },
             label: if is_direct { "stored once, at tracing" } else { "stored inside this call" }.to_owned(),
-            help: "return the new key, and store it where the traced function is called".to_owned(),
+            help: "return the new key, and store it outside the traced function".to_owned(),
         },
     };
     let mut finding = wording::finding(rule, trace.place, leak.confidence, &trace.function, text);

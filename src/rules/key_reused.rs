@@ -20,7 +20,7 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
     if hit.kind == ReuseKind::FoldAndSampled {
         let text = Text {
             message: format!(
-                "{subject} is given to {} and to {}, although a key that is folded should serve nothing else",
+                "{subject} is passed to {} and to {}, but a key that is folded should not be used for anything else",
                 wording::code(&hit.first.callee),
                 wording::code(&hit.second.callee)
             ),
@@ -44,18 +44,18 @@ fn message(subject: &str, hit: &KeyReuse) -> String {
     let (first, second) = (wording::code(&hit.first.callee), wording::code(&hit.second.callee));
     if let [one, other, ..] = hit.entries.as_slice() {
         return format!(
-            "{subject} is given to {second} twice, as {} and as {}",
+            "{subject} is passed to {second} twice, as {} and as {}",
             wording::code(one),
             wording::code(other)
         );
     }
     // One key under two names.
-    let subject = reuse::two_names(hit).map_or_else(|| subject.to_owned(), |names| format!("one key, {names},"));
+    let subject = reuse::two_names(hit).map_or_else(|| subject.to_owned(), |names| format!("{names} are the same key, which"));
     match (hit.first.role, hit.second.role) {
         (Role::Unresolved, Role::Unresolved) => {
             format!("{subject} may be consumed twice{}", reuse::callees(hit, ","))
         }
-        (Role::Unresolved, _) => format!("{subject} is consumed by {second}, and may already be consumed by {first}"),
+        (Role::Unresolved, _) => format!("{subject} is consumed by {second}, and may already have been consumed by {first}"),
         (_, Role::Unresolved) => format!("{subject} is consumed by {first}, and may be consumed again by {second}"),
         (Role::Sample, Role::Sample) => {
             format!("{subject} is consumed twice{}{}", reuse::callees(hit, ","), reuse::NOT_INDEPENDENT)

@@ -72,12 +72,12 @@ fn help(hit: &KeyReuse) -> String {
         return "create the key once, before the loop, and split it for each iteration".to_owned();
     }
     if hit.carried_at.is_some() || reuse::two_names(hit).is_some() {
-        return "hand a key that nothing has consumed on to the next iteration".to_owned();
+        return "pass an unused key to the next iteration".to_owned();
     }
-    let Some(known) = name else { return "give each iteration a key of its own".to_owned() };
+    let Some(known) = name else { return "give each iteration its own key".to_owned() };
     let key = &known.text;
     if known.is_several {
-        return format!("give each iteration keys of its own, not the same `{key}`");
+        return format!("give each iteration its own keys, not the same `{key}`");
     }
     // `key, subkey = split(key)` is there.
     let is_split_for_the_next = hit.second.role == Role::Split && hit.second.via.is_empty();
@@ -97,15 +97,14 @@ fn help(hit: &KeyReuse) -> String {
             wording::rebinding(name)
                 .map_or(index.clone(), |split| format!("take a child in each iteration, {split}, or {index}"))
         }
-        LoopKind::Comprehension => format!("iterate over `jax.random.split({key}, n)` as well"),
+        LoopKind::Comprehension => format!("also iterate over `jax.random.split({key}, n)`"),
         LoopKind::Call => {
             format!(
-                "derive a key from the index, `jax.random.fold_in({key}, i)`, or run over `jax.random.split({key}, n)` \
-                 as well"
+                "derive a key from the index, `jax.random.fold_in({key}, i)`, or also map over `jax.random.split({key}, n)`"
             )
         }
         LoopKind::Leaves => {
-            format!("split {} into one key for each leaf, and map over those as well", wording::code(key))
+            format!("split {} into one key for each leaf, and map over those too", wording::code(key))
         }
     }
 }

@@ -23,11 +23,11 @@ pub(super) fn describe(rule: &Rule, bridge: &RawBridge) -> Finding {
         None => (
             "returns the words of a key".to_owned(),
             "returned here",
-            "return the key itself, and let callers that need its words take them".to_owned(),
+            "return the key itself; callers that need its words can call `jax.random.key_data`".to_owned(),
         ),
     };
     let text = Text {
-        message: format!("{callee} {whereto}, which no longer tell what implementation they are of"),
+        message: format!("{callee} {whereto}; words do not record their implementation"),
         label: "a typed key becomes a raw one".to_owned(),
         help,
     };

@@ -49,7 +49,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
     };
     let carried = hit.carried_at.map(|place| {
         let spent = hit.first.name.as_ref().map_or_else(|| "the key".to_owned(), |name| wording::code(&name.text));
-        wording::label(place, format!("{spent}, already {}, goes on from here", wording::participle(hit.first.role)))
+        wording::label(place, format!("{spent}, already {}, is passed on here", wording::participle(hit.first.role)))
     });
     wording::relate(&mut finding, carried.clone());
 

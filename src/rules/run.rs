@@ -41,7 +41,7 @@ pub fn unreadable_file(place: Place, problem: &str) -> Finding {
     let text = Text {
         message: format!("the file cannot be read: {}", wording::sentence(problem)),
         label: "not analysed".to_owned(),
-        help: "correct the file, or exclude it".to_owned(),
+        help: "fix the file, or exclude it".to_owned(),
     };
     finding(RuleId::UnreadableFile, place, text)
 }
@@ -51,7 +51,7 @@ pub fn internal_error(place: Place, problem: &str) -> Finding {
     let text = Text {
         message: format!("keylint failed on this file: {}", wording::sentence(problem)),
         label: "not analysed".to_owned(),
-        help: format!("please report it with the file, if you may share it: {}/issues", env!("CARGO_PKG_REPOSITORY")),
+        help: format!("please report it, with the file if you can share it: {}/issues", env!("CARGO_PKG_REPOSITORY")),
     };
     finding(RuleId::InternalError, place, text)
 }

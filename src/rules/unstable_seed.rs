@@ -26,7 +26,7 @@ pub(super) fn describe(rule: &Rule, seed: &UnstableSeed) -> Finding {
     } else {
         (
             format!("{callee} gets a number from {source}, so no other run draws the same numbers"),
-            "take the seed from the configuration, or show the one that was drawn, so that the run can be repeated",
+            "take the seed from the configuration, or log the one that was drawn, so that the run can be repeated",
         )
     };
     let text = Text { message, label: "this run cannot be repeated".to_owned(), help: help.to_owned() };

@@ -16,7 +16,7 @@ pub(super) fn describe(rule: &Rule, hit: &UntypedKey) -> Finding {
     let UntypedKey { name, function, used, .. } = hit;
     let text = Text {
         message: format!("`{function}` takes a key as `{name}`, and does not require a typed one"),
-        label: "raw words pass, too".to_owned(),
+        label: "raw keys are accepted too".to_owned(),
         help: format!(
             "raise a `TypeError` unless `jnp.issubdtype({name}.dtype, jax.dtypes.prng_key)`, before `{name}` is used"
         ),

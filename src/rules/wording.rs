@@ -79,9 +79,9 @@ pub(super) fn rebinding(name: Option<&KeyName>) -> Option<String> {
 pub(super) fn split_help(name: Option<&KeyName>) -> String {
     match name {
         Some(name) if name.text.contains('.') => format!("store a new key in `{}` whenever one is used", name.text),
-        Some(name) if name.is_several => "give each call keys of its own".to_owned(),
-        Some(name) => format!("give each call a key of its own: `key1, key2 = jax.random.split({})`", name.text),
-        None => "give each call a key of its own".to_owned(),
+        Some(name) if name.is_several => "give each call its own keys".to_owned(),
+        Some(name) => format!("give each call its own key: `key1, key2 = jax.random.split({})`", name.text),
+        None => "give each call its own key".to_owned(),
     }
 }
 

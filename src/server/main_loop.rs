@@ -194,14 +194,14 @@ impl<'a> MainLoop<'a> {
             return self.refuse(&id, lsp_server::ErrorCode::ServerNotInitialized as i32, "not initialized yet");
         }
         if self.is_shut_down || method == "initialize" {
-            let message = if self.is_shut_down { "already shut down" } else { "initialized already" };
+            let message = if self.is_shut_down { "already shut down" } else { "already initialized" };
             return self.refuse(&id, lsp_server::ErrorCode::InvalidRequest as i32, message);
         }
         if method == "shutdown" {
             self.is_shut_down = true;
             self.due.clear();
             for Parked { id, .. } in std::mem::take(&mut self.parked) {
-                self.refuse(&id, code::REQUEST_CANCELLED, "the server shuts down");
+                self.refuse(&id, code::REQUEST_CANCELLED, "the server is shutting down");
             }
             return self.answer(&id, Ok(Value::Null));
         }

@@ -138,7 +138,7 @@ fn warn_of_loss(main: &mut MainLoop<'_>, uri: &gen_lsp_types::Uri, is_known: Opt
     }
     let uri = uri.as_str();
     let message = format!(
-        "keylint: an edit of `{uri}` lies beyond its text as keylint knows it; save the file, or close and open it"
+        "keylint: an edit of `{uri}` lies outside the text that keylint has; save the file, or close and reopen it"
     );
     if main.session.as_mut().is_some_and(|session| session.tells(&message)) {
         main.warn(&message);

@@ -81,7 +81,7 @@ fn header(from: &mut dyn BufRead) -> io::Result<Option<Result<u64, Garbage>>> {
         let line = String::from_utf8_lossy(&line);
         let line = line.trim_end_matches(['\r', '\n']);
         if line.is_empty() {
-            let message = "a header without a length that a message can have".to_owned();
+            let message = "a header without a valid length".to_owned();
             return Ok(Some(length.ok_or(Garbage { id: Value::Null, code: PARSE_ERROR, message })));
         }
         length = length_in(line).or(length);

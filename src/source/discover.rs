@@ -135,7 +135,7 @@ pub fn discover_where(
 /// Why nothing is found at a path.
 fn absent(path: &Path) -> &'static str {
     match std::fs::symlink_metadata(path) {
-        Ok(_) => "the link leads nowhere",
+        Ok(_) => "the link is broken",
         Err(_) => "no such file or directory",
     }
 }

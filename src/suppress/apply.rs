@@ -285,9 +285,9 @@ fn resolve(written: &str, whole_file: bool) -> Result<RuleId, (String, String)> 
         if !several.is_empty() {
             let mentioned = several.iter().filter(|rule| !is_reserved(**rule));
             let codes: Vec<String> = mentioned.take(3).map(|rule| format!("`{rule}`")).collect();
-            let help = format!("name each rule that is to be ignored, such as {}", codes.join(", "));
+            let help = format!("name each rule to ignore, such as {}", codes.join(", "));
             return Err((
-                format!("`{written}` stands for {} rules, and a comment names one by one", several.len()),
+                format!("`{written}` stands for {} rules", several.len()),
                 help,
             ));
         }

@@ -146,7 +146,7 @@ impl<'a> Part<'a> {
             // What holds between two comments is reported only where it would concern us.
             "disable" if codes.iter().any(|code| code.to_ascii_uppercase().starts_with("KEY")) => {
                 let help = "write `# keylint: ignore[…]` at each statement, or `# keylint: file-ignore[…]`".to_owned();
-                return Some(Err(self.problem("ranges of lines are ruff's alone", help)));
+                return Some(Err(self.problem("only ruff supports ranges of lines", help)));
             }
             _ => return None,
         };

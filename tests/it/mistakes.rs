@@ -41,7 +41,7 @@ fn a_path_that_leads_nowhere_is_an_error_beside_the_findings() {
     {
         std::os::unix::fs::symlink("nowhere", folder.path().join("link.py")).unwrap();
         let err = keylint(folder.path(), &["check", &at("link.py")]).2;
-        assert_eq!(err, "error: `link.py`: the link leads nowhere\n");
+        assert_eq!(err, "error: `link.py`: the link is broken\n");
     }
 }
 
@@ -86,7 +86,7 @@ fn a_source_file_is_never_overwritten_and_a_dash_is_standard_output() {
     let a = folder.path().join("a.py").display().to_string();
     for arguments in [&["check", "-o", "a.py"][..], &["check", "-o", "json=b.ipynb"], &["graph", "-o", "b.pyi"]] {
         let (status, _, err) = keylint(folder.path(), &[arguments, &[&a]].concat());
-        assert!(status == Status::Failed && err.contains("its name is that of a source file"), "{err}");
+        assert!(status == Status::Failed && err.contains("it has the name of a source file"), "{err}");
     }
     assert_eq!(fs::read(folder.path().join("a.py")).unwrap(), REUSE.as_bytes());
     let (_, out, _) = keylint(folder.path(), &["check", "-o", "-", &a]);

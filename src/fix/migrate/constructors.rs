@@ -35,7 +35,7 @@ pub(super) fn rewrite(writer: &mut Writer<'_, '_>, made: &[Span]) {
         let is_known = writer.done.remarks.iter().any(|remark| cx.slice(remark.span) == cx.slice(*span));
         if !is_done && !is_known && !is_annotation(cx, *span) {
             writer.done.keeps_constructors = true;
-            writer.remark(*span, "this makes a raw key under a name that is not imported from JAX here");
+            writer.remark(*span, "this makes a raw key through a name that the file does not import from JAX");
         }
     }
 }

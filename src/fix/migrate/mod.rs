@@ -192,7 +192,7 @@ impl Writer<'_, '_> {
 
     /// Leaves a place where some caller hands over a key, since others may hand over something else.
     fn leave(&mut self, span: Span) -> bool {
-        self.remark(span, "a caller passes a key here, and others may pass another array: the place is left as it is");
+        self.remark(span, "some callers pass a key here and others may pass another array, so it is left unchanged");
         false
     }
 

@@ -75,8 +75,8 @@ pub fn note_warnings(cells: &Cells, findings: &mut [Finding]) {
     for finding in findings.iter_mut().filter(warns).filter(|_| !cells.is_empty()) {
         finding.level = Level::Note;
         let reason = match finding.rule {
-            RuleId::SeedReused => "each computation of a notebook starts from a seed of its own",
-            _ => "a cell that runs again is to show the same",
+            RuleId::SeedReused => "each computation in the notebook starts from its own seed",
+            _ => "a cell should show the same result when it runs again",
         };
         finding.intent.get_or_insert(Intent::because(IntentKind::Demonstration, reason, None));
     }

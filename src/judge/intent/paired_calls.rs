@@ -19,7 +19,7 @@ pub fn paired_gradients(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
     let gradient = [again, once].into_iter().find(|place| takes_gradient(run, *place))?;
     let is_pair = calls.once != calls.again && runs_one_function(run, once, again) && has_one_batch(&calls);
     is_pair
-        .then(|| because(IntentKind::PairedCalls, "a loss and its gradients are taken under the same draw", gradient))
+        .then(|| because(IntentKind::PairedCalls, "a loss and its gradients use the same draw", gradient))
 }
 
 fn callees<'r>(run: &Recording<'r>, place: Place) -> &'r [Callee] {

@@ -18,7 +18,7 @@ pub fn called_so(run: &Recording<'_>, event: &Consumption) -> Option<Intent> {
         event.written.clone().map(|written| (written, event.place)).filter(|(name, _)| says_so(run, name)).or_else(
             || made_as(run, run.derivation(event.target.derivation)?).filter(|(name, _)| says_so(run, name)),
         )?;
-    Some(because(IntentKind::SaidSo, &format!("`{name}` is called a placeholder"), place))
+    Some(because(IntentKind::SaidSo, &format!("`{name}` is named as a placeholder"), place))
 }
 
 fn says_so(run: &Recording<'_>, name: &str) -> bool {

@@ -28,7 +28,7 @@ pub(super) fn poisson(draw: &Draw<'_>) -> Result<Array> {
         return Err(Error::DrawType { function: "poisson", expected: "integers", got: dtype });
     }
     if draw.keys.implementation() != Implementation::Threefry2x32 {
-        let problem = "JAX has it for threefry2x32 only".to_owned();
+        let problem = "JAX supports it for threefry2x32 only".to_owned();
         return Err(Error::Argument { function: "poisson", problem });
     }
     let elements = Draw { dtype: Some(DType::Float32), ..*draw }.elements("poisson")?;
@@ -51,7 +51,7 @@ pub(super) fn poisson(draw: &Draw<'_>) -> Result<Array> {
     if Array::real(DType::Float32, greatest.into()).integers().first().is_some_and(|count| *count > dtype.bounds().1) {
         return Err(Error::Unsupported {
             what: format!("poisson in {dtype} of so high a rate"),
-            why: "what XLA makes of a number out of range differs between machines",
+            why: "XLA's result for a number out of range differs between machines",
         });
     }
     Ok(elements.array(counts)?.cast(dtype))

@@ -254,7 +254,7 @@ fn wald(draw: &Draw<'_>) -> Result<Array> {
     if size_of(&elements.shape)? == 1 {
         return Err(Error::Unsupported {
             what: "a single draw of wald".to_owned(),
-            why: "XLA fuses it otherwise than more draws, which changes several of its last bits",
+            why: "XLA fuses it differently from several draws, which changes its last bits",
         });
     }
     let (of_normal, of_unit) = derive::split_in_two(draw.mode, draw.keys)?;

@@ -54,7 +54,7 @@ impl GraphFormat {
         match self {
             Self::Mermaid => "A Mermaid flowchart, for Markdown",
             Self::Dot => "A digraph for Graphviz",
-            Self::Html => "One page of HTML that needs nothing else",
+            Self::Html => "A self-contained HTML page",
         }
     }
 }

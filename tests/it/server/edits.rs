@@ -97,7 +97,7 @@ fn an_edit_beyond_the_text_is_reported_and_a_save_brings_the_text_back() {
         report["items"].as_array().unwrap().len()
     };
     let is_warned =
-        |client: &Client| client.heard.iter().any(|heard| heard.to_string().contains("lies beyond its text"));
+        |client: &Client| client.heard.iter().any(|heard| heard.to_string().contains("lies outside the text"));
     client.open(&address, 1, super::REUSED);
     assert_eq!(count(&mut client), 1);
     // What ends beyond the text is a usual way to replace all of it.

@@ -58,7 +58,7 @@ pub(super) fn call<'p>(
 /// Python can ask for no number that is still to be computed.
 pub(super) fn concrete(computing: &Computing, value: &Value<'_>, span: Span) -> Outcome<()> {
     if computing.traces > 0 && matches!(value, Value::Array(_)) {
-        let message = "a function that jit traces computes numbers only later: Python has none to ask for here";
+        let message = "the numbers of a function that jit traces are not known to Python here";
         return Err(Problem::new(span, message));
     }
     Ok(())

@@ -323,7 +323,7 @@ fn decidable<'p>(machine: &mut Machine<'p>, value: &Value<'p>, span: Span) -> Ra
 
 fn left_at_bound(machine: &mut Machine<'_>, span: Span) {
     if let Some(computing) = &mut machine.computing {
-        let message = "`while` loops of more than 64 rounds are not supported";
+        let message = "`while` loops of more than 64 iterations are not supported";
         computing.problem.get_or_insert_with(|| Problem::new(span, message));
     }
 }
