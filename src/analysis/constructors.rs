@@ -1,7 +1,7 @@
 //! What a constructor stores, for the methods that call it: `self.step = jax.jit(self._step)`, `self.net = Net(size)`.
 //!
-//! **Invariant:** functions are taken from a constructor as they are, of instances and of lists of them only the class, and only if
-//! nothing else stores an attribute of that name: whatever else it stores is unknown to a method that runs on its own.
+//! **Invariant:** functions are taken from a constructor as they are. Of instances and lists of instances only the class is taken, and only
+//! if nothing else stores an attribute of that name. Whatever else the constructor stores is unknown to a method that runs on its own.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -48,7 +48,7 @@ pub fn run_constructors(machine: &mut Machine<'_>) {
     }
 }
 
-/// Whether a constructor calls a class of the program by its name, or is given an instance of one as its annotations say.
+/// Whether a constructor calls a class of the program by its name, or takes an instance of one, according to its annotations.
 fn has_instances(machine: &mut Machine<'_>, init: &Function) -> bool {
     let home = machine.context.home;
     let mut annotations = init.parameters.iter().filter_map(|parameter| parameter.annotation.as_ref());
@@ -75,7 +75,7 @@ fn has_instances(machine: &mut Machine<'_>, init: &Function) -> bool {
     })
 }
 
-/// Whether a method of a class has to do with keys.
+/// Whether a method of a class may involve keys.
 fn is_relevant(machine: &Machine<'_>, class: ClassHandle) -> bool {
     let (home, class) = (machine.context.home, machine.state.store.classes[class.0 as usize].class);
     let methods = (0u32..).zip(&machine.module(home).functions).filter(|(_, code)| code.class == Some(class));
@@ -183,7 +183,7 @@ fn stored_instances(state: &State, value: &Value) -> Option<StoredInstances> {
     }
 }
 
-/// Gives an instance, of which a method runs on its own, the functions that its constructor stores, and instances of the classes.
+/// Gives an instance whose method runs on its own the functions that its constructor stores, and instances of the stored classes.
 pub fn give_stored(machine: &mut Machine<'_>, class: ClassHandle, instance: &Value) {
     let (Some(stored), Some(Val::Object(own))) =
         (machine.caches.constructors.get(&class).cloned(), instance.single().cloned())

@@ -1,7 +1,7 @@
-//! What is analysed: the module's body, then every function and method on its own, with symbols for what it is given.
+//! What is analysed: the module's body, then every function and method on its own, with symbols for its parameters.
 //!
-//! **Invariant:** every function of a module that may have to do with keys is run at least once: from its module, as an entry, or
-//! (closures that nothing ran) on its own at the end of the function that made it.
+//! **Invariant:** every function of a module that may involve keys is run at least once: from its module, as an entry, or, if it is a
+//! closure that was never called, on its own at the end of the function that created it.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -29,11 +29,11 @@ const CLOSURES: usize = 64;
 /// share for what it calls.
 const MODULE_OPERATIONS: u32 = 1_000_000;
 
-/// Most functions that are looked through for the calls that lead to one.
+/// Most functions that are searched for calls that lead to one function.
 const CALLERS: usize = 16;
 
-/// Runs one module of a program, and each of its functions that may have to do with keys, in a snapshot of that program, or of one that
-/// differs in the text of this module only and has the same functions in it. The reader is shown what each run recorded.
+/// Runs one module of a program, and each of its functions that may involve keys, in a snapshot of that program, or of a program that
+/// differs only in the text of this module and has the same functions in it. The reader sees what each run recorded.
 pub fn run(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex, reader: &mut Reader<'_>) {
     if !program.relevance.any(index) {
         return;
@@ -69,7 +69,7 @@ pub fn run(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIn
     snapshot.take_back(base, marks);
 }
 
-/// Shows a reader what was recorded so far. Its questions have a budget of their own.
+/// Shows the reader what was recorded so far. The reader's queries have their own budget.
 fn show(machine: &mut Machine<'_>, stage: Stage, reader: &mut Reader<'_>) {
     let limited = limit(machine);
     machine.state.paths.guards.renew();
@@ -95,7 +95,7 @@ fn show(machine: &mut Machine<'_>, stage: Stage, reader: &mut Reader<'_>) {
     reader(&recording, &mut machine.state.paths.guards);
 }
 
-/// The bound behind which a finding of what was run may be lost: one that ended all of its paths, or a call with a key in it.
+/// The bound that may have hidden findings of this run: it ended all paths, or cut off a call with a key.
 fn limit(machine: &Machine<'_>) -> Option<(Place, &'static str)> {
     let Budget { cut_off, limited, exhausted, .. } = machine.budget;
     cut_off.or(limited).or(exhausted.filter(|_| machine.state.paths.guards.exhausted()))
@@ -141,8 +141,8 @@ fn class_of(machine: &Machine<'_>, function: &Function) -> Option<ClassHandle> {
     Some(ClassHandle(u32::try_from(found).unwrap_or(u32::MAX)))
 }
 
-/// Forgets the globals that the module's body binds anew after its last call of a function: the function never sees what they hold
-/// now. A key stays known, since what is asked of it is whether it is one.
+/// Forgets the globals that the module's body rebinds after its last call of a function: the function never sees their current values. A
+/// key stays known, because the function only needs to know whether it is one.
 fn forget_later_globals(machine: &mut Machine<'_>, id: FunctionId) {
     let module = machine.module(machine.context.home);
     let code = module.function(id);
@@ -225,7 +225,7 @@ fn run_entry(machine: &mut Machine<'_>, id: FunctionId) {
     machine.run_frame(machine.context.home, id, environment, class, activation);
 }
 
-/// Symbols for what a function is given.
+/// Symbols for the parameters of a function.
 pub fn symbolic_parameters<'p>(
     machine: &mut Machine<'p>,
     module: ModuleIndex,

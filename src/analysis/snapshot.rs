@@ -1,10 +1,10 @@
-//! What modules leave behind: the state that the analyses of one program have in common.
+//! The import snapshot: the state that modules leave behind, which the analyses of one program share.
 //!
 //! Most functions of a program are analysed on their own, and each starts with the modules that it can reach having run. They are
 //! run once, here, and what they leave is shared.
 //!
-//! **Invariant:** a snapshot depends on its program alone, so that any number of them, on any number of threads, are the same. What
-//! an analysis adds is taken away before the next begins; the module that is analysed runs anew in its own analysis.
+//! **Invariant:** a snapshot depends on its program alone, so any number of them, on any number of threads, are identical. What an analysis
+//! adds is removed before the next one begins; the analysed module runs again in its own analysis.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -19,10 +19,10 @@ pub struct Map {
     pub positions: Vec<usize>,
 }
 
-/// What a subscript says of the axes of its operand, in order.
+/// The entries of a subscript for the axes of its operand, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// These elements of the next axis, in place of which the axes of this shape stand: none for a number.
+    /// These elements of the next axis, which is replaced by axes of this shape: by none for a number.
     Take(Vec<usize>, Vec<usize>),
     /// An axis of length one that the operand does not have.
     NewAxis,
@@ -91,7 +91,7 @@ pub fn slice(length: usize, lower: Option<i128>, upper: Option<i128>, step: Opti
     (0..count).map(|index| usize::try_from(start + index * step).ok()).collect()
 }
 
-/// The shape that `reshape` makes of an array of this size, where one length may be -1.
+/// The target shape of `reshape` for an array of this size, where one length may be -1.
 pub fn reshaped(size: usize, lengths: &[i128]) -> Option<Vec<usize>> {
     let lengths_known = lengths.iter().filter_map(|length| usize::try_from(*length).ok());
     let known = lengths_known.fold(1, usize::saturating_mul);
@@ -124,7 +124,7 @@ impl Map {
         Self { shape, positions }
     }
 
-    /// A subscript; axes that no entry speaks of are taken as they are.
+    /// A subscript; axes without an entry are kept.
     pub fn select(shape: &[usize], entries: &[Entry]) -> Option<Self> {
         let strides = strides(shape);
         let (mut axis, mut result, mut axes) = (0, Vec::new(), Vec::new());
@@ -199,12 +199,12 @@ impl Map {
         Self::permute(shape, &axes)
     }
 
-    /// `stack(arrays, axis)` of so many arrays of one shape, whose elements are given array after array.
+    /// `stack(arrays, axis)` of several arrays of one shape; elements are numbered array after array.
     pub fn stack(shape: &[usize], count: usize, axis: usize) -> Option<Self> {
         Self::moveaxis(&[&[count], shape].concat(), 0, axis)
     }
 
-    /// `concatenate(arrays, axis)` of arrays of these shapes, whose elements are given array after array.
+    /// `concatenate(arrays, axis)` of arrays of these shapes; elements are numbered array after array.
     pub fn concatenate(shapes: &[&[usize]], axis: usize) -> Option<Self> {
         let first = *shapes.first()?;
         let fits = |shape: &&&[usize]| {

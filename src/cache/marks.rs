@@ -1,4 +1,4 @@
-//! The files that say what a folder is: a cache that backups may leave out, and that version control ignores.
+//! The files that mark a folder as a cache, which backups may skip and version control ignores.
 //!
 //! **Invariant:** a folder is ours if it carries our mark, or holds nothing that is not ours.
 
@@ -47,7 +47,7 @@ pub(super) fn write(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes the marks away, where nobody changed them.
+/// Removes the marks, unless they were changed.
 pub(super) fn remove(folder: &Path) -> io::Result<()> {
     for (name, content) in [IGNORE, TAG] {
         let path = folder.join(name);

@@ -1,11 +1,11 @@
 //! A folder of results of earlier runs.
 //!
-//! An entry is one file: a line that names the format, the build that wrote it and the digest of what follows, then the content. It is
-//! written beside its final place and renamed, so that any number of processes can share the folder. What is damaged or comes from
-//! another build counts as absent. When the folder grows beyond a limit, the entries that were not used for longest go.
+//! An entry is one file: a line with the format, the build that wrote it and the digest of the rest, then the content. It is written beside
+//! its final place and renamed, so that any number of processes can share the folder. An entry that is damaged or from another build is
+//! ignored. If the folder exceeds a size limit, the least recently used entries are removed.
 //!
-//! **Invariant:** a content is handed out only as this very build stored it. No file is written to or removed from a folder that
-//! holds anything else.
+//! **Invariant:** a content is returned only as this very build stored it. No file is written to or removed from a folder that contains
+//! anything else.
 
 mod marks;
 
@@ -73,7 +73,7 @@ impl Cache {
         Some(content)
     }
 
-    /// Stores a content under a name, in place of what was there.
+    /// Stores a content under a name, replacing the previous one.
     pub fn write(&self, name: Digest, content: &[u8]) -> io::Result<()> {
         self.prepare()?;
         let (unfinished, mut file) = self.unfinished(name)?;
@@ -104,7 +104,7 @@ impl Cache {
         }
         marks::remove(&self.folder)?;
         match fs::remove_dir(&self.folder) {
-            // Another process is at work here, or somebody keeps something of their own.
+            // Another process is working here, or the user keeps other files here.
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(true),
             other => other.map(|()| true),
         }
@@ -114,7 +114,7 @@ impl Cache {
         self.folder.join(format!("{name}.{ENTRY}"))
     }
 
-    /// Makes the folder, and marks it as a cache that need not be kept.
+    /// Creates the folder, and marks it as a cache.
     fn prepare(&self) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         if marks::are_in(&self.folder) {
@@ -137,8 +137,7 @@ impl Cache {
         Ok((path, file))
     }
 
-    /// Removes the entries that were not used for longest, if all together are larger than `most`, until they are no larger than
-    /// `kept`.
+    /// Removes the least recently used entries, if all together are larger than `most`, until they are no larger than `kept`.
     fn shrink(&self, most: u64, kept: u64) -> io::Result<()> {
         let mut entries = self.entries()?;
         let mut size: u64 = entries.iter().map(|entry| entry.size).sum();
@@ -188,7 +187,7 @@ fn header(content: &[u8]) -> String {
     format!("{FORMAT} {BUILD} {}", Digest::of(content))
 }
 
-/// Notes that an entry was used; a cache that cannot be written to serves all the same.
+/// Records that an entry was used; a cache that cannot be written to still works.
 fn note_use(path: &Path) {
     let now = SystemTime::now();
     let used = fs::metadata(path).and_then(|found| found.modified());
@@ -203,7 +202,7 @@ fn foreign() -> io::Error {
     io::Error::other("the folder holds other files and is not marked as a keylint cache")
 }
 
-/// Removes a file, if nobody else has.
+/// Removes a file, unless another process has.
 fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -190,7 +190,7 @@ impl Check {
         Ok(given)
     }
 
-    /// The same arguments with what the configuration says where they say nothing.
+    /// The same arguments, completed from the configuration.
     pub(super) fn completed(&self, configured: RunSettings) -> Self {
         let flag = |yes, no, configured: Option<bool>| either(yes, no).or(configured).unwrap_or(false);
         let mut all = self.clone();
@@ -198,7 +198,7 @@ impl Check {
         all.unsafe_fixes = flag(self.unsafe_fixes, self.no_unsafe_fixes, configured.unsafe_fixes);
         all.show_fixes = flag(self.show_fixes, self.no_show_fixes, configured.show_fixes);
         all.force_exclude = flag(self.force_exclude, self.no_force_exclude, configured.force_exclude);
-        // What only looks at the findings changes no file, whatever is configured.
+        // Options that only show something change no file, whatever is configured.
         let looks = self.diff || self.no_fix || self.add_ignores.is_some() || self.statistics;
         all.fix_only =
             either(self.fix_only, self.no_fix_only).or(configured.fix_only.filter(|_| !looks)).unwrap_or(false);
@@ -212,7 +212,7 @@ impl Check {
     }
 }
 
-/// What a pair of opposite flags says.
+/// The value of a pair of opposite flags.
 fn either(yes: bool, no: bool) -> Option<bool> {
     (yes || no).then_some(yes)
 }
@@ -314,7 +314,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether the command line selects a rule by itself: by code or name, and not by a prefix.
+    /// Whether the command line selects a rule explicitly: by code or name, and not by a prefix.
     pub(super) fn names(&self, rule: RuleId) -> bool {
         let selected = self.select.iter().chain(&self.extend_select).flatten();
         let names = [rule.code(), rule.name()];

@@ -1,6 +1,7 @@
-//! What the commands ask of the rooms below.
+//! What the commands need from lower rooms.
 //!
-//! **Invariant:** the commands know no other door: a test passes in findings of its own and sees all of their fate.
+//! **Invariant:** the commands reach lower rooms only through this trait: a test passes in findings of its own and sees what happens to
+//! them.
 
 use std::path::{Path, PathBuf};
 
@@ -26,11 +27,11 @@ pub struct CheckRequest<'a> {
     pub cwd: &'a Path,
     /// Files and directories, as given.
     pub paths: &'a [PathBuf],
-    /// A further file from standard input.
+    /// An additional file from standard input.
     pub stdin: Option<Stdin>,
     /// Gives the settings of each file.
     pub resolver: &'a Resolver,
-    /// Whether excluded files are left out even where they are given as such.
+    /// Whether excluded files are skipped even if they are given as arguments.
     pub force_exclude: bool,
     /// Whether results may come from and go to the cache.
     pub use_cache: bool,
@@ -42,7 +43,7 @@ pub struct CheckRequest<'a> {
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
-/// The files that paths stand for.
+/// The files at the given paths.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
     /// The files, sorted.
@@ -56,9 +57,7 @@ pub trait Backend {
     /// Checks files.
     fn check(&self, request: &CheckRequest<'_>) -> Result<Outcome, ConfigError>;
 
-    /// Checks files, applies the fixes of the findings that are wanted, and checks again, until nothing more is to be
-    /// fixed.
-    /// Writes nothing.
+    /// Checks files, applies the fixes of the requested findings, and checks again, until nothing more is to be fixed. Writes nothing.
     fn fix(&self, request: &CheckRequest<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> Result<FixOutcome, ConfigError>;
 
     /// Moves files from raw to typed keys, as was decided. Writes nothing.
@@ -67,10 +66,10 @@ pub trait Backend {
     /// The files that would be checked.
     fn files(&self, request: &CheckRequest<'_>) -> Result<Listing, ConfigError>;
 
-    /// What is believed of the keys on a 1-based row of a file, or of a cell of it; otherwise why nothing can be said.
+    /// The key facts of a 1-based row of a file, or of a cell of it; otherwise why there are none.
     fn why(&self, file: &Path, cell: Option<u32>, row: u32, resolver: &Resolver) -> Result<String, String>;
 
-    /// The keys of a file, function by function; otherwise why nothing can be said.
+    /// The keys of a file, function by function; otherwise why there are none.
     fn lineage(&self, file: &Path, resolver: &Resolver) -> Result<Lineage, String>;
 
     /// The intermediate representation of a file.

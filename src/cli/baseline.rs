@@ -1,7 +1,7 @@
 //! `keylint baseline`, and the baseline of `keylint check`.
 //!
-//! **Invariant:** a baseline is written whole or not at all, and never from a run that could not see every file: it would lose the
-//! entries of what was not seen.
+//! **Invariant:** a baseline is written completely or not at all, and never by a run that could not read every file: it would lose the
+//! entries of the unread ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -84,7 +84,7 @@ fn must_be_new(file: &Path, world: &World<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Hides the findings that the baselines accept, and tells of entries that match nothing any more.
+/// Hides the findings that the baselines accept, and warns about entries that match nothing.
 pub(super) fn apply(
     option: Option<&Path>,
     resolver: &Resolver,
@@ -135,9 +135,9 @@ struct Governed {
 }
 
 impl Governed {
-    /// The baselines of a run in order, each with its files: the one that the option names is for all; without it a
-    /// file has that of its own configuration, and the one of the current directory counts where no file was
-    /// checked. Files of a configuration that names none have that of the name `usual` in the current directory.
+    /// The baselines of a run in order, each with its files: the one from the option applies to all files; without it a file has that of
+    /// its configuration, and if no file was checked, that of the current directory applies. Files of a configuration that names none have
+    /// the file `usual` in the current directory.
     fn of(
         option: Option<&Path>,
         resolver: &Resolver,
@@ -190,8 +190,7 @@ fn findings(outcome: &Outcome) -> impl Iterator<Item = &Finding> {
     outcome.findings.iter().map(|Reported { finding, .. }| finding)
 }
 
-/// Whether a run would have found again what an entry is about: its file was checked as a whole and its rule took part,
-/// or the file is gone.
+/// Whether the run would have found the finding of an entry again: its file was checked completely with its rule, or the file is gone.
 fn decided<'a>(
     outcome: &'a Outcome,
     folder: &Path,

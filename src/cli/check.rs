@@ -1,6 +1,6 @@
 //! `keylint check`.
 //!
-//! **Invariant:** findings are printed whatever else went wrong; a run that failed says so by its status alone.
+//! **Invariant:** findings are printed whatever else failed; a failed run is visible only in the status.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -119,7 +119,7 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, world: &mut World<'
         return report_fixes(command, args, &repaired, world).map(|()| status);
     }
     match print(command, args, &repaired, stdin_source.is_some(), world) {
-        // Whoever reads the findings may stop early; the status is that of the run all the same.
+        // The reader of the output may stop early; the status is still that of the run.
         Err(Failure::Write(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(status),
         Err(failure) => Err(failure),
         Ok(()) => Ok(status),
@@ -135,7 +135,7 @@ fn show_files(listing: &Listing, world: &mut World<'_>) -> Result<Status, Failur
     Ok(if listing.missing.is_empty() { Status::Clean } else { Status::Failed })
 }
 
-/// Says what was fixed, where nothing else is reported.
+/// Lists what was fixed, if nothing else is reported.
 fn report_fixes(command: &Check, args: &Args, repaired: &FixOutcome, world: &mut World<'_>) -> Result<(), Failure> {
     for line in fix::summary(repaired, command.show_fixes).iter().filter(|_| !args.quiet) {
         writeln!(world.stderr, "{line}")?;
@@ -227,7 +227,7 @@ pub(super) fn outcome_of(
     Ok(outcome)
 }
 
-/// Says what is odd about the configurations of a run.
+/// Prints warnings about the configurations of a run.
 pub(super) fn report_warnings(resolver: &Resolver, args: &Args, world: &mut World<'_>) -> Result<(), Failure> {
     for warning in resolver.warnings().iter().filter(|_| !args.quiet) {
         writeln!(world.stderr, "warning: {}", report::neutral(warning))?;
@@ -235,7 +235,7 @@ pub(super) fn report_warnings(resolver: &Resolver, args: &Args, world: &mut Worl
     Ok(())
 }
 
-/// Says which of the paths given lead to nothing.
+/// Prints which of the given paths do not exist.
 pub(super) fn report_missing(missing: &[Problem], world: &mut World<'_>) -> Result<(), Failure> {
     for Problem { path, message } in missing {
         writeln!(world.stderr, "error: `{}`: {message}", report::neutral(path))?;
@@ -302,7 +302,7 @@ fn print(
         fix::summary(repaired, command.show_fixes).into_iter().chain(fix::available(outcome, command)).collect();
     let is_void = outcome.checked == 0 && outcome.failed;
     let layout = Layout { colour: false, statistics: false, is_void, repairs: &lines };
-    // One report that cannot be written does not stand in the way of the others.
+    // A report that cannot be written does not prevent the others.
     let mut failures: Vec<String> = Vec::new();
     // The repaired text has standard output to itself.
     let aside = command.fix && from_stdin;
@@ -323,7 +323,7 @@ struct Layout<'a> {
     colour: bool,
     /// Counts in place of findings.
     statistics: bool,
-    /// Whether the run failed before it looked at a file.
+    /// Whether the run failed before it checked a file.
     is_void: bool,
     /// What was repaired and what could be, in sentences.
     repairs: &'a [String],
@@ -339,7 +339,7 @@ fn rendered(args: &Args, report: &Report<'_>, format: Format, layout: Layout<'_>
     } else {
         bytes.extend(report::statistics_json(report).bytes());
     }
-    // Where nothing could be looked at, there is nothing to sum up.
+    // If nothing could be checked, there is no summary.
     if format.is_for_people() && !args.quiet && !(layout.is_void && report.findings().is_empty()) {
         if let Some(table) = report::table(report).filter(|_| !layout.statistics) {
             let gap = if bytes.ends_with(b"\n\n") { "" } else { "\n" };
@@ -353,9 +353,9 @@ fn rendered(args: &Args, report: &Report<'_>, format: Format, layout: Layout<'_>
     Ok(bytes)
 }
 
-/// The root of the repository that machine formats name files from: where the CI system says it is, else the nearest
-/// folder around all that is checked that holds `.git`, else the current directory, else the folder around all that is
-/// checked. Links are resolved, since the addresses must be those of the repository.
+/// The root of the repository, to which machine formats make paths relative: the directory that the CI system names, else the nearest
+/// common ancestor of all checked files that contains `.git`, else the current directory, else the common ancestor. Links are resolved,
+/// because the URIs must be those of the repository.
 fn repository(paths: &[PathBuf], world: &World<'_>) -> Root {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let cwd = real(&world.cwd);
@@ -363,7 +363,7 @@ fn repository(paths: &[PathBuf], world: &World<'_>) -> Root {
         let path = real(&cwd.join(path));
         if path.is_dir() { path } else { path.parent().unwrap_or(&path).to_owned() }
     };
-    // What standard input holds lies in the current directory.
+    // Standard input belongs to the current directory.
     let given = paths.iter().filter(|path| path.as_path() != Path::new("-")).map(folder);
     let common = |one: PathBuf, other: PathBuf| {
         one.ancestors().find(|around| other.starts_with(around)).unwrap_or(Path::new("/")).to_owned()

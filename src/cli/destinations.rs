@@ -16,7 +16,7 @@ use crate::report::Format;
 /// Where one output goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Destination<'a> {
-    /// Standard output, which is also written `-`.
+    /// Standard output (`-`).
     Standard,
     File(&'a Path),
 }
@@ -29,9 +29,7 @@ impl<'a> Destination<'a> {
         }
         if is_source(path) {
             let path = path.display();
-            return Err(Failure::Usage(format!(
-                "`{path}` would be overwritten, but it has the name of a source file"
-            )));
+            return Err(Failure::Usage(format!("`{path}` would be overwritten, but it has the name of a source file")));
         }
         Ok(Self::File(path))
     }
@@ -40,8 +38,8 @@ impl<'a> Destination<'a> {
         self == Self::Standard
     }
 
-    /// Writes the output, to standard error in place of standard output if it stands `aside`. A folder is made for a file if there is
-    /// none; that the file cannot be written is the inner error.
+    /// Writes the output; standard output is replaced by standard error if `aside`. Missing folders are created; the inner error means that
+    /// the file cannot be written.
     pub(super) fn put(self, bytes: &[u8], aside: bool, world: &mut World<'_>) -> io::Result<Result<(), String>> {
         let Self::File(path) = self else {
             let out: &mut dyn io::Write = if aside { world.stderr } else { world.stdout };

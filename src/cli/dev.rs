@@ -1,6 +1,6 @@
 //! `keylint dev`.
 //!
-//! **Invariant:** nothing here is a contract; it serves those who work on keylint.
+//! **Invariant:** nothing here is a contract; it is for developing keylint.
 
 use super::args::{Dev, DevCommand};
 use super::backend::Backend;

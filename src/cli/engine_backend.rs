@@ -1,6 +1,6 @@
 //! The backend that the executable runs with: registry, discovery and engine.
 //!
-//! **Invariant:** nothing is decided here: what a command asks for is passed to the engine as it is.
+//! **Invariant:** nothing is decided here: requests of commands are passed to the engine unchanged.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::engine::{
 use crate::finding::Finding;
 use crate::source::{MemoryFiles, OsFiles};
 
-/// The registry of rules, discovery and the engine, as they are.
+/// The registry of rules, discovery and the engine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EngineBackend;
 
@@ -84,7 +84,7 @@ fn how<'a>(request: &CheckRequest<'a>) -> RunOptions<'a> {
     RunOptions { fixes, verify: request.verify, progress: request.progress, use_cache, ..RunOptions::default() }
 }
 
-/// Looks into the analysis of one file, which keeps what it knows of each expression if it `observes`.
+/// Inspects the analysis of one file, which keeps the key facts of each expression if it `observes`.
 fn inspect<T>(
     file: &Path,
     resolver: &Resolver,

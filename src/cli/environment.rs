@@ -1,7 +1,6 @@
-//! Options that environment variables give: `KEYLINT_OUTPUT_FORMAT` stands for `--output-format`.
+//! Options from environment variables: `KEYLINT_OUTPUT_FORMAT` stands for `--output-format`.
 //!
-//! **Invariant:** the command line is stronger than the environment, also where it has the opposite of a flag; a variable that is empty
-//! says nothing.
+//! **Invariant:** the command line overrides the environment, including by the opposite of a flag; an empty variable counts as unset.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -48,7 +47,7 @@ pub(super) fn parse(
     Err(error)
 }
 
-/// The identities of the options that were given.
+/// The identities of the options on the command line.
 fn collect_given(matches: &ArgMatches, given: &mut BTreeSet<String>) {
     let is_given = |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
     given.extend(matches.ids().filter(is_given).map(|id| id.as_str().to_owned()));
@@ -57,7 +56,7 @@ fn collect_given(matches: &ArgMatches, given: &mut BTreeSet<String>) {
     }
 }
 
-/// What the environment says of an option that was not given, nor its opposite.
+/// The value from the environment, if neither the option nor its opposite is on the command line.
 fn value(option: &Arg, given: &BTreeSet<String>, env: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let id = option.get_id().as_str();
     let opposite = id.strip_prefix("no_").map_or_else(|| format!("no_{id}"), str::to_owned);

@@ -1,7 +1,6 @@
 //! `keylint eval`.
 //!
-//! **Invariant:** every expression has exactly one answer, in the order of the expressions: a value, or an error that
-//! makes the status 1.
+//! **Invariant:** every expression has exactly one result, in the order of the expressions: a value, or an error that makes the status 1.
 
 use std::io::{BufRead, BufReader, IsTerminal as _, Read, Write};
 
@@ -84,7 +83,7 @@ fn session(settings: Settings, format: TextOrJson, world: &mut World<'_>) -> Res
                 let here = |offset: u32| offset.saturating_sub(start);
                 Problem { span: Span::new(here(problem.span.start), here(problem.span.end)), ..problem }
             });
-            // What has no answer has bound a name, as has what stands before the last of several statements.
+            // A line without a result has bound a name, and so have all statements but the last.
             if matches!(answer, Ok(Answer::Nothing)) || answer.is_ok() && written.trim().contains([';', '\n']) {
                 before.push_str(&written);
             }
@@ -185,7 +184,7 @@ fn write_answer(
     }
 }
 
-/// The problem, and under the line it stands on a caret under each character of its part.
+/// The problem, with a caret under each character of its span in the line.
 fn pointed(text: &str, problem: &Problem) -> String {
     let mut out = format!("error: {}\n", report::neutral(&problem.message));
     let lines = LineIndex::new(text);

@@ -34,9 +34,11 @@ pub(super) fn write(repaired: &FixOutcome, stdin: Option<&SourceFile>, world: &m
             let name = report::neutral(&changed.before.path);
             let is_readonly = std::fs::metadata(&changed.path).is_ok_and(|found| found.permissions().readonly());
             match write_file(&changed.path, &changed.bytes) {
-                Ok(()) if is_readonly => writeln!(world.stderr, "warning: `{name}` was read-only; it was changed anyway")?,
+                Ok(()) if is_readonly => {
+                    writeln!(world.stderr, "warning: `{name}` was read-only; it was changed anyway")?
+                }
                 Ok(()) => {}
-                // One file that cannot be written does not stand in the way of the others.
+                // A file that cannot be written does not prevent the others.
                 Err(error) => failures.push(format!("cannot write `{name}`: {error}")),
             }
         }
@@ -66,7 +68,7 @@ impl Changed {
     /// A unified diff; of a notebook, one for each cell that changed.
     fn diff(&self) -> String {
         let Self { before, after, bytes, .. } = self;
-        // Repairs neither add cells nor take any away.
+        // Fixes neither add nor remove cells.
         let again = source::decode(&before.path, bytes.clone()).ok().filter(|again| !again.cells.is_empty());
         let Some(again) = again else { return fix::unified(&before.path, &before.text, after) };
         let code = |text: &str, cell: Cell| text.get(cell.span.range()).unwrap_or_default().to_owned();

@@ -23,7 +23,7 @@ pub(super) struct Added {
     files: usize,
 }
 
-/// A reason as it may stand in a comment.
+/// A reason that is valid in a comment.
 pub(super) fn reason(written: &str) -> Result<&str, Failure> {
     let reason = written.trim();
     if reason.is_empty() || reason.contains(|character: char| character.is_control() || character == '#') {
@@ -33,7 +33,7 @@ pub(super) fn reason(written: &str) -> Result<&str, Failure> {
     Ok(reason)
 }
 
-/// Adds comments that silence the findings shown, and writes the files.
+/// Adds comments that suppress the findings shown, and writes the files.
 pub(super) fn add(outcome: &Outcome, reason: &str, world: &World<'_>) -> Result<Added, Failure> {
     let mut by_file: BTreeMap<FileId, Vec<&Finding>> = BTreeMap::new();
     for reported in outcome.findings.iter().filter(|reported| reported.shown) {

@@ -1,7 +1,7 @@
 //! `keylint migrate`: from raw keys to typed ones, as one diff.
 //!
-//! **Invariant:** without `--write` no file changes; with it each file is replaced in one step, and one that cannot be is said. What was
-//! left to people is listed, whatever else is printed.
+//! **Invariant:** without `--write` no file changes; with it each file is replaced atomically, and failures are reported. What is left to
+//! the user is always listed.
 
 use std::collections::BTreeSet;
 
@@ -98,7 +98,7 @@ fn asked_for_fixes(
         let finding = &reported.finding;
         let fix = finding.fix.as_ref().filter(|fix| fix.applicability >= Applicability::Unsafe);
         let Some(fix) = fix.filter(|_| finding.rule.family() == Family::Buffer) else { continue };
-        // A fix that resolves several findings is asked for once.
+        // A fix that resolves several findings is asked about once.
         if seen.contains(&&fix.edits) {
             continue;
         }
@@ -110,8 +110,10 @@ fn asked_for_fixes(
         let locus = outcome.files.locus(finding.primary);
         let shown = format!("{locus}: {} {}\n{diff}", finding.rule.code(), finding.message);
         writeln!(world.stderr, "{}", report::neutral_line(&shown))?;
-        let question =
-            format!("Fix this first ({})? Otherwise the code keeps using the words, and the numbers stay the same.", fix.message);
+        let question = format!(
+            "Fix this first ({})? Otherwise the code keeps using the words, and the numbers stay the same.",
+            fix.message
+        );
         if answers.ask(&question, false, world)? {
             wanted.insert(finding.fingerprint.clone());
         }
@@ -119,7 +121,7 @@ fn asked_for_fixes(
     Ok(wanted)
 }
 
-/// The files that are not verified in full and are to keep their raw keys.
+/// The files that are not fully verified and that the user wants to keep raw.
 fn asked_to_keep(
     migrated: &Migrated,
     answers: &mut Answers,

@@ -1,7 +1,7 @@
 //! The command line: arguments, one file per command, exit status.
 //!
-//! **Invariant:** commands speak to the world through [`World`] only, so that a test sees all a user would; the exit
-//! status is 0 when nothing is shown, 1 when findings are, 2 when the run itself failed.
+//! **Invariant:** commands do input and output through [`World`] only, so that a test sees all a user would; the exit status is 0 if no
+//! findings are shown, 1 if findings are, 2 if the run itself failed.
 
 mod args;
 mod backend;
@@ -123,15 +123,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, backend: &dyn Backend,
     };
     let status = match result {
         Ok(status) => Ok(status),
-        // Whoever reads our output has had enough: nothing went wrong.
+        // The reader of the output has closed it: nothing went wrong.
         Err(Failure::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Status::Clean),
         Err(failure) => report_failure(&failure, &args, world).map(|()| Status::Failed),
     };
-    // Standard error itself may be closed; there is nobody left to tell.
+    // Standard error itself may be closed; then the message is lost.
     status.unwrap_or(Status::Failed)
 }
 
-/// Says why a command could not do its work.
+/// Reports why a command failed.
 fn report_failure(failure: &Failure, args: &Args, world: &mut World<'_>) -> io::Result<()> {
     let colour = Colour::new(args.color, world.env).on(world.stderr_is_terminal);
     match failure {
@@ -145,7 +145,7 @@ pub fn main(backend: &dyn Backend) -> ExitCode {
     let cwd = match std::env::current_dir() {
         Ok(cwd) => cwd,
         Err(error) => {
-            // Standard error may be closed; the status says it all the same.
+            // Standard error may be closed; the status is still set.
             let _ = writeln!(io::stderr(), "error: the current directory cannot be read: {error}");
             return ExitCode::from(Status::Failed.code());
         }

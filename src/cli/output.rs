@@ -52,8 +52,8 @@ impl Colour {
     }
 }
 
-/// Puts `bytes` at `path`: a new file beside it takes its place in one step, with its permissions, owner and group. Where that
-/// would part the file from other names that it has, or give it to somebody else, it is an error.
+/// Writes `bytes` to `path` atomically: a new file beside it replaces it, with its permissions, owner and group. If that would break a hard
+/// link or change the owner, it is an error.
 pub(super) fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link is followed, so that it stays one; a device or a pipe cannot be replaced and is written to.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -106,9 +106,7 @@ fn nameless(path: &Path) -> Option<fs::File> {
 fn has_one_name(old: &fs::Metadata) -> io::Result<()> {
     #[cfg(unix)]
     if std::os::unix::fs::MetadataExt::nlink(old) > 1 {
-        return Err(io::Error::other(
-            "it has several hard links, and the others would keep the old text",
-        ));
+        return Err(io::Error::other("it has several hard links, and the others would keep the old text"));
     }
     let _ = old;
     Ok(())

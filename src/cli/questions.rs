@@ -1,6 +1,6 @@
-//! Questions to a person: on a terminal, or answered line by line on standard input.
+//! Questions to the user: on a terminal, or with answers line by line on standard input.
 //!
-//! **Invariant:** where the answers end, every question is answered with no, and nothing waits.
+//! **Invariant:** if the answers end, every further question is answered with no, and nothing waits.
 
 use std::io::Read;
 
@@ -9,19 +9,19 @@ use super::{Failure, World};
 /// The answers, as they are read.
 #[derive(Default)]
 pub(super) struct Answers {
-    /// What all further questions are answered with, once that was said.
+    /// The answer to all further questions, once `a` or `q` was given.
     all: Option<bool>,
 }
 
 impl Answers {
-    /// Asks a question that an empty line answers with `default`. `a` is yes to this and all further ones, `q` no to all.
+    /// Asks a question; an empty line means `default`. `a` is yes to this and all further ones, `q` no to all.
     pub(super) fn ask(&mut self, question: &str, default: bool, world: &mut World<'_>) -> Result<bool, Failure> {
         if let Some(all) = self.all {
             return Ok(all);
         }
         let choices = if default { "Y/n/a/q" } else { "y/N/a/q" };
         loop {
-            // Answers that nobody types end no line.
+            // Answers that are not typed have no line break.
             let end = if world.stderr_is_terminal { " " } else { "\n" };
             write!(world.stderr, "{question} [{choices}]{end}")?;
             world.stderr.flush()?;
@@ -49,7 +49,7 @@ impl Answers {
 fn line(input: &mut (dyn Read + Send)) -> Option<String> {
     let mut line = Vec::new();
     let mut byte = [0];
-    // One byte at a time: what stands behind the line is not ours.
+    // One byte at a time, because the text after the line belongs to others.
     while input.read(&mut byte).is_ok_and(|count| count == 1) {
         if byte[0] == b'\n' {
             return Some(String::from_utf8_lossy(&line).into_owned());

@@ -1,6 +1,6 @@
 //! Arguments that clap refuses.
 //!
-//! **Invariant:** a tip is given only where it leads to a run that does what was probably wanted.
+//! **Invariant:** a tip is given only if it leads to a run that does what was probably intended.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use super::{Status, World};
 use crate::config::suggest;
 use crate::report;
 
-/// Prints what clap has to say: help and version are answers, anything else is a wrong argument.
+/// Prints clap's output: help and version are results, anything else is a wrong argument.
 pub(super) fn refuse(mut error: clap::Error, world: &mut World<'_>) -> Status {
     let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     let colour = Colour::new(ColourChoice::Auto, world.env);
@@ -27,7 +27,7 @@ pub(super) fn refuse(mut error: clap::Error, world: &mut World<'_>) -> Status {
         }
         None => text,
     };
-    // A failed write leaves nobody to tell.
+    // If writing fails, the message is lost.
     let _ = write!(out, "{text}");
     if is_answer { Status::Clean } else { Status::Failed }
 }
@@ -45,7 +45,7 @@ fn tip(error: &mut clap::Error, world: &World<'_>) -> Option<String> {
             is_path.then(|| {
                 error.remove(ContextKind::SuggestedSubcommand);
                 let written = report::neutral(&written);
-                // The usage names the command that was given none of its own.
+                // The usage line, for a command that was given without arguments of its own.
                 let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
                 if usage.contains(" baseline ") {
                     format!("to accept the findings of a file or folder, write `keylint baseline create {written}`")

@@ -31,7 +31,7 @@ pub(super) fn run(paths: &[PathBuf], args: &Args, world: &mut World<'_>, check: 
     let (sender, changes) = mpsc::channel();
     let failed = |error: notify::Error| Failure::Usage(format!("files cannot be watched: {error}"));
     let send = move |event: notify::Result<Event>| {
-        // Where nobody listens any more, the run is over.
+        // If the output is closed, the run ends.
         let _ = sender.send(event);
     };
     let mut watcher = RecommendedWatcher::new(send, notify::Config::default()).map_err(failed)?;

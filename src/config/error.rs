@@ -1,7 +1,7 @@
 //! What is wrong with the configuration, and where.
 //!
-//! **Invariant:** an error that is about a written value carries the text it was written in and the bytes it stands at,
-//! so that whoever shows it can point at it.
+//! **Invariant:** an error about a written value carries the text that contains it and its byte range, so that it can be shown with an
+//! excerpt.
 
 use std::fmt;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use std::ops::Range;
 pub struct ConfigError {
     /// The file, or the command-line option, that holds the mistake.
     pub origin: String,
-    /// The text the mistake stands in; empty where there is none to show.
+    /// The text that contains the mistake; empty if there is none to show.
     pub text: String,
     /// The bytes of the mistake within `text`.
     pub span: Option<Range<usize>>,

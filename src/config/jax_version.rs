@@ -1,6 +1,6 @@
 //! Which JAX version the code runs with, read from lock files and from what a project requires.
 //!
-//! **Invariant:** a lower bound says what may run, not what does, and counts for nothing. Mentions that disagree say nothing.
+//! **Invariant:** a lower bound says what may run, not what does, and is ignored. If mentions disagree, the version is unknown.
 
 use std::fmt;
 use std::fs;
@@ -52,7 +52,7 @@ impl fmt::Display for JaxVersion {
     }
 }
 
-/// What a project says of the version that its code runs with.
+/// The version information of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JaxPin {
     /// It is this one.
@@ -83,7 +83,7 @@ impl JaxPin {
         }
     }
 
-    /// Whether it says which version it is.
+    /// Whether it is an exact version.
     pub(super) fn is_exact(self) -> bool {
         matches!(self, Self::Exact(_))
     }
@@ -129,13 +129,13 @@ fn find_in(dir: &Path, packages: &[String]) -> Option<(JaxPin, PathBuf)> {
     })
 }
 
-/// The text of a file; a byte order mark tells its encoding, as `pip` has it.
+/// The text of a file; a byte order mark determines its encoding, as in `pip`.
 fn read(path: &Path) -> Option<String> {
     let bytes = read_regular(path).ok()?;
     Some(encoding_rs::UTF_8.decode(&bytes).0.into_owned())
 }
 
-/// What all mentions say alike.
+/// The version on which all mentions agree.
 fn agreed(mentions: &[Option<JaxPin>]) -> Option<JaxPin> {
     let first = (*mentions.first()?)?;
     mentions.iter().all(|mention| *mention == Some(first)).then_some(first)

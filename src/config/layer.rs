@@ -1,7 +1,7 @@
 //! One source of options: a configuration file, an inline `key = value`, or the command line.
 //!
-//! **Invariant:** a layer keeps the text its options were written in, so that a mistake found later (an unknown rule, a
-//! malformed pattern) is still reported at its place.
+//! **Invariant:** a layer keeps the text of its options, so that a mistake found later (an unknown rule, a malformed pattern) is still
+//! reported at its place.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -35,7 +35,7 @@ pub(super) struct Layer {
     variables: BTreeSet<String>,
 }
 
-/// The variable of the environment that stands for an option.
+/// The environment variable of an option.
 pub fn variable(option: &str) -> String {
     format!("KEYLINT_{}", option.replace('-', "_").to_ascii_uppercase())
 }
@@ -46,7 +46,7 @@ pub(super) enum Read {
     Ours(Box<Layer>),
     /// A `pyproject.toml` without our table.
     Foreign,
-    /// A `pyproject.toml` that does not name us as far as one can tell, since it is not UTF-8.
+    /// A `pyproject.toml` that is not UTF-8 and apparently has no section for keylint.
     Undecodable,
 }
 
@@ -83,7 +83,7 @@ impl Layer {
         }
     }
 
-    /// Takes options as they were given on the command line, or by the variables of these options.
+    /// Options from the command line, or from their environment variables.
     pub(super) fn command_line(options: Options, variables: BTreeSet<String>, cwd: &Path) -> Self {
         let (mut text, mut spans) = (String::new(), BTreeMap::new());
         // The values are written out one a line, so that an error can point at the one that is wrong.
@@ -155,7 +155,7 @@ impl Layer {
         Ok(Some(Self { source, base, options, origin, text, spans, variables: BTreeSet::new() }))
     }
 
-    /// The error that stands at `key`, a path such as `select[0]`.
+    /// The error at `key`, a path such as `select[0]`.
     pub(super) fn error_at(&self, key: &str, message: impl Into<String>, help: Option<String>) -> ConfigError {
         if let Some(origin) = self.variable_of(key) {
             let value = self.spans.get(key).and_then(|span| self.text.get(span.clone())).unwrap_or_default();
@@ -201,7 +201,7 @@ impl Layer {
     }
 }
 
-/// `key = value` with quotes around a value that is a bare word, which a shell takes from whoever writes some.
+/// `key = value`, with quotes added around a bare word, because shells remove them.
 fn quoted(written: &str) -> String {
     let Some((key, value)) = written.split_once('=') else { return written.to_owned() };
     let value = value.trim();

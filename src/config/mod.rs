@@ -1,7 +1,7 @@
 //! Options as people write them, settings as the run uses them, and the search for the nearest file.
 //!
-//! Three steps, three types: [`Options`] mirror a configuration file, layers of them are resolved into [`Settings`],
-//! and [`FileSettings`] answer for one source file what becomes of a finding.
+//! Three steps, three types: [`Options`] mirror a configuration file, layers of them are resolved into [`Settings`], and [`FileSettings`]
+//! decide for one source file what happens to a finding.
 //!
 //! **Invariant:** rules are known here as strings only ([`KnownRule`]); an option that names an unknown rule, key or
 //! value is an error that points at it, never silently dropped.

@@ -1,6 +1,6 @@
 //! The options of a configuration file, as written.
 //!
-//! **Invariant:** every key is optional and says nothing when absent; defaults belong to the resolved settings.
+//! **Invariant:** every key is optional, and an absent key has no effect; defaults belong to the resolved settings.
 
 use std::collections::BTreeMap;
 

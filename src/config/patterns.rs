@@ -1,7 +1,7 @@
 //! Path patterns in the style of `.gitignore`.
 //!
-//! A pattern without an inner slash matches a path component at any depth, and what lies beneath it; one that ends in
-//! a slash matches directories only; any other is relative to the directory of the file it is written in.
+//! A pattern without an inner slash matches a path component at any depth, and everything below it; one that ends in a slash matches
+//! directories only; any other is relative to the directory of its file.
 //!
 //! **Invariant:** matching reads paths only, never the file system, and knows no difference between `/` and `\`.
 
@@ -48,7 +48,7 @@ impl Patterns {
     }
 }
 
-/// The globs that one pattern stands for.
+/// The globs of one pattern.
 fn expand(pattern: &str) -> Vec<String> {
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     let directory = pattern.ends_with('/');
@@ -63,7 +63,7 @@ fn expand(pattern: &str) -> Vec<String> {
     if directory { vec![beneath] } else { vec![stem, beneath] }
 }
 
-/// `path` as seen from `base`, or without its root where it lies elsewhere.
+/// `path` relative to `base`, or without its root if it is elsewhere.
 fn relative(base: &Path, path: &Path) -> PathBuf {
     match path.strip_prefix(base) {
         Ok(inner) => inner.to_owned(),

@@ -1,13 +1,13 @@
 //! What the metadata of a project demands of one package: lists of requirements, `pyproject.toml`, `setup.cfg`, `setup.py`.
 //!
-//! **Invariant:** a mention that says nothing of the newest version counts as `None`; what is no requirement is no mention.
+//! **Invariant:** a mention that does not limit the newest version counts as `None`; text that is not a requirement is not a mention.
 
 use super::jax_version::{JaxPin, JaxVersion};
 
 /// The operators on versions, longer ones first.
 const OPERATORS: [&str; 8] = ["===", "==", "~=", "!=", "<=", ">=", "<", ">"];
 
-/// A requirement and what it says of the newest version.
+/// A requirement and its limit on the newest version.
 type Mention = Option<JaxPin>;
 
 /// What a file demands of the packages, by its name.
@@ -40,7 +40,7 @@ fn mention(written: &str, packages: &[String]) -> Option<Mention> {
     is_requirement.then(|| newest(rest.trim_matches(['(', ')'])))
 }
 
-/// What clauses such as `>=0.4.1,<0.5` say of the newest version.
+/// The limit of clauses such as `>=0.4.1,<0.5` on the newest version.
 fn newest(clauses: &str) -> Mention {
     clauses.split(',').filter_map(|clause| of_clause(clause.trim())).min_by_key(|pin| (pin.newest(), !pin.is_exact()))
 }

@@ -1,9 +1,9 @@
 //! From layers of options to settings, once per directory.
 //!
-//! The nearest configuration file decides for a source file; files further up count only if it extends them. Above the
-//! file lie inline options, above those the command line.
+//! The nearest configuration file applies to a source file; files further up count only if it extends them. Inline options override the
+//! file, and the command line overrides those.
 //!
-//! **Invariant:** equal directories give equal settings within one run, whatever order they are asked for in.
+//! **Invariant:** equal directories have equal settings within one run, in any order of queries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -30,7 +30,7 @@ const FILE_NAMES: [&str; 3] = [".keylint.toml", "keylint.toml", "pyproject.toml"
 pub const PROJECT_MARKS: [&str; 6] =
     ["pyproject.toml", "keylint.toml", ".keylint.toml", "setup.py", "setup.cfg", ".git"];
 
-/// What the command line says of the configuration.
+/// The configuration on the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLine {
     /// Read no configuration file (`--isolated`).
@@ -43,7 +43,7 @@ pub struct CommandLine {
     pub variables: BTreeSet<String>,
     /// Whether comments that suppress findings are not heard (`--ignore-noqa`).
     pub ignores_comments: bool,
-    /// Whether nothing is read from disk, also not which JAX the project pins.
+    /// Whether nothing is read from disk, including the version of JAX that the project pins.
     pub in_memory: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct CommandLine {
 #[derive(Debug)]
 pub struct Resolver {
     cwd: PathBuf,
-    /// What the run was given to look at, absolute: an unmarked project is all that lies below such a folder.
+    /// The absolute paths that were given: an unmarked project consists of everything below such a folder.
     given: Vec<PathBuf>,
     rules: Vec<KnownRule>,
     isolated: bool,
@@ -62,7 +62,7 @@ pub struct Resolver {
     /// Inline options and the command line, weakest first.
     overrides: Vec<Layer>,
     cache: Mutex<Cache>,
-    /// What is odd and yet no error.
+    /// Warnings about configurations.
     warnings: Mutex<BTreeSet<String>>,
 }
 
@@ -110,7 +110,7 @@ impl Resolver {
         Ok(resolver)
     }
 
-    /// The same for a run that is given these paths, wherever it is started.
+    /// The same for a run with these paths, wherever it is started.
     #[must_use]
     pub fn of_paths<'p>(mut self, paths: impl IntoIterator<Item = &'p Path>) -> Self {
         self.given = paths.into_iter().map(|path| absolute(&self.cwd, path)).collect();
@@ -171,7 +171,7 @@ impl Resolver {
         let mut used: Option<(&str, Layer)> = None;
         for name in FILE_NAMES {
             let path = dir.join(name);
-            // Whatever bears the name is the configuration: a folder or a link to nowhere is a mistake to be reported.
+            // Anything with this name is the configuration: a folder or a broken link is a mistake to be reported.
             match std::fs::symlink_metadata(&path) {
                 Ok(_) => {}
                 Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -204,13 +204,13 @@ impl Resolver {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).insert(warning);
     }
 
-    /// What is odd about the configurations that were looked at so far, and yet no error; sorted.
+    /// The warnings about all configurations read so far; sorted.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// The root of the project around a directory, whatever is configured: the nearest that is marked; otherwise the outermost
-    /// that was given; otherwise the folder from which Python would import what lies in the directory.
+    /// The root of the project around a directory, whatever is configured: the nearest that is marked; otherwise the outermost that was
+    /// given; otherwise the folder from which Python would import the modules in the directory.
     fn root_of<'d>(&self, dir: &'d Path) -> &'d Path {
         let marked = dir.ancestors().find(|dir| PROJECT_MARKS.iter().any(|mark| dir.join(mark).exists()));
         if let Some(marked) = marked {
@@ -426,7 +426,7 @@ fn last<'a, T>(
     found
 }
 
-/// Excludes add up: a file that extends another must not bring back what that one leaves out.
+/// Excludes add up: a file that extends another must not re-include what that one excludes.
 fn excludes(layers: &[&Layer], sources: &mut BTreeMap<&'static str, Source>) -> Result<Vec<Patterns>, ConfigError> {
     let mut out = Vec::new();
     sources.insert("exclude", Source::Default);
@@ -441,7 +441,7 @@ fn excludes(layers: &[&Layer], sources: &mut BTreeMap<&'static str, Source>) -> 
     Ok(out)
 }
 
-/// The patterns of files to look at, where they are not the usual ones.
+/// The patterns of files to check, if they are not the usual ones.
 fn included(
     layers: &[&Layer],
     sources: &mut BTreeMap<&'static str, Source>,
@@ -464,7 +464,7 @@ fn included(
     Ok(out)
 }
 
-/// Refuses a project that asks for another version of keylint.
+/// Rejects a project that requires another version of keylint.
 fn required_version(layers: &[&Layer]) -> Result<(), ConfigError> {
     for layer in layers {
         let Some(required) = &layer.options.required_version else { continue };

@@ -1,6 +1,6 @@
-//! What a configuration says of a run as a whole.
+//! The settings of a run as a whole.
 //!
-//! **Invariant:** the configuration of the current directory decides, whatever files a run is given.
+//! **Invariant:** the configuration of the current directory decides, whatever files are given.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::layer::Layer;
 use super::options::{Options, OutputFormat};
 use super::settings::Source;
 
-/// Settings of a run; `None` where nobody set one.
+/// Settings of a run; `None` if unset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunSettings {
     /// The format of the report.
@@ -21,7 +21,7 @@ pub struct RunSettings {
     pub fix_only: Option<bool>,
     /// Whether to list what was fixed.
     pub show_fixes: Option<bool>,
-    /// Whether excluded files are left out even where they are given as such.
+    /// Whether excluded files are skipped even if they are given as arguments.
     pub force_exclude: Option<bool>,
     /// Whether `.gitignore` and the like hold.
     pub respect_gitignore: Option<bool>,

@@ -1,4 +1,4 @@
-//! Settings as the run uses them, and what they make of a finding.
+//! Resolved settings, and how they apply to a finding.
 //!
 //! **Invariant:** a judgement depends on the settings, the file's path and the finding's own data, on nothing else.
 
@@ -15,7 +15,7 @@ use crate::finding::{Confidence, Family, Finding, IntentKind, Level, RuleId};
 /// Where the value of a setting comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Nobody set it.
+    /// The default.
     Default,
     /// A configuration file.
     File {
@@ -28,7 +28,7 @@ pub enum Source {
     Inline,
     /// An option of the command line.
     CommandLine,
-    /// A variable of the environment that stands for such an option.
+    /// The environment variable of such an option.
     Variable(String),
     /// A lock file or a list of requirements.
     Lock(PathBuf),
@@ -47,7 +47,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// What the settings say of one rule.
+/// The settings of one rule.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RuleSetting {
     /// The rule.
@@ -94,7 +94,7 @@ pub struct Settings {
     pub min_level: Level,
     /// The lowest confidence to show.
     pub min_confidence: Confidence,
-    /// What the configuration says of a run as a whole.
+    /// The settings of the run as a whole.
     pub run: RunSettings,
     /// Whether comments that suppress findings are not heard.
     pub ignores_comments: bool,
@@ -104,7 +104,7 @@ pub struct Settings {
     pub(super) rules: BTreeMap<RuleId, RuleSetting>,
     pub(super) per_file_ignores: Vec<PerFileIgnore>,
     pub(super) fixable: Fixable,
-    /// What to look at in folders; `None` for what is usual.
+    /// The files to check in folders; `None` for the usual ones.
     pub(super) include: Option<Vec<Patterns>>,
     pub(super) exclude: Vec<Patterns>,
     pub(super) tests: Patterns,
@@ -113,24 +113,23 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Whether the rule runs at all; per-file ignores may still silence it.
+    /// Whether the rule runs at all; per-file ignores may still suppress it.
     pub fn is_enabled(&self, rule: RuleId) -> bool {
         is_always_on(rule) || self.rules.get(&rule).is_some_and(|setting| setting.enabled)
     }
 
-    /// Whether no rule is selected, so that nothing is found but what stands in the way of finding anything.
+    /// Whether no rule is selected, so that only problems that prevent a check are reported.
     pub fn selects_nothing(&self) -> bool {
         self.rules.values().all(|setting| !setting.enabled || is_always_on(setting.rule.id))
     }
 
-    /// Whether the configuration leaves a file or directory out. The usual directories (`.git`, `.venv`, …) are never
-    /// looked into in the first place.
+    /// Whether the configuration excludes a file or directory. The usual directories (`.git`, `.venv`, …) are always skipped.
     pub fn is_excluded(&self, path: &Path) -> bool {
         let path = absolute(&self.cwd, path);
         self.exclude.iter().any(|patterns| patterns.matches(&path))
     }
 
-    /// Whether a file in a folder is one to check, if the configuration says which those are.
+    /// Whether a file in a folder is to be checked, if the configuration has patterns for that.
     pub fn is_included(&self, path: &Path) -> Option<bool> {
         let path = absolute(&self.cwd, path);
         let include = self.include.as_ref()?;
@@ -160,8 +159,8 @@ impl Settings {
         FileSettings { settings: self, is_test, is_benchmark, is_docs, ignored }
     }
 
-    /// All that decides what is found and shown in a project, beside what [`FileSettings::deciding`] tells of each file: which paths
-    /// patterns match is decided by then. Two runs for which this text differs may differ in their results.
+    /// Everything that decides what is found and shown in a project, besides [`FileSettings::deciding`] of each file: which paths match
+    /// patterns is decided by then. If two runs have different texts, their results may differ.
     pub fn deciding(&self) -> String {
         // Complete, so that a new setting is not overlooked.
         let Self {
@@ -202,7 +201,7 @@ impl Settings {
         self.tests.written()
     }
 
-    /// The patterns of files to look at in folders, as written.
+    /// The patterns of files to check in folders, as written.
     pub fn include(&self) -> impl Iterator<Item = &str> {
         self.include.iter().flatten().flat_map(Patterns::written).map(String::as_str)
     }
@@ -212,7 +211,7 @@ impl Settings {
         [&self.fixable.only, &self.fixable.never].map(|list| list.iter().map(ToString::to_string).collect())
     }
 
-    /// The patterns of files left out, as written.
+    /// The patterns of excluded files, as written.
     pub fn exclude(&self) -> impl Iterator<Item = &str> {
         self.exclude.iter().flat_map(Patterns::written).map(String::as_str)
     }
@@ -273,7 +272,7 @@ impl FileSettings<'_> {
         is_always_on(rule) || (self.settings.is_enabled(rule) && !ignored)
     }
 
-    /// All that decides what is found and shown in this file, beside the settings of its project.
+    /// Everything that decides what is found and shown in this file, besides the settings of its project.
     pub fn deciding(&self) -> String {
         let Self { settings: _, is_test, is_benchmark, is_docs, ignored } = self;
         format!("{is_test} {is_benchmark} {is_docs} {ignored:?}")
@@ -283,8 +282,8 @@ impl FileSettings<'_> {
     pub fn judge(&self, finding: &Finding) -> Judgement {
         let setting = self.settings.rules.get(&finding.rule);
         let intent = self.intent(finding.rule);
-        // Raw keys in tests and documents are moved with the rest of the project, and harm nobody before. Neither does a test that
-        // compares whole results, keys among them, or looks at the words of a key.
+        // Raw keys in tests and documents are moved with the rest of the project, and do no harm before. Neither does a test that compares
+        // whole results that contain keys, or inspects the words of a key.
         let is_aside = finding.rule == RuleId::LegacyPrngkey && (self.is_test || self.is_docs)
             || finding.rule.family() == Family::Buffer && self.is_test;
         let level = level(finding, setting);
@@ -307,7 +306,7 @@ impl FileSettings<'_> {
         match rule {
             // The same numbers twice, to be compared.
             rule if self.is_test && rule.may_be_intended() => Some(IntentKind::TestCode),
-            // What is timed side by side is given the same work, and so the same key.
+            // Alternatives that are timed get the same work, and so the same key.
             RuleId::SeedReused | RuleId::KeyReusedInLoop | RuleId::KeyDerivedTwice if self.is_benchmark => {
                 Some(IntentKind::Comparison)
             }
@@ -340,11 +339,11 @@ pub struct HiddenCounts {
 }
 
 impl HiddenCounts {
-    /// Counts a finding that was judged; one that is shown, or not selected, counts for nothing.
+    /// Counts a judged finding; one that is shown, or not selected, is not counted.
     pub fn add(&mut self, finding: &Finding, judgement: Judgement) {
         match judgement.shown {
             Shown::Yes => {}
-            // Said even where the rule is not selected: the other rules miss what lies beyond.
+            // Reported even if the rule is not selected: the other rules miss what lies beyond the bound.
             _ if finding.rule == RuleId::AnalysisLimited => self.limited += 1,
             Shown::Unselected => {}
             Shown::BelowLevel => *self.by_level.entry(judgement.level).or_default() += 1,
@@ -358,7 +357,7 @@ impl HiddenCounts {
     }
 }
 
-/// Findings that say a file was not checked. Hiding them would pass the file off as clean.
+/// Findings that mean that a file was not checked. Hiding them would make the file look clean.
 fn is_always_on(rule: RuleId) -> bool {
     matches!(rule, RuleId::SyntaxError | RuleId::UnreadableFile | RuleId::InternalError)
 }

@@ -4,7 +4,7 @@
 
 /// The candidate nearest to `written`, if it is near enough to be what was intended: at most a third of its letters differ.
 pub fn suggest<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // The distance is quadratic in the length: nobody misspells a name by a thousand letters.
+    // The distance is quadratic in the length, and long words are no misspellings of short names.
     if written.len() > 80 {
         return None;
     }

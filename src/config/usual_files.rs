@@ -32,7 +32,7 @@ impl UsualFiles {
         BUILTIN.get_or_init(|| toml::from_str(include_str!("../../rules/files.toml")).unwrap_or_default())
     }
 
-    /// Whether a folder's name says that it is the part of a project that holds its tests or benchmarks.
+    /// Whether a folder's name marks it as the part of a project with its tests or benchmarks.
     pub fn is_part(&self, dir: &Path) -> bool {
         let name = dir.file_name().and_then(|name| name.to_str());
         let folders = self.tests.iter().chain(&self.benchmarks).filter_map(|pattern| pattern.strip_suffix('/'));

@@ -1,11 +1,11 @@
 //! `required-version`: which versions of keylint may check a project.
 //!
-//! **Invariant:** a requirement that cannot be read is an error, never one that is met.
+//! **Invariant:** a requirement that cannot be parsed is an error, never satisfied.
 
 use std::cmp::Ordering;
 
-/// Whether a version meets `required`: versions with operators before them, separated by commas; one without is exact.
-/// Otherwise what is wrong with the requirement.
+/// Whether a version satisfies `required`: versions with operators, separated by commas; one without is exact. Otherwise the problem of the
+/// requirement.
 pub(super) fn meets(version: &str, required: &str) -> Result<bool, String> {
     let have = release(version).ok_or_else(|| format!("`{version}` is not a version"))?;
     let mut is_met = true;
@@ -15,8 +15,7 @@ pub(super) fn meets(version: &str, required: &str) -> Result<bool, String> {
         let is_family = written.ends_with(".*") && matches!(operator, "==" | "!=");
         let wanted =
             release(written.strip_suffix(".*").unwrap_or(written)).filter(|_| is_family || !written.ends_with('*'));
-        let wanted =
-            wanted.ok_or_else(|| format!("`{part}` is not a version or a constraint such as `>=0.1`"))?;
+        let wanted = wanted.ok_or_else(|| format!("`{part}` is not a version or a constraint such as `>=0.1`"))?;
         let order = compare(&have, &wanted);
         let is_within = |parts: &[u32]| compare(have.get(..parts.len()).unwrap_or(&have), parts) == Ordering::Equal;
         is_met &= match operator {
@@ -40,7 +39,7 @@ fn release(written: &str) -> Option<Vec<u32>> {
     written.split('.').map(|part| part.parse().ok()).collect()
 }
 
-/// Compares releases; numbers that are left out are 0.
+/// Compares releases; omitted numbers are 0.
 fn compare(one: &[u32], other: &[u32]) -> Ordering {
     let part = |release: &[u32], at: usize| release.get(at).copied().unwrap_or(0);
     let parts = 0..one.len().max(other.len());

@@ -1,11 +1,11 @@
 //! Results of earlier runs, by project.
 //!
-//! An entry has the findings of a project and the digest of every file that was read for them. Its name stands for the project, the
-//! settings and what was asked; the digest in it for all that decides beside texts: which files there are, what the settings make
-//! of each, and the models. A file that was not read cannot have been of any influence but by being there.
+//! An entry has the findings of a project and the digest of every file that was read for them. Its name identifies the project, the
+//! settings and the kind of result; the digest in it covers everything else besides file contents: which files there are, the settings of
+//! each, and the models. A file that was not read can only have an effect by existing.
 //!
-//! **Invariant:** results are taken from the cache only if a run of this build on the same files would come to the same. Whatever goes
-//! wrong with the cache leaves the results as they are.
+//! **Invariant:** results are taken from the cache only if a run of this build on the same files would give the same results. A problem
+//! with the cache never changes the results.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ use crate::finding::Finding;
 use crate::source::{self, Problem};
 use crate::text::{Digest, Digester, FileId};
 
-/// What was taken from the cache, for people who ask.
+/// What was taken from the cache, for `--verbose`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheUse {
     /// Projects whose results were taken from it.
@@ -72,7 +72,7 @@ pub struct Cleaned {
     pub missing: Vec<Problem>,
 }
 
-/// Removes the caches of the files that the paths stand for.
+/// Removes the caches of the projects of these paths.
 pub fn clean(cwd: &Path, paths: &[PathBuf], resolver: &Resolver) -> Result<Cleaned, ConfigError> {
     let mut folders = Vec::new();
     for path in paths.iter().map(|path| cwd.join(path)).filter(|path| path.exists()) {
@@ -213,7 +213,7 @@ impl CacheEntry {
     }
 }
 
-/// Gives the files that findings speak of other names; whether all have one.
+/// Renames the files that findings refer to; returns whether all have a name.
 fn rename(findings: &mut [Finding], of: &dyn Fn(FileId) -> Option<FileId>) -> bool {
     let mut is_whole = true;
     for finding in findings {

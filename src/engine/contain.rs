@@ -28,7 +28,7 @@ pub fn contained<T>(work: impl FnOnce() -> T) -> Result<T, String> {
         }));
     });
     let before = IS_CONTAINED.replace(true);
-    // Nothing that `work` may have left half done is looked at again: its results are dropped with it.
+    // State that `work` may have left inconsistent is never used again: its results are dropped with it.
     let result = panic::catch_unwind(AssertUnwindSafe(work));
     IS_CONTAINED.set(before);
     result.map_err(|payload| {

@@ -1,9 +1,9 @@
-//! Cross-module usage: which names each file asks of others, and which functions run under a trace.
+//! Cross-module usage: which names each file imports from others, and which functions are traced.
 //!
 //! Functions are identified by name only. One may run under a trace if it is passed to a transform or decorated with one, or if a
 //! function that may run under a trace calls it or passes it on.
 //!
-//! **Invariant:** every call of the lowered modules counts, and a name stands for everything that it may name.
+//! **Invariant:** every call of the lowered modules counts, and a name stands for everything that it may denote.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use crate::models::{Effect, Models, Runs};
 /// How far the functions are followed that a value is made of.
 const DEPTH: usize = 4;
 
-/// What the modules of a project tell.
+/// The usage within the modules of a project.
 pub(super) fn cross_module_usage(modules: &[&Module], models: &Models) -> CrossModuleUsage {
     let mut usage = CrossModuleUsage::default();
     let transforms = transforms(models);
@@ -40,7 +40,7 @@ pub(super) fn cross_module_usage(modules: &[&Module], models: &Models) -> CrossM
     usage
 }
 
-/// The names of what runs functions under a trace.
+/// The names of functions that trace their arguments.
 fn transforms(models: &Models) -> BTreeSet<&str> {
     let callables = models.callables().into_iter();
     callables
@@ -74,7 +74,7 @@ impl Calls {
     }
 }
 
-/// The path that an import stands for; what is imported relatively is the project's own.
+/// The path that an import denotes; a relative import is the project's own.
 fn path_of_import(kind: &OpKind) -> Option<String> {
     match kind {
         OpKind::ImportFrom { level: 1.., name, .. } => Some(format!(".{name}")),
@@ -89,9 +89,9 @@ struct Reader<'m> {
 }
 
 impl Reader<'_> {
-    /// The names that the module imports, or reads off what it imports; of what it imports whole, all that it does not bind
-    /// itself. `random.split` of a library is no variable of the project that is called `split`. Then what it mentions that the
-    /// array library dropped before it had typed keys.
+    /// The names that the module imports, or reads from what it imports; from modules that it imports whole, all names that it does not
+    /// bind itself. `random.split` of a library is not a variable `split` of the project. Then the mentioned names that the array library
+    /// removed before it had typed keys.
     fn imported_names(&self) -> (BTreeSet<Name>, BTreeSet<String>) {
         let is_older = |path: &str| self.models.is_older(path);
         let mut older = BTreeSet::new();
@@ -142,7 +142,7 @@ impl Reader<'_> {
         (imported_names, older)
     }
 
-    /// The paths that a value may stand for that is one of some variables, or an attribute of one.
+    /// The paths that a value may denote: one of some variables, or an attribute of one.
     fn paths_of(
         &self,
         variables: &BTreeMap<Name, BTreeSet<String>>,
@@ -201,7 +201,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The name that a function goes by; lambdas go by a name that nobody else has.
+    /// The name of a function; each lambda gets a unique one.
     fn called(&self, id: FunctionId) -> Name {
         let function = self.module.function(id);
         if function.name.starts_with('<') {
@@ -227,7 +227,7 @@ impl Reader<'_> {
                 })
                 .flat_map(|value| self.names(function, id, value, depth))
                 .collect(),
-            // `partial(f, x)`, and a method of what is made there.
+            // `partial(f, x)`, and a method of its result.
             Some(OpKind::Call(callee, arguments)) => {
                 let given = arguments.iter().filter_map(|argument| match argument {
                     Argument::Positional(given) => Some(*given),
@@ -239,7 +239,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a value is a transform, or one that was given options: `jit`, `partial(jit, static_argnums=0)`.
+    /// Whether a value is a transform, or a transform with options: `jit`, `partial(jit, static_argnums=0)`.
     fn is_transform(&self, function: &Function, id: FunctionId, temp: Temp) -> bool {
         self.names(function, id, temp, DEPTH).iter().any(|name| self.transforms.contains(&**name))
     }

@@ -1,4 +1,4 @@
-//! What the analysis of an edited file says of the lines that were edited.
+//! The findings of an edited file on the edited lines.
 //!
 //! **Invariant:** every finding counts, however it is shown: a fix must not consume a key that is known to be consumed already.
 
@@ -20,7 +20,7 @@ pub(super) fn shares_a_key(before: &[Finding], after: &[Finding], edits: &[Edit]
         before.iter().filter(reuse).filter_map(calls).map(|both| both.map(|call| moved(call.start, edits))).collect();
     after.iter().filter(reuse).filter_map(calls).any(|both| {
         let edited = both.iter().filter(|call| is_edited(call)).count();
-        // What one call shares with itself in another iteration, the calls in whose place it stands shared as well.
+        // A call that shares a key with itself in another iteration; if edits replaced it, the new calls.
         let is_new = edited == 1 || both[0] != both[1] && both.iter().any(is_written);
         is_new && !known.contains(&both.map(|call| call.start))
     })
@@ -33,7 +33,7 @@ fn calls(finding: &Finding) -> Option<[Span; 2]> {
     Some([call(&evidence.first)?, call(&evidence.second)?])
 }
 
-/// Where the text of an edit stands afterwards; nothing of a deletion does.
+/// The span of an edit's text in the edited file; `None` for a deletion.
 fn written(edit: &Edit, edits: &[Edit]) -> Option<Span> {
     let others: Vec<Edit> = edits.iter().filter(|other| other.span.start < edit.span.start).cloned().collect();
     let start = moved(edit.span.start, &others);
@@ -41,7 +41,7 @@ fn written(edit: &Edit, edits: &[Edit]) -> Option<Span> {
     Some(Span::new(start, start.saturating_add(length)))
 }
 
-/// Where an offset comes to lie after edits.
+/// The position of an offset after edits.
 pub(super) fn moved(offset: u32, edits: &[Edit]) -> u32 {
     let end = edits.iter().filter(|edit| edit.span.end <= offset).fold(i64::from(offset), |at, edit| {
         at + i64::try_from(edit.content.len()).unwrap_or_default() - i64::from(edit.span.len())

@@ -1,7 +1,7 @@
 //! Effect comments, and the `def` that each belongs to.
 //!
-//! **Invariant:** a comment belongs to a `def` if it stands within the header, on the row of a one-line `def`, or in the
-//! block of comments directly above; a comment that is malformed belongs to none (the suppressions report it).
+//! **Invariant:** a comment belongs to a `def` if it is in the header, on the line of a one-line `def`, or in the block of comments
+//! directly above; a malformed comment belongs to none (`suppress` reports it).
 
 use crate::ir::{self, DeclaredEffect, EffectWord};
 use crate::python::Comment;

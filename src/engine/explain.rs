@@ -1,6 +1,6 @@
 //! Facts as sentences, for `keylint why`.
 //!
-//! **Invariant:** every kind of fact has a sentence, and every place that a fact names leads to it.
+//! **Invariant:** every kind of fact has a sentence, and every place of a fact leads to it.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::text::{FileId, LineIndex};
 
 use super::FileTable;
 
-// Writing to a string cannot fail, so that the results of `write!` below say nothing.
+// Writing to a string cannot fail, so the results of `write!` below are ignored.
 
 /// One sentence about a place, and what belongs to it in other places.
 pub(super) struct Remark {
@@ -26,7 +26,7 @@ impl Remark {
         places.any(|place| place.file == file && lines.row(place.span.start) == row)
     }
 
-    /// The sentence behind its place, and a line for each further place.
+    /// The sentence after its place, and a line for each further place.
     pub(super) fn worded(&self, files: &FileTable) -> String {
         let mut worded = format!("{}: {}", files.locus(self.place), self.text);
         for (place, text) in &self.further {
@@ -36,7 +36,7 @@ impl Remark {
     }
 }
 
-/// All that facts say, in sentences, sorted by place.
+/// All facts as sentences, sorted by place.
 pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
     let mut all = Vec::new();
     reuses(facts, &mut all);
@@ -104,7 +104,7 @@ fn reuses(facts: &Facts, all: &mut Vec<Remark>) {
     }
 }
 
-/// Keys that serve several lanes, or several calls.
+/// Keys that several lanes, or several calls, share.
 fn shared(facts: &Facts, all: &mut Vec<Remark>) {
     for broadcast in &facts.broadcasts {
         let (key, callee) = (named(&broadcast.used, &broadcast.derivation), &broadcast.used.callee);
@@ -159,7 +159,7 @@ fn state(facts: &Facts, all: &mut Vec<Remark>) {
     }
 }
 
-/// Implementations of keys, and words and seeds that tell none.
+/// Implementations of keys, words passed on as raw keys, and unstable seeds.
 fn chosen(facts: &Facts, all: &mut Vec<Remark>) {
     for found in &facts.mismatches {
         let text =
@@ -207,7 +207,7 @@ fn traced(facts: &Facts, all: &mut Vec<Remark>) {
     }
 }
 
-/// Objects that stand for keys, and parameters that take keys of both kinds.
+/// Objects with `__jax_array__` around a key, and parameters that accept both kinds of keys.
 fn wrapped(facts: &Facts, all: &mut Vec<Remark>) {
     for wrapped in &facts.wrapped {
         let how = match wrapped.way {
@@ -229,7 +229,7 @@ fn owned((place, text): (Place, &str)) -> (Place, String) {
     (place, text.to_owned())
 }
 
-/// The consuming call, where it lies below the place that is reported.
+/// The consuming call, if it is below the reported place.
 fn inner(used: &Use) -> Vec<(Place, String)> {
     if used.leaf == used.place { Vec::new() } else { vec![(used.leaf, format!("`{}` is called", used.callee))] }
 }

@@ -16,7 +16,7 @@ use crate::source;
 use crate::suppress;
 use crate::text::{Cells, FileId, LineIndex, Span};
 
-/// A file that there is something to say of.
+/// The report on a file.
 pub(super) struct FileReport {
     pub(super) file: FileId,
     pub(super) findings: Vec<Finding>,
@@ -26,7 +26,7 @@ pub(super) struct FileReport {
     pub(super) failed: bool,
 }
 
-/// The report on one file; `None` where there is nothing to say of it.
+/// The report on one file; `None` if there is nothing to report.
 pub(super) fn file_report(
     job: &Job<'_>,
     project: &Project<'_>,
@@ -92,9 +92,9 @@ pub(super) fn file_report(
     Some(FileReport { file, findings, text, cells, failed: loaded.broke.is_some() })
 }
 
-/// Keeps the first syntax error of the file, or of each cell of a notebook: what the parser meets behind an error is mostly that
-/// error again. A cell with one does not run at all, so nothing else is reported there: a parameter of a broken `def` may look like a
-/// global. Expects the findings in source order.
+/// Keeps the first syntax error of the file, or of each cell of a notebook: later errors usually follow from the first. A cell with an
+/// error does not run at all, so nothing else is reported there: a parameter of a broken `def` may look like a global. Expects the findings
+/// in source order.
 fn keep_first_syntax_errors(cells: &Cells, findings: &mut Vec<Finding>) {
     let cell = |finding: &Finding| cells.around(finding.primary.span.start).map(|cell| cell.number);
     let mut broken = BTreeSet::new();
@@ -103,7 +103,7 @@ fn keep_first_syntax_errors(cells: &Cells, findings: &mut Vec<Finding>) {
     findings.retain(|finding| finding.rule == RuleId::SyntaxError || runs(finding));
 }
 
-/// Makes notes of what comments, docstrings and blocks for direct runs call intended.
+/// Makes findings notes if comments, docstrings or main blocks show that they are intended.
 fn note_what_is_said(
     project: &Project<'_>,
     (text, lines): (&str, &LineIndex),

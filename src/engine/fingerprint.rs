@@ -15,10 +15,10 @@ use crate::text::Span;
 const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// No more bytes of a statement than these are read.
+/// Most bytes of a statement that are read.
 const READ: u32 = 20_000;
 
-/// No more of a statement than this goes into a fingerprint.
+/// Most of a statement that goes into a fingerprint.
 const LONGEST: usize = 2_000;
 
 /// The file whose findings are named.
@@ -68,7 +68,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// White space kept only where it parts two words.
+/// White space is kept only where it separates two words.
 fn compact(code: &str) -> String {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
     let mut compact = String::with_capacity(code.len().min(LONGEST));

@@ -33,10 +33,10 @@ const CONSIDERED: usize = 256;
 /// Bytes that the trials for one file analyse together; but for large files this allows more trials than there are.
 const TRIED_BYTES: usize = 4_000_000;
 
-/// How often a proposal is tried anew with more conversions.
+/// How often a proposal is tried again with more conversions.
 const CONVERSIONS: usize = 4;
 
-/// Trials for a file whose analysis meets a bound of its own, and so takes as long as it may.
+/// Trials for a file whose analysis reaches a bound, and so takes the longest.
 const HARD_TRIALS: usize = 2;
 
 /// Gives the findings of a file that are shown their fixes.
@@ -57,7 +57,7 @@ pub(super) fn search_fixes(
             let finding = &report.findings[*index];
             let has_fixes = rules::get(finding.rule).fix != FixAvailability::None;
             let judged = settings.judge(finding);
-            // What is only noted stands mostly in tests, where seeds are alike so that two things are equal.
+            // Notes are mostly in tests, where equal seeds make two things equal.
             let is_noted = judged.level == Level::Note && is_seeded_alike(finding);
             has_fixes && is_requested(job, finding) && judged.shown == Shown::Yes && !is_noted
         })
@@ -66,7 +66,7 @@ pub(super) fn search_fixes(
     if wanted.is_empty() {
         return;
     }
-    // A fix that breaks down is no fix; the findings stand as they are.
+    // A panic in the search for fixes gives no fix; the findings are unaffected.
     let fixes = contained(|| {
         let kind = SourceKind::of_path(&member.display);
         let world = Cell::new(world.take());
@@ -80,12 +80,12 @@ pub(super) fn search_fixes(
     }
 }
 
-/// Whether a finding is about one seed that was given twice.
+/// Whether a finding is about one seed that was passed twice.
 fn is_seeded_alike(finding: &Finding) -> bool {
     finding.repair.as_ref().is_some_and(|repair| repair.is_seeded_alike)
 }
 
-/// Whether a finding is one of those that fixes were asked for.
+/// Whether fixes were requested for a finding.
 fn is_requested(job: &Job<'_>, finding: &Finding) -> bool {
     match job.fixes {
         Fixes::None => false,
@@ -98,7 +98,7 @@ fn is_requested(job: &Job<'_>, finding: &Finding) -> bool {
 /// not. Of two keys from one seed each split makes one surer that both are drawn from; such findings count from the first.
 type Counts = BTreeMap<(RuleId, String), (usize, usize)>;
 
-/// What the analysis says of one version of the file.
+/// The analysis of one version of the file.
 struct Analysis {
     counts: Counts,
     /// The findings of the file itself.
@@ -108,9 +108,9 @@ struct Analysis {
     values: Vec<KnownKey>,
     /// Every one that is a container, an object or an array of keys.
     not_single: BTreeSet<Span>,
-    /// Every one that is taken for a key, but of which nothing shows that it is a single one.
+    /// Every expression that is used as a key, but is not known to be a single one.
     unproven: BTreeSet<Span>,
-    /// Whether the interpreter met a bound.
+    /// Whether the interpreter reached a bound.
     is_exhausted: bool,
 }
 
@@ -118,7 +118,7 @@ struct Analysis {
 struct Tried {
     proposal: Proposal,
     fix: Fix,
-    /// Whether nothing is reported in place of what it resolves.
+    /// Whether no other finding replaces the one that it resolves.
     is_whole: bool,
 }
 
@@ -137,12 +137,12 @@ struct FixValidator<'a, 'j, 'p> {
 }
 
 impl FixValidator<'_, '_, '_> {
-    /// Fixes for the findings that are wanted.
+    /// Fixes for the requested findings.
     fn fixes(&self, wanted: &[usize]) -> Vec<(usize, Fix)> {
         let text = &self.report.text;
         let cells = &self.report.cells;
         let parsed = python::parse_cells(text, cells, self.kind);
-        // What one cell of a notebook lacks does not keep the others from being fixed.
+        // An error in one cell of a notebook does not prevent fixes in the others.
         let broken = python::broken_cells(&parsed, cells);
         if !parsed.problems.is_empty() && broken.is_empty() {
             return Vec::new();
@@ -158,12 +158,12 @@ impl FixValidator<'_, '_, '_> {
         let mut fixes: BTreeMap<usize, Fix> = BTreeMap::new();
         let mut trials = TRIALS.min(TRIED_BYTES / text.len().max(1));
         let mut hopeless: BTreeSet<usize> = BTreeSet::new();
-        // Whether a fix will do after which the next of several pairs is reported: only once all have been looked at.
+        // Whether a fix is accepted after which the next of several pairs is reported: only once all proposals have been tried.
         let mut open: Vec<(usize, bool)> = wanted.iter().take(CONSIDERED).map(|index| (*index, false)).collect();
         let mut next = 0;
         while let Some(&(index, is_last)) = open.get(next) {
             next += 1;
-            // What another fix of the function leaves is looked at after a new analysis.
+            // What another fix of the function leaves is tried after a new analysis.
             let is_beside = |fixed: &usize| findings[*fixed].function == findings[index].function;
             let waits = if is_last { fixes.keys().any(is_beside) } else { hopeless.contains(&index) };
             if fixes.contains_key(&index) || waits {
@@ -292,7 +292,7 @@ impl FixValidator<'_, '_, '_> {
             Proof::Nothing => (same_keys(before, after, &proposal.edits), "the draws use different keys".to_owned()),
             Proof::Claim | Proof::Keys(_) | Proof::Own { .. } => self.replayed(patched, finding, proposal)?,
         };
-        // What a replay shows does not tell what was intended.
+        // A replay cannot show what was intended.
         let is_for_people = proposal.applicability == Applicability::Display;
         let verdict = if is_for_people && verdict == Verdict::Verified { Verdict::Inconclusive } else { verdict };
         let applicability = match verdict {
@@ -318,11 +318,11 @@ impl FixValidator<'_, '_, '_> {
         facts.unwrap_or_default()
     }
 
-    /// What the analysis of the program says of the file, were `module` its own.
+    /// The analysis of the file, if `module` were its module.
     fn analyse(&self, module: &ir::Module) -> Analysis {
         let program = self.program.replacing(self.original, module).observing();
         let mut facts = vec![self.facts_of(&program, module)];
-        // A captured key that a reuse hides is there all the same, and is no mistake of the edit that repairs the reuse.
+        // A captured key that a reuse hides is reported once the reuse is fixed; that is not a mistake of the edit.
         let is_captured = |finding: &Finding| finding.rule == RuleId::CapturedKeyInTransform;
         let of_captured = |facts: &Facts| if facts.captured.is_empty() { Vec::new() } else { rules::check(facts) };
         let captured: Vec<Finding> = facts.iter().flat_map(of_captured).filter(is_captured).collect();
@@ -330,7 +330,7 @@ impl FixValidator<'_, '_, '_> {
         let is_exhausted = facts.iter().any(|facts| !facts.exhausted.is_empty());
         let mut counts = Counts::new();
         let mut findings: Vec<Finding> = facts.iter().flat_map(rules::check).collect();
-        // A limit that an edit runs into is no mistake of its own.
+        // A bound that an edit reaches is not a mistake of the edit.
         let own = findings.iter().filter(|finding| finding.rule != RuleId::AnalysisLimited && !is_captured(finding));
         for finding in own.chain(&captured) {
             let (all, certain) = counts.entry((finding.rule, finding.function.clone())).or_default();
@@ -348,7 +348,7 @@ impl FixValidator<'_, '_, '_> {
         Analysis { counts, findings, keys, values, not_single, unproven, is_exhausted }
     }
 
-    /// What the replay says of a fix, and why it is not verified; `None` where it refutes it.
+    /// The verdict of the replay on a fix, and why it is not verified; `None` if it is refuted.
     fn replayed(&self, patched: &ir::Module, finding: &Finding, proposal: &Proposal) -> Option<(Verdict, String)> {
         let Project { models, settings, .. } = self.project;
         let chooses = !self.program.choices.is_empty();
@@ -439,7 +439,7 @@ fn stays(before: &Analysis, after: &Analysis, finding: &Finding, edits: &[Edit])
     REUSE.contains(&finding.rule) && found.any(|one| one.primary.span.start == start && !known(one))
 }
 
-/// Whether words that are taken for keys or numbers of their own are no longer reported, though nothing was done about them.
+/// Whether findings about words used as keys or numbers are no longer reported, though nothing was done about them.
 fn hides_words(before: &Analysis, after: &Analysis) -> bool {
     let count = |analysis: &Analysis| {
         let is_word = |finding: &&Finding| {
@@ -467,7 +467,7 @@ fn is_proven(value: &KeyValue) -> bool {
     value.kind != KeyKind::Unknown || value.uses.iter().any(is_single)
 }
 
-/// What is believed of an expression, as a fix asks for it.
+/// The key facts of an expression, as a fix needs them.
 fn known_key(value: &KeyValue) -> KnownKey {
     let (is_raw, is_typed) = (value.kind == KeyKind::Raw, value.kind == KeyKind::Typed);
     KnownKey { span: value.place.span, is_raw, is_typed, is_array: value.is_array, is_called: value.is_called }

@@ -9,7 +9,7 @@ use crate::python::SourceKind;
 use crate::suppress::{self, Wanted};
 use crate::text::{Edit, FileId};
 
-/// The edits of a file that silence these of its findings, with this reason.
+/// The edits of a file that suppress these of its findings, with this reason.
 pub fn ignore_comments(outcome: &Outcome, file: FileId, findings: &[&Finding], reason: &str) -> Vec<Edit> {
     let able = findings.iter().filter(|finding| finding.primary.file == file && can_be_ignored(finding.rule));
     let wanted: Vec<Wanted> = able.map(|finding| Wanted { rule: finding.rule, span: finding.primary.span }).collect();
@@ -21,7 +21,7 @@ pub fn ignore_comments(outcome: &Outcome, file: FileId, findings: &[&Finding], r
     on_workers(1, || suppress::insertions(text, cells, kind, &wanted, reason)).unwrap_or_default()
 }
 
-/// Whether comments can silence the findings of a rule.
+/// Whether comments can suppress the findings of a rule.
 pub fn can_be_ignored(rule: RuleId) -> bool {
     suppress::can_be_ignored(rule)
 }

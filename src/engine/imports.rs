@@ -1,4 +1,4 @@
-//! The imports of a module, wherever they stand in it.
+//! The imports of a module, at any place in it.
 //!
 //! **Invariant:** every import statement of the tree is seen, in conditions and functions too; none is resolved here.
 

@@ -11,7 +11,7 @@ use crate::finding::Finding;
 use crate::source::MemoryFiles;
 use crate::text::LineIndex;
 
-/// The folder that the texts are taken to lie in.
+/// The folder in which the texts are placed.
 const FOLDER: &str = "/";
 
 /// A finding, whether it is shown, and where it starts.

@@ -35,8 +35,7 @@ pub fn facts(job: &Job<'_>) -> Result<String, String> {
     learned(job, |seen| Ok(format!("{:#?}\n", seen.facts)))
 }
 
-/// What is believed of the keys on a 1-based row of the one file of the job, or of a cell of it; otherwise why nothing
-/// can be said.
+/// The key facts of a 1-based row of the only file of the job, or of a cell of it; otherwise why there are none.
 pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String> {
     learned(job, |&Seen { facts, files, file, .. }| {
         let lines = LineIndex::new(files.text(file));

@@ -15,7 +15,7 @@ use crate::verify::derived;
 /// The keys of one file.
 #[derive(Debug)]
 pub struct Keys {
-    /// The texts that places speak of.
+    /// The texts that places refer to.
     pub files: FileTable,
     /// The file.
     pub file: FileId,
@@ -30,13 +30,13 @@ pub struct Keys {
 /// An expression, or a variable that is bound, whose value is a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyNote {
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
     /// Whether this is so only where a certain caller runs the function.
     pub is_called: bool,
     /// `typed key`, `raw key array`, and the like.
     pub kind: &'static str,
-    /// The implementation, where the derivation tells it.
+    /// The implementation, if the derivation contains it.
     pub implementation: Option<String>,
     /// How it was derived: `split(key(0))[1]`.
     pub derivation: Derivation,
@@ -46,7 +46,7 @@ pub struct KeyNote {
     pub origin: Option<Label>,
     /// What is done with it, in execution order.
     pub uses: Vec<NoteUse>,
-    /// Qualified name of the function that it stands in.
+    /// Qualified name of its function.
     pub function: String,
     /// The definition of that function.
     pub within: Span,
@@ -129,8 +129,8 @@ impl KeyNote {
     }
 }
 
-/// A key of the module's body, or of an object, is consumed by functions that run later: what nothing consumes where it stands is
-/// given what consumes the same key elsewhere.
+/// A key of the module's body, or of an object, is consumed by functions that run later: a key without uses at its place gets the uses of
+/// the same key elsewhere.
 fn find_uses_elsewhere(notes: &mut [KeyNote]) {
     let identity = |note: &KeyNote| (note.derivation.clone(), note.origin.as_ref().map(|origin| origin.place));
     let mut uses: BTreeMap<_, Vec<NoteUse>> = BTreeMap::new();
@@ -152,7 +152,7 @@ fn find_uses_elsewhere(notes: &mut [KeyNote]) {
 /// Implementation and words of a key.
 type Known = (String, String);
 
-/// What a derivation comes to that says everything.
+/// The key data of a derivation, if it is fully known.
 fn evaluated(derivation: &Derivation, splits_evenly: bool) -> Option<Known> {
     let is_split = derivation.is_split();
     if matches!(derivation.made(), Made::Children(_)) || (is_split && !splits_evenly) {
@@ -176,7 +176,7 @@ mod tests {
         let child = |index| of(Made::Child(Box::new(seed(Some(0))), index));
         let data = |derivation: &Derivation| evaluated(derivation, true).map(|(_, data)| data);
         assert_eq!(data(&seed(Some(0))).as_deref(), Some("[0, 0]"));
-        // Under the default implementation a child is the same whatever the number of its sisters.
+        // Under the default implementation a child does not depend on the number of children.
         assert_eq!(data(&child(Some(7))), data(&of(Made::Fold(Box::new(seed(Some(0))), Some(7)))));
         assert!(data(&child(Some(7))).is_some());
         for unknown in [child(None), seed(None), of(Made::Elsewhere), of(Made::Children(Box::new(seed(Some(0)))))] {

@@ -18,7 +18,7 @@ const NAME: usize = 40;
 /// The keys of one file, function by function.
 #[derive(Clone, Debug)]
 pub struct Lineage {
-    /// The texts that places speak of.
+    /// The texts that places refer to.
     pub files: FileTable,
     /// The file.
     pub file: FileId,
@@ -97,7 +97,7 @@ impl LineageKey {
         matches!(self.derivation.made(), Made::Children(_))
     }
 
-    /// Whether one of its uses is one of two that are given equal keys.
+    /// Whether one of its uses is one of two that get equal keys.
     pub fn is_reused(&self) -> bool {
         self.uses.iter().any(|used| used.is_reuse)
     }
@@ -126,7 +126,7 @@ impl Lineage {
         Self { files: keys.files.clone(), file: keys.file, functions, broken: keys.broken.clone() }
     }
 
-    /// The functions that a name stands for: the qualified name, or its last parts.
+    /// The functions that a name denotes: the qualified name, or its last parts.
     pub fn named(&self, name: &str) -> Vec<&FunctionKeys> {
         let is_named = |function: &&FunctionKeys| {
             function.name == name || function.name.strip_suffix(name).is_some_and(|before| before.ends_with('.'))
@@ -174,7 +174,7 @@ impl FunctionKeys {
         });
     }
 
-    /// Finds parents and equal keys.
+    /// Connects parents and equal keys.
     fn connect(&mut self, keys: &Keys) {
         // Parents come before what is made of them: their derivations have fewer steps.
         self.keys.sort_by_cached_key(|key| (steps(&key.derivation), key.place, key.derivation.clone()));

@@ -1,6 +1,6 @@
 //! One file from bytes to what the later steps need of it.
 //!
-//! **Invariant:** syntax tree and text are dropped before [`load`] returns; what is kept is spans, operations and names.
+//! **Invariant:** syntax tree and text are dropped before [`load`] returns; spans, operations and names are kept.
 
 use super::contain::contained;
 use super::effects::{Effects, misdeclared, names_us};
@@ -11,13 +11,13 @@ use crate::python::{self, Comment, SourceKind, StatementSpan, SyntaxProblem, men
 use crate::source::{self, Files};
 use crate::text::{Digest, Span};
 
-/// Words of which a file that handles keys under a library's cover has at least one.
+/// Words of which a file that handles keys through a library contains at least one.
 const KEY_WORDS: &[&str] = &["key", "rng", "seed", "Key", "RNG"];
 
-/// Modelled libraries that say nothing about keys by being imported.
+/// Modelled libraries whose import does not suggest keys.
 const GENERAL_LIBRARIES: &[&str] = &["numpy", "python"];
 
-/// What is wanted of a file.
+/// Why a file is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Want {
     /// Its operations, if it names a library that handles keys.
@@ -29,7 +29,7 @@ pub(super) enum Want {
 /// What the text of a file names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
-    /// Nothing that has to do with keys.
+    /// It does not involve keys.
     Nothing,
     /// A word that a handler of keys would have.
     Keys,
@@ -39,7 +39,7 @@ pub(super) enum Named {
 
 /// What became of a file.
 pub(super) struct Loaded {
-    /// What stands in the way of its text.
+    /// Why its text cannot be read.
     pub(super) unreadable: Option<String>,
     /// The message of a panic of our own.
     pub(super) broke: Option<String>,
@@ -73,13 +73,13 @@ pub(super) fn library_words<'a>(project: &'a Project<'_>) -> Vec<&'a str> {
     words.extend(project.settings.roots.iter().map(String::as_str));
     words.sort_unstable();
     words.dedup();
-    // A word within another finds both.
+    // The search for a word also finds longer words that contain it.
     let all = words.clone();
     words.retain(|word| !all.iter().any(|other| other != word && word.contains(other)));
     words
 }
 
-/// Reads, decodes and parses a file, and lowers it if that is wanted.
+/// Reads, decodes and parses a file, and lowers it if requested.
 pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, words: &[&str], want: Want) -> Loaded {
     let mut loaded = Loaded {
         unreadable: None,

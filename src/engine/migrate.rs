@@ -1,11 +1,10 @@
 //! From raw keys to typed ones, for a whole project at once.
 //!
-//! Each file is rewritten as `fix` proposes. The project is then analysed as it would be, and wherever words of a typed key are still
-//! needed, they are taken, until nothing more is found. At last the functions that changed are replayed in both versions of the
-//! project.
+//! Each file is rewritten as `fix` proposes. The migrated project is then analysed, and wherever words of a typed key are still needed,
+//! `key_data` is added, until nothing more is found. Finally, the changed functions are replayed in both versions of the project.
 //!
-//! **Invariant:** nothing is written. A file whose migration would raise, or draw from other keys, keeps its raw keys; what is not
-//! verified is said.
+//! **Invariant:** nothing is written. A file whose migration would raise, or draw from other keys, keeps its raw keys; what is not verified
+//! is listed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,10 +29,10 @@ use crate::source::{self, SourceFile};
 use crate::text::{FileId, LineIndex, Span, apply_edits};
 use crate::verify::replay::{self, Comparison, FileEdits};
 
-/// How often the migrated project is analysed anew.
+/// Most analyses of the migrated project.
 const ROUNDS: usize = 8;
 
-/// A place, for people, and what is to be said of it.
+/// A place, for people, with a remark.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LeftPlace {
     /// The path as given.
@@ -53,18 +52,18 @@ pub struct Decisions {
     pub kept: BTreeSet<String>,
 }
 
-/// What a migration comes to.
+/// The result of a migration.
 #[derive(Debug, Default)]
 pub struct Migrated {
-    /// The files that change, in the order in which they were given.
+    /// The changed files, in the order in which they were given.
     pub changed: Vec<Changed>,
     /// How many places change, by what for.
     pub changes: BTreeMap<Change, usize>,
-    /// What was left, and what a person should look at.
+    /// Places that were left unchanged, and places that a person should review.
     pub left: Vec<LeftPlace>,
     /// How many functions draw from the very same keys as before.
     pub verified: usize,
-    /// Functions of which the replay could not tell.
+    /// Functions that the replay could not decide.
     pub unverified: Vec<LeftPlace>,
     /// What is found in the migrated files.
     pub outcome: Outcome,
@@ -76,7 +75,7 @@ struct Plan {
     /// Its position among the files given.
     input: usize,
     source: SourceFile,
-    /// The files that it imports, through whatever others.
+    /// The files that it imports, directly or indirectly.
     imports: BTreeSet<FileId>,
     /// What the analysis of the project as it was knows of it.
     known: Known,
@@ -97,7 +96,7 @@ struct Known {
     misused: BTreeSet<Span>,
 }
 
-/// What the replay says of each function that changes.
+/// The verdict of the replay on each changed function.
 #[derive(Default)]
 struct Replayed {
     verified: usize,
@@ -105,7 +104,7 @@ struct Replayed {
 }
 
 impl RunContext<'_> {
-    /// Moves the files given from raw to typed keys. What changes lies over them afterwards, as after [`Self::fix`].
+    /// Moves the given files from raw to typed keys. The changes are overlays afterwards, as after [`Self::fix`].
     pub fn migrate(&self, given: &mut RunInputs, how: RunOptions<'_>, decided: &Decisions) -> Migrated {
         let is_wanted = |finding: &Finding| decided.fixes.contains(&finding.fingerprint);
         let fixed = if decided.fixes.is_empty() {
@@ -118,7 +117,7 @@ impl RunContext<'_> {
             plan.given_up = Some("you decided to".to_owned());
         }
         let mut replayed = Replayed::default();
-        // Each time another file may be found to keep its raw keys, and then all are rewritten anew.
+        // Each round may find another file that keeps its raw keys; then all are rewritten again.
         for _ in 0..=plans.len() {
             self.step(given, how, |job| rewrite(job, &mut plans));
             if plans.iter().any(|plan| plan.done.keeps_constructors) {
@@ -147,7 +146,7 @@ impl RunContext<'_> {
         self.conclude(given, (plans, fixed), &replayed, how)
     }
 
-    /// Runs one step of the migration, which sees what each function does with keys, whoever calls it.
+    /// Runs one step of the migration, with the key facts of each function for all callers.
     fn step<T: Send + Default>(
         &self,
         given: &RunInputs,
@@ -248,14 +247,14 @@ fn locus(source: &SourceFile, span: Span) -> String {
 fn lay_over(given: &mut RunInputs, plans: &[Plan]) {
     for plan in plans {
         let Some(input) = given.inputs.get(plan.input) else { continue };
-        // What the encoding cannot spell is left as it is; edits are of letters that every encoding has.
+        // Text that the encoding cannot represent is not changed; edits contain only ASCII letters.
         if let Ok(bytes) = plan.source.rewrite(&plan.done.edits) {
             given.files.insert(input.path.clone(), bytes);
         }
     }
 }
 
-/// What the analysis learns of each project.
+/// The facts of each project.
 fn learned<'a>(job: &Job<'a>) -> Vec<(Project<'a>, Learned)> {
     let (_, projects) = group(job);
     let progress = Counter::new(job);
@@ -268,7 +267,7 @@ fn learned<'a>(job: &Job<'a>) -> Vec<(Project<'a>, Learned)> {
         .collect()
 }
 
-/// The files that handle keys, as they are.
+/// The files that handle keys, unchanged.
 fn begin(job: &Job<'_>) -> Vec<Plan> {
     let mut plans = Vec::new();
     for (project, learned) in learned(job) {
@@ -296,7 +295,7 @@ fn begin(job: &Job<'_>) -> Vec<Plan> {
     plans
 }
 
-/// What facts say of each file.
+/// The facts of each file.
 fn known_of(facts: &[Facts]) -> BTreeMap<FileId, Known> {
     let mut known: BTreeMap<FileId, Known> = BTreeMap::new();
     for value in facts.iter().flat_map(|facts| &facts.values).filter(|value| is_key(value)) {
@@ -345,7 +344,7 @@ fn word_use(used: &BufferUse) -> WordUse {
     WordUse { span: used.place.span, doubt, is_called: used.is_called }
 }
 
-/// Hands the syntax of a plan's file to `work`, in the project that it belongs to.
+/// Passes the syntax of a plan's file to `work`, in its project.
 fn in_syntax<T>(
     project: &Project<'_>,
     usage: &CrossModuleUsage,
@@ -366,7 +365,7 @@ fn own<'p>(project: &Project<'_>, plans: &'p mut [Plan]) -> Vec<&'p mut Plan> {
     plans.iter_mut().filter(is_own).collect()
 }
 
-/// Rewrites all files anew from what is known of them.
+/// Rewrites all files again from the current knowledge.
 fn rewrite(job: &Job<'_>, plans: &mut [Plan]) {
     let mixes: BTreeMap<FileId, Mix> = plans.iter().map(|plan| (plan.file, mix_of(plan, plans))).collect();
     for project in group(job).1 {
@@ -401,7 +400,7 @@ fn rewrite(job: &Job<'_>, plans: &mut [Plan]) {
     }
 }
 
-/// Which keys may come to a file: those of files that it is imported by or imports, through whatever others.
+/// The kinds of keys that may reach a file: those of all files that import it or that it imports, directly or indirectly.
 fn mix_of(plan: &Plan, plans: &[Plan]) -> Mix {
     let is_linked = |other: &&Plan| {
         other.file == plan.file || other.imports.contains(&plan.file) || plan.imports.contains(&other.file)
@@ -416,7 +415,7 @@ fn mix_of(plan: &Plan, plans: &[Plan]) -> Mix {
     }
 }
 
-/// The files that each file imports, through whatever others.
+/// The files that each file imports, directly or indirectly.
 fn imports_of(project: &Project<'_>, loaded: &[Option<Loaded>]) -> Vec<BTreeSet<FileId>> {
     let targets = |position: usize| loaded[position].as_ref().map_or(&[][..], |loaded| loaded.targets.as_slice());
     (0..loaded.len())
@@ -456,7 +455,7 @@ fn lowered(plan: &Plan, edits: &[crate::text::Edit]) -> ir::Module {
     ir::lower(plan.file, &parsed.module, &|header| effects.on(header))
 }
 
-/// Analyses the project as it would be, and takes the words that are still needed; whether there were any.
+/// Analyses the migrated project, and takes the words that are still needed; returns whether there were any.
 fn again(job: &Job<'_>, plans: &mut [Plan]) -> bool {
     let mut has_more = false;
     for (project, learned) in learned(job) {

@@ -1,12 +1,12 @@
-//! The one pipeline, for terminal, editor and tests alike: files in, judged findings out.
+//! The one pipeline, for terminal, editor and tests: files in, judged findings out.
 //!
 //! The unit of analysis is the project. Files given choose what is reported; the modules that they import, transitively and
 //! within their project, are read as well, so that a helper's effect on a key is known. Per project the steps are: read and
 //! parse ([`load`]), lower what can matter ([`run`]), interpret, apply the rules, then hear the comments and settings of each
 //! file ([`file_report`]).
 //!
-//! **Invariant:** the outcome depends on files and settings alone, never on threads or time. Whatever goes wrong with one file
-//! (unreadable, unparsable, a panic of our own) is a finding of that file and leaves the others as they are.
+//! **Invariant:** the outcome depends on files and settings alone, never on threads or time. A problem with one file (unreadable,
+//! unparsable, a panic in keylint) is a finding of that file and does not affect the others.
 
 mod cached;
 mod contain;
@@ -80,7 +80,7 @@ pub type Survey<'a> = &'a (dyn Fn(&Path) -> Vec<PathBuf> + Sync);
 /// Is informed how many files of how many are done; the numbers never fall.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
-/// Gives the cache of a project, and what its results depend on beside texts and settings.
+/// The cache of a project, and what its results depend on besides texts and settings.
 pub type CacheOf<'a> = &'a (dyn Fn(&Settings) -> (Cache, Digest) + Sync);
 
 /// Interprets one module of a program, in a world of that program.
@@ -94,7 +94,7 @@ pub enum Fixes {
     None,
     /// All that are shown.
     All,
-    /// Those that touch these bytes of the one file that is given.
+    /// Those that touch these bytes of the only file.
     At(Span),
 }
 
@@ -107,9 +107,9 @@ pub struct Job<'a> {
     pub cwd: &'a Path,
     /// The files to report on.
     pub inputs: &'a [Input],
-    /// The absolute paths that were given as such; files below a folder among them belong together.
+    /// The absolute paths that were given; files below a given folder belong together.
     pub given: &'a [PathBuf],
-    /// What was met on the way to them.
+    /// Problems in finding them.
     pub problems: &'a [Problem],
     /// The settings of each file.
     pub settings: SettingsOf<'a>,
@@ -119,7 +119,7 @@ pub struct Job<'a> {
     pub survey: Survey<'a>,
     /// Is informed how far the work is.
     pub progress: Progress<'a>,
-    /// Where results of earlier runs are found, if they are wanted.
+    /// The cache of earlier results, if it is used.
     pub cache: Option<CacheOf<'a>>,
     /// How many threads work; 0 for as many as there are processors.
     pub threads: usize,
@@ -132,7 +132,7 @@ pub struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    /// The check of some files on their own, in one thread: replayed, without fixes, cache and further files.
+    /// Checks some files on their own, in one thread: with replays, without fixes, cache and further files.
     pub fn new(files: &'a dyn Files, cwd: &'a Path, inputs: &'a [Input], settings: SettingsOf<'a>) -> Self {
         Self {
             files,

@@ -1,4 +1,4 @@
-//! What a run comes to, as plain data.
+//! The outcome of a run, as plain data.
 //!
 //! **Invariant:** findings are complete: those that are not shown are there too, marked. They are sorted by file, place and
 //! code.
@@ -18,7 +18,7 @@ use super::{CacheUse, FileTable};
 /// The result of checking a set of files.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The files that findings speak of.
+    /// The files that findings refer to.
     pub files: FileTable,
     /// All findings, at the levels that the settings give them.
     pub findings: Vec<Reported>,
@@ -70,7 +70,7 @@ impl Outcome {
         }
     }
 
-    /// Adds the findings of one file at the levels that its settings give them; those not selected are left out.
+    /// Adds the findings of one file at the levels of its settings, without those that are not selected.
     pub(super) fn judge(&mut self, findings: Vec<Finding>, settings: &Settings, file: FileId) {
         if findings.is_empty() {
             return;

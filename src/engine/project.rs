@@ -60,7 +60,7 @@ pub(super) fn group<'a>(job: &Job<'a>) -> (FileTable, Vec<Project<'a>>) {
         for index in inputs {
             given[index] = true;
         }
-        // Files given for a project further down can be imported all the same.
+        // Files given for a nested project can also be imported.
         for (full, (file, index)) in known.range(root.clone()..).take_while(|(full, _)| full.starts_with(&root)) {
             let Some(input) = job.inputs.get(*index) else { continue };
             let (path, display) = (input.path.clone(), input.display.clone());
@@ -91,7 +91,7 @@ impl<'a> Project<'a> {
         Self { root, settings, models, members, graph, positions }
     }
 
-    /// The positions of the files that a file's imports lead to, sorted.
+    /// The indices of the files that a file imports, sorted.
     pub(super) fn targets(&self, position: usize, imports: &[Import]) -> Vec<usize> {
         let mut targets = Vec::new();
         for import in imports {
@@ -118,7 +118,7 @@ impl<'a> Project<'a> {
         self.members.get(position).map(|member| member.path.as_path())
     }
 
-    /// The path of a file for its fingerprints: relative to the root where it lies below, with forward slashes.
+    /// The path of a file in its fingerprints: relative to the root if it is below it, with forward slashes.
     pub(super) fn relative(&self, job: &Job<'_>, position: usize) -> String {
         self.members
             .get(position)

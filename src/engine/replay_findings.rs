@@ -45,7 +45,7 @@ pub(super) fn replay_all(
         .map(|findings| {
             let mut budget = replay::Budget::FILE;
             let mut open = Vec::new();
-            // What is easily shown must not want for what a hard one before it would cost.
+            // A hard finding must not use up the budget of easy ones after it.
             for finding in findings {
                 let mut part = budget.first_look();
                 replay_one(job, project, &program, finding, &mut part);

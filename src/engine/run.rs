@@ -1,7 +1,7 @@
 //! The run: which files are lowered and interpreted, and how what is learned comes together.
 //!
-//! **Invariant:** work is passed to threads in pieces that share nothing but what none of them writes; results are put
-//! together in the order of files, so that the number of threads cannot be seen.
+//! **Invariant:** threads get pieces of work that share only immutable data; results are combined in the order of files, so the number of
+//! threads has no effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ use crate::text::{Cells, Digest, FileId, Span};
 /// How many files beyond those given are read for one project because something imports them.
 const DEPENDENCY_LIMIT: usize = 5_000;
 
-/// Checks files, and reports the problems that were met on the way to them.
+/// Checks files, and reports the problems in finding them.
 pub fn check(job: &Job<'_>) -> Outcome {
     on_workers(job.threads, || check_here(job)).unwrap_or_else(|message| {
         let mut outcome = Outcome { failed: true, ..Outcome::default() };
@@ -51,11 +51,11 @@ pub(super) fn on_workers<T: Send>(threads: usize, work: impl FnOnce() -> T + Sen
     Ok(pool.install(work))
 }
 
-/// What one project comes to.
+/// The results of one project.
 pub(super) struct Results {
     pub(super) reports: Vec<FileReport>,
     pub(super) refuted: Vec<Refuted>,
-    /// The positions of the files that were read, each with the digest of what was read.
+    /// The indices of the files that were read, each with its digest.
     pub(super) read: Vec<(usize, Digest)>,
 }
 
@@ -141,7 +141,7 @@ fn drop_repeated(reports: &mut BTreeMap<FileId, (usize, FileReport)>) {
     }
 }
 
-/// Keeps the texts that findings speak of, and reads those that are missing.
+/// Keeps the texts that findings refer to, and reads those that are missing.
 fn keep_texts(
     job: &Job<'_>,
     projects: &[Project<'_>],
@@ -166,7 +166,7 @@ fn keep_texts(
 
 /// What is known of one project.
 pub(super) struct Learned {
-    /// By position; `None` for files that nobody asked for.
+    /// By index; `None` for files that were not requested.
     pub(super) loaded: Vec<Option<Loaded>>,
     /// Facts of the modules that were interpreted, in the order of files.
     pub(super) facts: Vec<Facts>,
@@ -202,8 +202,7 @@ pub(super) fn learn(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>
     Learned { loaded, facts, positions }
 }
 
-/// Hands items to workers, each of which keeps a world of its own for the next item that it takes; results are in the
-/// order of items.
+/// Distributes items to workers, each of which keeps a state between items; results are in the order of items.
 fn on_each<T: Send, R: Send>(items: Vec<T>, work: impl Fn(&mut Option<ImportSnapshot>, T) -> R + Sync) -> Vec<R> {
     let workers = rayon::current_num_threads().clamp(1, items.len().max(1));
     let queue = Mutex::new(items.into_iter().enumerate());
@@ -251,7 +250,7 @@ fn mark_broken(loaded: &mut [Option<Loaded>], position: usize, message: String) 
     }
 }
 
-/// Loads the files given and what they need; also the positions, sorted, of the modules worth interpreting.
+/// Loads the given files and their imports; also returns the indices, sorted, of the relevant modules.
 pub(super) fn load_all(job: &Job<'_>, project: &Project<'_>) -> (Vec<Option<Loaded>>, Vec<usize>) {
     let words = library_words(project);
     let count = project.members.len();
@@ -300,8 +299,8 @@ pub(super) fn load_all(job: &Job<'_>, project: &Project<'_>) -> (Vec<Option<Load
     (loaded, relevant)
 }
 
-/// The modules in which a key can be misused: those that name a library, and those that have a word for keys and
-/// import, through whatever other modules, one that does.
+/// The modules in which a key can be misused: those that name a library, and those that contain a word for keys and import, directly or
+/// indirectly, one that does.
 fn relevant(loaded: &[Option<Loaded>]) -> Vec<usize> {
     let mut importers: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut reached: Vec<usize> = Vec::new();
@@ -351,8 +350,7 @@ fn reachable(loaded: &[Option<Loaded>], mut start: Vec<usize>) -> Vec<bool> {
     is_reached
 }
 
-/// Applies the rules to what was learned, replays what they find, and makes the report on every file that was asked about; also the
-/// findings that were refuted.
+/// Applies the rules to the facts, replays the findings, and makes the report on every requested file; also returns the refuted findings.
 fn judge(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<FileReport>, Vec<Refuted>) {
     let Learned { mut loaded, facts, positions } = learned;
     let jax = project.settings.jax_version.map(JaxPin::newest).map(|newest| [newest.major, newest.minor, newest.patch]);
@@ -410,7 +408,7 @@ impl<'a> Counter<'a> {
     }
 
     fn add(&self, count: usize) {
-        // Told under the lock, so that the numbers never fall.
+        // Reported under the lock, so that the numbers never decrease.
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         *done += count;
         if count > 0 {

@@ -22,24 +22,23 @@ use crate::text::{Digest, Digester, Edit, FileId, Span, apply_edits};
 /// How often files are repaired and checked again.
 const ROUNDS: usize = 10;
 
-/// What a run was given to check.
+/// The inputs of a run.
 #[derive(Default)]
 pub struct RunInputs {
-    /// Where files are read from; texts that are not saved lie over those that are.
+    /// Where files are read from; unsaved texts overlay saved ones.
     pub files: MemoryFiles,
     /// The files to report on.
     pub inputs: Vec<Input>,
-    /// What was met on the way to them.
+    /// Problems in finding them.
     pub problems: Vec<Problem>,
     /// The paths given at which there is nothing.
     pub missing: Vec<Problem>,
-    /// The absolute paths that were given as such; files below a folder among them belong together.
+    /// The absolute paths that were given; files below a given folder belong together.
     pub folders: Vec<PathBuf>,
 }
 
 impl RunInputs {
-    /// The files that the paths stand for, less those that their own configuration leaves out. Files given by name
-    /// stay, unless exclusion is forced.
+    /// The files at the paths, without those that their configuration excludes. Files given by name stay, unless exclusion is forced.
     pub fn discover(
         cwd: &Path,
         paths: &[PathBuf],
@@ -64,8 +63,7 @@ impl RunInputs {
         Ok(Self { files: MemoryFiles::over(OsFiles), inputs, problems, missing, folders })
     }
 
-    /// One file, which need not be saved, unless its own configuration leaves it out or it lies where no sources are
-    /// looked for.
+    /// One file, which need not be saved, unless its configuration excludes it or it is in a folder that is always skipped.
     pub fn one(cwd: &Path, path: &Path, resolver: &Resolver) -> Result<Self, ConfigError> {
         let selection = Selection { force_exclude: true, root: cwd.to_owned(), ..Selection::default() };
         let is_left_out = resolver.for_file(path)?.is_excluded(path)
@@ -86,11 +84,11 @@ pub struct RunOptions<'a> {
     pub verify: bool,
     /// Is informed how many files of how many are done.
     pub progress: Progress<'a>,
-    /// Whether results of earlier runs may stand in for analysing again.
+    /// Whether cached results may be used.
     pub use_cache: bool,
     /// Whether everything is noted that is a key.
     pub observes: bool,
-    /// Whether nobody wants the outcome any more: what is left is then passed over, and the outcome is of no use.
+    /// Whether the run was cancelled: the rest is skipped, and the outcome is useless.
     pub is_cancelled: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -125,7 +123,7 @@ pub struct Changed {
 impl Changed {
     /// The edits that make the one text of the other; none reaches over the end of a cell.
     pub fn edits(&self) -> Vec<Edit> {
-        // Repairs neither add cells nor take any away.
+        // Fixes neither add nor remove cells.
         let again = source::decode(&self.before.path, self.bytes.clone()).ok().filter(|again| !again.cells.is_empty());
         let Some(again) = again else { return fix::hunks(&self.before.text, &self.after) };
         // The line end that closes a cell is not its own.
@@ -150,7 +148,7 @@ impl Changed {
 pub struct FixOutcome {
     /// What is found in the repaired files.
     pub outcome: Outcome,
-    /// The files that changed, in the order in which they were given.
+    /// The changed files, in the order in which they were given.
     pub changed: Vec<Changed>,
     /// How many findings were resolved.
     pub resolved: usize,
@@ -168,8 +166,8 @@ pub struct RunContext<'a> {
 }
 
 impl<'a> RunContext<'a> {
-    /// Settings and models of what was given; a mistake in them is reported here. Without a `survey`, the folders of a
-    /// project are looked through unless the whole of it was given.
+    /// Settings and models of the inputs; a mistake in them is reported here. Without a `survey`, the folders of a project are searched
+    /// unless the whole project was given.
     pub fn new(
         cwd: &'a Path,
         resolver: &'a Resolver,
@@ -187,7 +185,7 @@ impl<'a> RunContext<'a> {
         Ok(Self { cwd, resolver, fallback, models, folders: given.folders.clone(), survey })
     }
 
-    /// Checks what was given.
+    /// Checks the inputs.
     pub fn check(&self, given: &RunInputs, how: RunOptions<'_>) -> Outcome {
         let mut outcome = self.with(given, how, super::check);
         for Reported { finding, .. } in outcome.findings.iter_mut().filter(|reported| reported.finding.fix.is_some()) {
@@ -200,8 +198,8 @@ impl<'a> RunContext<'a> {
         Outcome { missing: given.missing.clone(), failed, ..outcome }
     }
 
-    /// Checks and repairs in turns the findings that are wanted, until nothing more is to be resolved. What is repaired
-    /// lies over the files that were given, which stay as they are.
+    /// Checks and fixes the requested findings in turns, until nothing more is to be resolved. The fixed texts overlay the given files,
+    /// which stay unchanged.
     pub fn fix(&self, given: &mut RunInputs, how: RunOptions<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> FixOutcome {
         let mut changed: BTreeMap<FileId, Changed> = BTreeMap::new();
         let mut resolved = 0;
@@ -219,7 +217,7 @@ impl<'a> RunContext<'a> {
                     else {
                         continue;
                     };
-                    // What the encoding cannot spell is left as it is.
+                    // Text that the encoding cannot represent is not changed.
                     let Ok(bytes) = before.rewrite(&batch.edits) else { continue };
                     given.files.insert(input.path.clone(), bytes.clone());
                     resolved += batch.resolved.len();
@@ -243,7 +241,7 @@ impl<'a> RunContext<'a> {
         }
     }
 
-    /// Hands the whole job to `work`.
+    /// Passes the whole job to `work`.
     pub fn with<T>(&self, given: &RunInputs, how: RunOptions<'_>, work: impl FnOnce(&Job<'_>) -> T) -> T {
         let cache_of = |settings: &Settings| {
             let models = self.models.get(&settings.models).map(|(_, digest)| *digest).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Paths, texts and cells of files, by identity.
 //!
-//! **Invariant:** identities are given in order and never change hands; a text is kept only where a finding speaks of it.
+//! **Invariant:** identities are assigned in order and never change; a text is kept only if a finding refers to it.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ impl FileTable {
         self.entries.iter().map(|entry| entry.path.as_path())
     }
 
-    /// The decoded text; empty where no finding speaks of the file.
+    /// The decoded text; empty if no finding refers to the file.
     pub fn text(&self, file: FileId) -> &str {
         self.entries.get(file.0 as usize).map_or("", |entry| &entry.text)
     }

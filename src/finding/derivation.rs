@@ -1,6 +1,6 @@
 //! How a key was derived, as data.
 //!
-//! **Invariant:** the text is for people and is never parsed; whoever asks how a key was made asks [`Made`].
+//! **Invariant:** the text is for people and is never parsed; code that needs to know how a key was made uses [`Made`].
 
 use std::fmt;
 use std::ops::Deref;

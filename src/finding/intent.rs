@@ -1,6 +1,6 @@
 //! Why a finding that is true is only a note, and what becomes of two draws.
 //!
-//! **Invariant:** plain data with evidence: whoever reads an intent or a consequence never has to judge it again.
+//! **Invariant:** plain data with evidence: no reader of an intent or a consequence has to judge it again.
 
 use std::fmt;
 
@@ -13,19 +13,19 @@ use super::Place;
 pub struct Intent {
     /// Which reason it is.
     pub kind: IntentKind,
-    /// The reason in a sentence: lower case, no full stop. [`IntentKind::reason`] unless the judge can be more specific.
+    /// The reason in a sentence: lower case, no full stop. [`IntentKind::reason`] unless the judge is more specific.
     pub reason: String,
     /// The evidence, where it is one place in the program.
     pub place: Option<Place>,
 }
 
 impl Intent {
-    /// An intent that says no more than its kind does.
+    /// An intent with the reason of its kind.
     pub fn new(kind: IntentKind, place: Option<Place>) -> Self {
         Self::because(kind, kind.reason(), place)
     }
 
-    /// An intent of which more can be said than its kind says.
+    /// An intent with a more specific reason.
     pub fn because(kind: IntentKind, reason: &str, place: Option<Place>) -> Self {
         Self { kind, reason: reason.to_owned(), place }
     }
@@ -103,11 +103,11 @@ kinds! {
         SeparateRuns "separate-runs" "each computation starts from the same key, and their results never meet",
         /// The block for direct runs of a module that other modules import.
         Demonstration "demonstration" "other modules import this one, and its main block only demonstrates it",
-        /// No number of one draw is used beside the same number of the other.
+        /// The program uses different numbers of the two draws.
         DisjointParts "disjoint-parts" "the code uses different parts of the two draws",
-        /// What all lanes share they do alike, and what is to differ has a key for each lane.
+        /// All lanes share the draws that should be equal, and have their own keys for the others.
         PerLane "per-lane" "the mapped function derives a key for each lane where the lanes should differ",
-        /// The program says so in a comment or a name.
+        /// A comment or a name says so.
         SaidSo "said-so" "a comment or a name says that the key is shared on purpose",
     }
 }
@@ -137,7 +137,7 @@ kinds! {
 }
 
 impl ConsequenceKind {
-    /// Whether nobody sees the numbers of both draws, so that it makes no difference that they are equal.
+    /// Whether the numbers of both draws are never observed together, so that it makes no difference that they are equal.
     pub const fn is_harmless(self) -> bool {
         matches!(self, Self::Compared | Self::Timed | Self::ShapeOnly | Self::Unobserved)
     }

@@ -21,7 +21,7 @@ pub use rule_id::{Family, RuleId};
 
 use crate::text::{FileId, Span};
 
-/// How bad the misuse is, whatever the certainty. Ordered: `Note < Warning < Error`.
+/// How bad the misuse is, regardless of certainty. Ordered: `Note < Warning < Error`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -33,7 +33,7 @@ pub enum Level {
     Error,
 }
 
-/// How certain one finding is, whatever its level. Ordered: `Low < Medium < High`.
+/// How certain one finding is, regardless of its level. Ordered: `Low < Medium < High`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
@@ -79,7 +79,7 @@ pub struct Place {
 pub struct Label {
     /// Where.
     pub place: Place,
-    /// What is to be said of it: lower case, no full stop.
+    /// The text: lower case, no full stop.
     pub message: String,
 }
 
@@ -92,7 +92,7 @@ pub struct Finding {
     pub level: Level,
     /// Confidence of this finding.
     pub confidence: Confidence,
-    /// First line stands alone: lower case, no full stop.
+    /// The first line makes sense on its own: lower case, no full stop.
     pub message: String,
     /// What the reader sees at the primary location: short, lower case, no full stop.
     pub label: String,
@@ -112,7 +112,7 @@ pub struct Finding {
     /// witness and fix are made of it.
     #[serde(skip)]
     pub touch: Option<Touch>,
-    /// What a repair needs to know; `None` where the places say it all.
+    /// What a fix needs to know; `None` if the places are enough.
     pub repair: Option<Repair>,
     /// What the replay showed; `None` where nothing was replayed.
     pub witness: Option<Witness>,
@@ -127,7 +127,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Hands every place that the finding speaks of to `visit`; its edits are of the file of the primary location.
+    /// Calls `visit` with every place of the finding; its edits are in the file of the primary location.
     pub fn each_place(&mut self, visit: &mut dyn FnMut(&mut Place)) {
         let Self { primary, related, flow, evidence, repair, witness, intent, consequence, .. } = self;
         visit(primary);
@@ -152,7 +152,7 @@ impl Finding {
         consequence.iter_mut().filter_map(|consequence| consequence.place.as_mut()).for_each(visit);
     }
 
-    /// A finding that says no more than what is wrong and where.
+    /// A finding with only a message and a place.
     pub fn new(rule: RuleId, level: Level, confidence: Confidence, primary: Place, message: String) -> Self {
         Self {
             rule,

@@ -10,7 +10,7 @@ use crate::text::Edit;
 /// How two consumptions share a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Sharing {
-    /// Two consumptions at `first` and `second` (which may be one place, reached by two calls) are given equal keys.
+    /// Two consumptions at `first` and `second` (which may be one place, reached by two calls) get equal keys.
     Twice,
     /// A later iteration of a loop gives the consumption at `second` a key that an earlier one consumed.
     Iteration,
@@ -18,7 +18,7 @@ pub enum Sharing {
     Lanes,
 }
 
-/// Two consumptions that are said to be given equal keys.
+/// Two consumptions that are claimed to get equal keys.
 ///
 /// A consumption is identified by the calls that lead to it: from the reporting frame's own call to the consuming call itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,13 +60,13 @@ pub struct Touch {
 /// What a repair needs to know of a finding beyond its places.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repair {
-    /// What the earlier and the later consuming call are given, as written, where that is a name or an attribute chain.
+    /// The keys of the earlier and the later consuming call, as written, if they are names or attribute chains.
     pub written: [Option<String>; 2],
     /// The two calls that derived equal keys, where they are two (seeds, folds).
     pub derived_at: Option<(Place, Place)>,
     /// The loop or the loop-like call that repeats a consumption.
     pub repeated_by: Option<Place>,
-    /// Whether the two were given one seed, which is often intended where two things are to be alike.
+    /// Whether the two keys have one seed, which is often intended to make two things equal.
     pub is_seeded_alike: bool,
     /// A sister of the key, or a parameter, that nothing uses, and so was probably intended.
     pub unused: Option<String>,
@@ -76,7 +76,7 @@ pub struct Repair {
     pub wrapper: Option<(String, Place)>,
 }
 
-/// What a replay says of a claim.
+/// The verdict of a replay on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WitnessStatus {
@@ -90,7 +90,7 @@ pub enum WitnessStatus {
     NotRun,
 }
 
-/// Why a replay left a claim open. Ordered: the later, the further a run came.
+/// Why a replay was inconclusive. Ordered by how far a run came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gap {
@@ -108,11 +108,11 @@ pub enum Gap {
     NeverBoth,
     /// A run came to both, in two executions of the frame that the claim is made in.
     OtherExecutions,
-    /// In a run that came to both, what one of them was given is no key.
+    /// A run reached both, and one of them got something that is not a key.
     NoKeys,
-    /// In all runs that came to both they were given keys of their own.
+    /// All runs that reached both gave them different keys.
     KeysDiffer,
-    /// In all runs in which both are given one key, one of them is a call of something unknown, which may not consume it.
+    /// In all runs in which both get one key, one of them is a call of unknown code, which may not consume it.
     CallUnknown,
 }
 
@@ -121,7 +121,7 @@ pub enum Gap {
 pub struct Draw {
     /// The call, in the frame that the finding is reported in.
     pub place: Place,
-    /// The words of the key that it was given.
+    /// The words of its key.
     pub key_data: Vec<u32>,
 }
 
@@ -130,7 +130,7 @@ pub struct Draw {
 pub struct Witness {
     /// Whether it bears the finding out.
     pub status: WitnessStatus,
-    /// The two consumptions that were given equal keys, or the keys of a raw-buffer collision; empty unless confirmed.
+    /// The two consumptions that got equal keys, or the keys of a raw-buffer collision; empty unless confirmed.
     pub draws: Vec<Draw>,
     /// What it shows, in a sentence for people; empty unless confirmed.
     pub sentence: String,
@@ -166,9 +166,9 @@ pub enum Applicability {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The finding is gone, there is no new one, and the same draws are made, each with a key of its own.
+    /// The finding is gone, there is no new one, and the same draws are made, each with its own key.
     Verified,
-    /// The replay could not tell.
+    /// The replay could not decide.
     Inconclusive,
     /// Replays were switched off.
     NotRun,
@@ -177,7 +177,7 @@ pub enum Verdict {
 /// A repair.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fix {
-    /// What it does, as an imperative, no full stop; says so if numbers change.
+    /// The effect of the fix, as an imperative without full stop; it says if numbers change.
     pub message: String,
     /// Who may apply it.
     pub applicability: Applicability,

@@ -8,8 +8,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Hands the table of all rules to another macro: first those whose findings the run itself makes, then those over facts,
-/// each with the module of `rules` that implements it.
+/// Passes the table of all rules to another macro: first those whose findings the run itself makes, then those over facts, each with its
+/// module in `rules`.
 ///
 /// A new rule is one row here, `rules/<name>.md`, and `src/rules/<module>.rs`.
 macro_rules! every_rule {
@@ -100,27 +100,27 @@ macro_rules! identities {
 
 every_rule!(identities);
 
-/// What the first digit of a code says a rule is about.
+/// The subject of a rule, from the first digit of its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
     /// `KEY0`: the run itself: unreadable files, comments.
     Run,
-    /// `KEY1`: which consumption is given which key.
+    /// `KEY1`: reuse and loss of keys.
     Reuse,
-    /// `KEY2`: keys taken for numbers.
+    /// `KEY2`: keys used as numbers.
     Buffer,
     /// `KEY3` and up: names and versions of the library.
     Library,
 }
 
 impl RuleId {
-    /// The rule with this code, whatever its case.
+    /// The rule with this code, in any case.
     pub fn from_code(code: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|rule| rule.code().eq_ignore_ascii_case(code))
     }
 
-    /// Whether what it reports may be intended: numbers that repeat, as tests want them, or as a comment says; an implementation that
-    /// tests try code under.
+    /// Whether its findings may be intended: numbers that repeat, as tests want them, or as a comment says; an implementation under which
+    /// tests run the code.
     pub fn may_be_intended(self) -> bool {
         self.family() == Family::Reuse || matches!(self, Self::ConstantKeyInTrace | Self::GlobalPrngImpl)
     }

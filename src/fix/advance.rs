@@ -42,12 +42,11 @@ pub(super) fn stored(cx: &FixContext<'_>, findings: &[Finding], index: usize) ->
     proposals
 }
 
-/// The same before each of two draws of methods that are given what their object holds, where a caller reaches both through the
-/// object.
+/// Stores the next key before each of two draws in methods that get the object's key, if a caller reaches both through the object.
 pub(super) fn held(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
     let mut uses: Vec<Use<'_>> = Vec::new();
     for way in ways(&findings[index])? {
-        // The draw, or the call that leads there and is given what the object holds.
+        // The draw, or the call that leads to it and gets the object's key.
         let given = way.iter().skip(1).rev().find_map(|place| {
             let call = tree::call_at(cx.module, cx.here(*place)?)?;
             let key = only_key(cx, call, None).filter(|key| key.is_attribute_expr() && is_plain(key))?;
@@ -59,7 +58,7 @@ pub(super) fn held(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> O
         }
     }
     let (first, others) = uses.split_first()?;
-    // Two draws of one statement are given their keys at once, by other fixes.
+    // Two draws in one statement get their keys together, from other fixes.
     let is_apart = |one: &Use<'_>| !one.steps.last().zip(first.steps.last()).is_none_or(|(one, first)| one.is(*first));
     if !others.iter().all(is_apart) {
         return None;
@@ -95,13 +94,13 @@ pub(super) fn held(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> O
     Some(proposal)
 }
 
-/// The ways to the two draws of a finding that lie in functions it calls.
+/// The ways to the two draws of a finding that are in functions it calls.
 fn ways(finding: &Finding) -> Option<[&[Place]; 2]> {
     let evidence = finding.evidence.as_ref()?;
     Some([&evidence.first[..], &evidence.second[..]])
 }
 
-/// The key that a finding's draw is given.
+/// The key of a finding's draw.
 fn key_of<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option<&'a Expr> {
     let repair = findings[index].repair.as_ref()?;
     let call = tree::call_at(cx.module, cx.here(repair.used_at?)?)?;
@@ -146,7 +145,7 @@ fn split_before(
             .proved_by(Proof::Own { instead: None })
             .naming(cx.promise(scope, names))
     };
-    // `_, subkey = split(self.key)`: the child that was thrown away is kept, and `a, b = split(key)` makes one more.
+    // `_, subkey = split(self.key)`: the discarded child is kept, and `a, b = split(key)` makes one more.
     if cx.is_split(call) {
         let edits = one_more(cx, step.statement(), call, code)?;
         return Some(proposal(edits, &[]));
@@ -167,7 +166,7 @@ fn one_more(cx: &FixContext<'_>, statement: &Stmt, call: &ast::ExprCall, key: &s
         return None;
     };
     if let Some(dropped) = targets.elts.iter().find(|target| cx.code(target) == "_") {
-        // What is called `_` may be read all the same.
+        // A variable named `_` may be read nevertheless.
         if cx.names.occurrences("_").iter().any(|one| one.does == Does::Read) {
             return None;
         }
@@ -232,7 +231,7 @@ fn callers(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Pr
     )
 }
 
-/// The default of the parameter whose name stands at a span.
+/// The default of the parameter whose name is at a span.
 fn default_of<'a>(cx: &FixContext<'a>, name: Span) -> Option<&'a Expr> {
     tree::ancestors(cx.module, name).into_iter().find_map(|node| match node {
         ast::AnyNodeRef::ParameterWithDefault(parameter) => parameter.default.as_deref(),
@@ -240,7 +239,7 @@ fn default_of<'a>(cx: &FixContext<'a>, name: Span) -> Option<&'a Expr> {
     })
 }
 
-/// The annotation of the parameter whose name stands at a span.
+/// The annotation of the parameter whose name is at a span.
 fn annotation_of<'a>(cx: &FixContext<'a>, name: Span) -> Option<&'a Expr> {
     tree::ancestors(cx.module, name).into_iter().find_map(|node| match node {
         ast::AnyNodeRef::Parameter(parameter) => parameter.annotation.as_deref(),

@@ -1,7 +1,7 @@
 //! Which fixes are applied together.
 //!
-//! **Invariant:** the edits of a batch do not overlap, no two fixes of it insert at one place, and none takes away a name that another
-//! reads; a fix that has to wait comes in a later round, after a new analysis.
+//! **Invariant:** the edits of a batch do not overlap, no two fixes of it insert at one place, and none removes a name that another reads;
+//! a fix that has to wait comes in a later round, after a new analysis.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ pub struct Batch {
     pub resolved: Vec<RuleId>,
 }
 
-/// The fixes of findings that can be applied together, file by file, first come first served.
+/// The fixes that can be applied together, file by file, in order.
 pub fn select<'a>(
     findings: impl IntoIterator<Item = &'a Finding>,
     text_of: impl Fn(FileId) -> &'a str,
@@ -46,14 +46,14 @@ fn are_apart(one: Span, other: Span) -> bool {
     one.end < other.start || other.end < one.start
 }
 
-/// What a fix does to names. Each fix was tried alone, so that two are apart only if neither needs what the other takes away.
+/// The effect of a fix on names. Each fix was validated alone, so two are compatible only if neither needs what the other removes.
 #[derive(Default)]
 struct Names<'a> {
     /// The edits of the fix.
     edits: &'a [Edit],
     /// Those that it no longer binds.
     unbound: BTreeSet<&'a str>,
-    /// Those that it writes where they did not stand.
+    /// The names that it adds.
     written: BTreeSet<&'a str>,
 }
 
@@ -71,13 +71,13 @@ impl<'a> Names<'a> {
         names
     }
 
-    /// Whether another fix finds all names that it writes.
+    /// Whether all names that the fix needs are still there after another fix.
     fn leave(&self, other: &Self) -> bool {
         self.unbound.is_disjoint(&other.written)
     }
 }
 
-/// Where the targets of an assignment end, if a line goes on with some: before the first `=` outside of brackets.
+/// The end of the targets of an assignment, if a line continues some: before the first `=` outside brackets.
 fn targets(rest: &str) -> Option<usize> {
     let line = rest.lines().next().unwrap_or_default();
     let mut depth = 0_i32;

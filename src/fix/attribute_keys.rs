@@ -42,7 +42,7 @@ pub(super) fn storage_of(cx: &FixContext<'_>, key: &Expr) -> Storage {
     let Expr::Attribute(attribute) = key else { return Storage::Unknown };
     let name = attribute.attr.as_str();
     let is_direct = attribute.value.is_name_expr();
-    // A property, or a class that hears of what is assigned.
+    // A property, or a class that intercepts assignments.
     let is_special =
         lineage.iter().flat_map(|class| methods(class)).any(|def| [name, "__setattr__"].contains(&def.name.as_str()));
     if !is_direct || is_special {
@@ -93,7 +93,7 @@ fn of_parameter(cx: &FixContext<'_>, key: &Expr) -> Storage {
     }
 }
 
-/// A method and the functions within it that lead to a place.
+/// A method and its nested functions that lead to a place.
 struct Method<'a> {
     class: &'a ast::StmtClassDef,
     def: &'a ast::StmtFunctionDef,
@@ -164,7 +164,7 @@ enum Kind {
     Unknown,
 }
 
-/// What the bases and decorators of a class that are not of this file say.
+/// What the bases and decorators of a class outside this file imply.
 fn kind(cx: &FixContext<'_>, class: &ast::StmtClassDef) -> Kind {
     let arguments = class.arguments.as_deref();
     let bases = arguments.into_iter().flat_map(|arguments| &arguments.args).map(|base| {
@@ -208,7 +208,7 @@ fn class_of<'a>(cx: &FixContext<'a>, base: &Expr) -> Option<&'a ast::StmtClassDe
     Some(only)
 }
 
-/// A class and its bases, as far as they are of this file.
+/// A class and its bases, as far as they are in this file.
 fn lineage<'a>(cx: &FixContext<'a>, class: &'a ast::StmtClassDef) -> Vec<&'a ast::StmtClassDef> {
     let mut lineage: Vec<&ast::StmtClassDef> = vec![class];
     let mut at = 0;

@@ -51,7 +51,7 @@ fn number(expr: &Expr) -> Option<u64> {
     }
 }
 
-/// The words of one key, taken for its children: all such indices in a function at once.
+/// The words of one key, used as children: all such indices in a function at once.
 fn children(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
     let lead = &findings[index];
     let (key, _) = constant_item(cx, tree::expression_at(cx.module, lead.primary.span)?)?;
@@ -229,7 +229,7 @@ pub(super) fn swapped(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     )]
 }
 
-/// An array of raw keys that is flattened keeps the axis of their words: `keys.reshape(-1, keys.shape[-1])`.
+/// Flattening an array of raw keys keeps the axis of their words: `keys.reshape(-1, keys.shape[-1])`.
 fn flattened(cx: &FixContext<'_>, expr: &Expr, index: usize) -> Option<Proposal> {
     let Expr::Call(call) = expr else { return None };
     let path = cx.path_of(&call.func);
@@ -252,7 +252,7 @@ fn flattened(cx: &FixContext<'_>, expr: &Expr, index: usize) -> Option<Proposal>
         .then(|| unsafe_proposal(message, edits, vec![index], Vec::new()))
 }
 
-/// A transpose that turns words into lanes is left out.
+/// A transpose that turns words into lanes is removed.
 fn transposed(cx: &FixContext<'_>, expr: &Expr, index: usize) -> Option<Proposal> {
     let keys = match expr {
         Expr::Attribute(turned) if turned.attr.as_str() == "T" => &*turned.value,

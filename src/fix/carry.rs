@@ -41,7 +41,7 @@ pub(super) fn carried(cx: &FixContext<'_>, of: &Carried<'_, '_>) -> Option<Propo
     let outer = cx.names.frame_at(span_of(of.looped).start)?;
     let is_reached = cx.names.binder(of.scope, key) == Some(outer) && can_rebind(cx, outer, key);
     let is_own = is_used_once(cx, of.body, outer);
-    // All of the body's reads are the consumptions: whatever else it does with the key would see the carried one.
+    // All reads in the body are the consumptions: any other use of the key would see the carried one.
     let reads = cx.names.occurrences(key).iter().filter(|one| cx.names.is_within(one.scope, of.scope));
     let is_consumed = |span: Span| of.calls.iter().any(|(_, expr)| span_of(*expr) == span);
     let is_plain = reads.into_iter().all(|one| one.does == Does::Read && is_consumed(one.span));
@@ -49,7 +49,7 @@ pub(super) fn carried(cx: &FixContext<'_>, of: &Carried<'_, '_>) -> Option<Propo
     if !is_reached || !is_own || !is_plain || !is_handed_over(of.looped, of.body.name.as_str()) {
         return None;
     }
-    // The body of a `fori_loop` is given the index first.
+    // The first parameter of a `fori_loop` body is the index.
     let carry = plain_parameter(of.body, usize::from(transform.runs == Runs::Fori))?;
     let head = span_of(of.body.body.iter().find(|statement| !is_text(statement))?).start;
     let split = cx.spelled(head, jax::SPLIT, Some(first))?;
@@ -95,7 +95,7 @@ pub(super) fn given<'a>(callable: &Callable, call: &'a ast::ExprCall, name: &str
     callable.position(name).and_then(|position| call.arguments.args.get(position)).or_else(keyword)
 }
 
-/// Whether a function is passed as it is, under its name.
+/// Whether a function is passed under its name.
 pub(super) fn is_handed_over(call: &ast::ExprCall, name: &str) -> bool {
     tree::arguments(call).any(|argument| matches!(argument, Expr::Name(read) if *read.id == *name))
 }
@@ -137,7 +137,7 @@ fn around(expr: &Expr, before: &str, behind: &str) -> [Edit; 2] {
     [Edit::insert(span.start, format!("{before}{open}")), Edit::insert(span.end, format!("{close}{behind}"))]
 }
 
-/// What a function returns, if every way out of it says so.
+/// The result of a function, if every return is explicit.
 fn results(def: &ast::StmtFunctionDef) -> Option<Vec<&Expr>> {
     struct Gather<'a>(Vec<Option<&'a Expr>>);
     impl<'a> SourceOrderVisitor<'a> for Gather<'a> {

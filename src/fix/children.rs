@@ -1,4 +1,4 @@
-//! Children that exist already: one that is not used yet is drawn from, and the next key comes from the parent that was kept for it.
+//! Existing children: an unused one is drawn from, and the next key comes from the parent that was kept for it.
 //!
 //! **Invariant:** nothing is derived that the file does not derive already.
 
@@ -42,14 +42,14 @@ pub(super) fn more(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) ->
     Moves::all(cx, uses).into_iter().filter(serves).find_map(|moves| moves.proposal(cx, resolves))
 }
 
-/// Uses of a key that its split made, and that are given other children of that split.
+/// Uses of a key made by a split that get other children of that split.
 struct Moves<'u, 'a> {
     made: Made<'a>,
     /// The uses, but for one that may stay with the key.
     uses: Vec<&'u Use<'a>>,
     /// That one, where nothing else reads the key.
     only: Option<&'u Use<'a>>,
-    /// Whether all uses that were asked about are of this key.
+    /// Whether all uses in question are of this key.
     is_all: bool,
     unused: Vec<&'a ast::ExprName>,
 }
@@ -145,7 +145,7 @@ fn read_instead(uses: &[&Use<'_>], names: &[String]) -> Vec<Edit> {
 /// A key that a statement made by splitting.
 pub(super) struct Made<'a> {
     key: &'a str,
-    /// Whether an object keeps it.
+    /// Whether an object stores it.
     is_kept: bool,
     scope: ScopeId,
     /// The statement.
@@ -184,12 +184,12 @@ impl<'a> Made<'a> {
         Some(Self { key: cx.code(one.key), is_kept, scope, step, split, names })
     }
 
-    /// Whether a child of this split may serve a use: it is a use of this key, nearby, and not in a loop after the split.
+    /// Whether a child of this split can replace the key of a use: it is a use of this key, nearby, and not in a loop after the split.
     pub fn serves(&self, cx: &FixContext<'a>, one: &Use<'a>) -> bool {
         self.may_serve(cx, one) && cx.are_near(span_of(self.step.statement()), span_of(one.key))
     }
 
-    /// Whether children of this split may serve some of all uses: where the first of all is nearby, a new split would stand no nearer.
+    /// Whether children of this split can replace the key of several uses: the first is nearby, or a new split would be no nearer.
     fn serves_all(&self, cx: &FixContext<'a>, uses: &[Use<'a>], moved: &[&Use<'a>]) -> bool {
         let is_module = cx.names.scopes[self.scope].kind == ScopeKind::Module;
         let own = span_of(self.step.statement());
@@ -201,8 +201,7 @@ impl<'a> Made<'a> {
         self.is_of(cx, one) && loop_below(one, cx.steps(span_of(self.step.statement())).len() - 1).is_none()
     }
 
-    /// Names of children for some uses, those first that are there already, the edits that make the others, and from where to
-    /// where they are wanted.
+    /// Names of children for some uses, existing ones first, the edits that make the others, and the range in which they are needed.
     pub fn give(
         &self,
         cx: &FixContext<'_>,
@@ -243,8 +242,8 @@ impl<'a> Made<'a> {
             && made_by(cx, self.scope, one).is_some_and(|(step, ..)| step.is(self.step))
     }
 
-    /// The use that stays with the key: what makes the next key of it, else, where nothing else reads it, a split, the first
-    /// use of one of several children, or the last of what was carried on.
+    /// The use that keeps the key: the one that makes the next key, or else, if nothing else reads it, a split, the first use of one of
+    /// several children, or the last use of a carried key.
     fn stays<'u>(
         &self,
         cx: &FixContext<'a>,
@@ -271,8 +270,8 @@ impl<'a> Made<'a> {
         place.is_some_and(|keyword| span_of(&keyword.value) == span_of(one.key))
     }
 
-    /// The children that nothing reads, and that nothing rebinds up to the last use; the one that takes the place of the parent comes
-    /// last, since later code may go on with it.
+    /// The children that nothing reads, and that nothing rebinds up to the last use. The one that replaces the parent comes last, because
+    /// later code may continue with it.
     fn unused(&self, cx: &FixContext<'a>, way: &[Step<'a>], last: Span) -> Vec<&'a ast::ExprName> {
         let statement = span_of(self.step.statement());
         let between = Span::new(statement.end, last.start.max(statement.end));
@@ -298,7 +297,7 @@ impl<'a> Made<'a> {
     }
 }
 
-/// The edits that make a split give further children.
+/// The edits that make a split return more children.
 pub(super) fn widened(bound: &[Expr], split: &ast::ExprCall, names: &[String]) -> Option<Vec<Edit>> {
     let end = span_of(bound.last()?).end;
     let targets = Edit::insert(end, format!(", {}", names.join(", ")));
@@ -311,7 +310,7 @@ pub(super) fn carried_on(cx: &FixContext<'_>, one: &Use<'_>) -> Option<Vec<Edit>
     let key = cx.code(one.key);
     let is_own = span_of(split) == one.call_span() && bound.iter().all(|target| cx.code(target) != key);
     let first = span_of(bound.first().filter(|_| is_own)?);
-    // Targets in parentheses of their own, or on lines of their own, are left as they are.
+    // Targets in separate parentheses, or on separate lines, are not changed.
     let Stmt::Assign(assign) = one.steps.last()?.statement() else { return None };
     let start = span_of(assign).start;
     let is_whole = matches!(&assign.targets[..], [Expr::Tuple(tuple)] if tuple.parenthesized);
@@ -336,7 +335,7 @@ fn counting(split: &ast::ExprCall, count: usize) -> Option<Edit> {
     call.covers(number.span).then_some(number)
 }
 
-/// The statement that made the key of a use by splitting, in a suite that leads to the use, its split, and the names that it binds.
+/// The statement that made the key of a use by splitting, in an enclosing suite, with its split and the names that it binds.
 fn made_by<'a>(
     cx: &FixContext<'a>,
     scope: ScopeId,
@@ -361,8 +360,8 @@ fn made_by<'a>(
     Some((step, split, names))
 }
 
-/// `key, subkey = split(subkey)` after a draw from `subkey`: the next keys come from `key`, which was kept for them. One such slip
-/// fixed and the next one not would look like an oversight.
+/// `key, subkey = split(subkey)` after a draw from `subkey`: the next keys come from `key`, which was kept for this. Fixing only one of
+/// several such slips would look like an oversight.
 pub(super) fn other_parent(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let Some((step, own)) = tangled(cx, findings, index) else { return Vec::new() };
     let others = cx.matching(findings, |other| {

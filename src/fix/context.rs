@@ -1,6 +1,6 @@
-//! The file being fixed, and the questions that generators ask about it.
+//! The file being fixed, and the queries that generators make about it.
 //!
-//! **Invariant:** answers come from the file as it is; only the names reserved for accepted proposals grow.
+//! **Invariant:** results refer to the file before the fix; only the names reserved for accepted proposals grow.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -26,9 +26,9 @@ pub enum Proof {
     Claim,
     /// The functions that hold these places draw from the very same keys as before.
     Keys(Vec<Place>),
-    /// The same draws are made, each with a key of its own; what keys they had, if any, is not worth comparing with.
+    /// The same draws are made, each with its own key; the previous keys, if any, need not be compared.
     Own {
-        /// A function that is gone, and the one that draws in its place.
+        /// A function that was removed, and the one that draws in its place.
         instead: Option<(&'static str, &'static str)>,
     },
     /// Nothing: no operation changes, and the analysis sees the same keys at the same places.
@@ -52,7 +52,7 @@ pub struct Proposal {
     pub resolves: Vec<usize>,
     /// Names that they introduce.
     pub names: Vec<Reserved>,
-    /// Whether they leave a key that is `None` as it is.
+    /// Whether they leave a key that is `None` unchanged.
     pub is_optional: bool,
 }
 
@@ -114,7 +114,7 @@ pub struct FixContext<'a> {
 }
 
 impl<'a> FixContext<'a> {
-    /// The context of a file, with what is known of libraries; `roots` are further names of the library's root package.
+    /// The context of a file, with the models; `roots` are further names of the library's root package.
     pub fn new(file: FileId, text: &'a str, module: &'a ast::ModModule, models: &'a Models, roots: &[String]) -> Self {
         let names = Names::of(module);
         let imports = Imports::of(module, roots);
@@ -133,21 +133,21 @@ impl<'a> FixContext<'a> {
         }
     }
 
-    /// Says where the cells of a notebook stand in the text.
+    /// Sets the positions of a notebook's cells in the text.
     #[must_use]
     pub fn in_cells(mut self, cells: impl IntoIterator<Item = Span>) -> Self {
         self.cells = cells.into_iter().collect();
         self
     }
 
-    /// Says what the project around the file does with its names.
+    /// Sets how the project around the file uses its names.
     #[must_use]
     pub fn in_project(mut self, usage: &'a CrossModuleUsage) -> Self {
         self.usage = Some(usage);
         self
     }
 
-    /// The file's operations, with all functions: what the analysis passes over is edited all the same.
+    /// The operations of the file, with all functions: code that the analysis skips is edited as well.
     pub(super) fn ir(&self) -> &ir::Module {
         self.ir.get_or_init(|| ir::lower(self.file, self.module, &|_| Vec::new()))
     }
@@ -163,7 +163,7 @@ impl<'a> FixContext<'a> {
         own.next().map(|(id, _)| id)
     }
 
-    /// Whether another module may use a variable of this one, or this one says that others may. Nobody imports a notebook.
+    /// Whether another module may use a variable of this one, or `__all__` lists it. A notebook is never imported.
     pub(super) fn is_exported(&self, name: &str) -> bool {
         let is_used_elsewhere =
             !self.is_notebook() && self.usage.is_some_and(|usage| usage.is_used_elsewhere(self.file, name));
@@ -195,19 +195,19 @@ impl<'a> FixContext<'a> {
         !self.cells.is_empty()
     }
 
-    /// Whether two places stand in one cell; a file that is no notebook is one.
+    /// Whether two places are in one cell; a file that is not a notebook is one cell.
     pub(super) fn is_in_one_cell(&self, first: Span, second: Span) -> bool {
         let cell = |span: Span| self.cells.iter().position(|cell| cell.contains(span.start));
         cell(first) == cell(second)
     }
 
-    /// Whether two places are near each other: few lines lie between them, and no cell ends there.
+    /// Whether two places are near each other: few lines are between them, and no cell ends there.
     pub(super) fn are_near(&self, first: Span, second: Span) -> bool {
         let between = self.slice(Span::new(first.end.min(second.start), second.start));
         self.is_in_one_cell(first, second) && memchr::memchr_iter(b'\n', between.as_bytes()).count() <= FAR
     }
 
-    /// The edit that puts a statement before another, and before what a comment says of that one. What a cell starts with stays there.
+    /// The edit that puts a statement before another, and before the comment that describes it. The start of a cell stays in place.
     pub(super) fn before(&self, start: u32, code: &str) -> Edit {
         let at = layout::with_comment(self.text, start);
         let begins = |cell: &Span| self.slice(Span::new(cell.start, at.max(cell.start))).trim().is_empty();
@@ -258,12 +258,12 @@ impl<'a> FixContext<'a> {
         (place.file == self.file).then_some(place.span)
     }
 
-    /// The canonical path that an expression stands for.
+    /// The canonical path that an expression denotes.
     pub(super) fn path_of(&self, expr: &Expr) -> Option<String> {
         self.imports.path_of(&self.names, self.names.scope_at(span_of(expr).start), expr)
     }
 
-    /// The model of the function that an expression stands for.
+    /// The model of the function that an expression denotes.
     pub(super) fn model_of(&self, function: &Expr) -> Option<&'a Callable> {
         self.models.callable(&self.path_of(function)?)
     }
@@ -290,7 +290,7 @@ impl<'a> FixContext<'a> {
     /// The seed that a call makes a stream of keys from, by the models.
     pub(super) fn stream_seed_of<'e>(&self, call: &'e ast::ExprCall) -> Option<&'e Expr> {
         match self.models.class(&self.path_of(&call.func)?)? {
-            // Of keywords that are streams of their own, the first names the seed.
+            // If the keywords are separate streams, the first one is the seed.
             Class { construct: Construct::Stream { seeds, .. }, params, .. } => {
                 argument(params, call, seeds.first()?).or_else(|| Some(&call.arguments.keywords.first()?.value))
             }

@@ -1,6 +1,6 @@
 //! Cross-module usage: which names of a file other modules use, and which functions may run under a trace.
 //!
-//! **Invariant:** a name stands for everything that is called so; an answer may be more cautious than needed.
+//! **Invariant:** a name stands for everything of that name; a result may be more conservative than necessary.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::text::FileId;
 /// What is known of the project around a file.
 #[derive(Clone, Debug, Default)]
 pub struct CrossModuleUsage {
-    /// The files that ask other modules for a name, or name an attribute so.
+    /// The files that import a name from other modules, or read an attribute of that name.
     used: BTreeMap<Arc<str>, BTreeSet<FileId>>,
     traced: BTreeSet<Arc<str>>,
     older: Option<String>,

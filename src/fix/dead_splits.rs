@@ -17,7 +17,7 @@ use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
-/// A split of which nothing is used.
+/// A split whose result is not used.
 struct Dead<'a> {
     scope: ScopeId,
     way: Vec<Step<'a>>,
@@ -89,7 +89,7 @@ impl<'a> Dead<'a> {
         (is_plainly_made && names.iter().all(is_dead)).then_some(Self { scope, way, call: split, names })
     }
 
-    /// `split(key)` as a statement of its own, after which nothing reads the key.
+    /// `split(key)` as an expression statement, after which nothing reads the key.
     fn dropped(cx: &FixContext<'a>, call: &'a ast::ExprCall) -> Option<Self> {
         let way = cx.steps(span_of(call));
         let step = *way.last()?;

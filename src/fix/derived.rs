@@ -30,7 +30,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
         proposals = split_apart::apart(cx, &uses, &[index]);
     }
     if proposals.is_empty() {
-        // Where a callee derives, the calls that lead there are given keys of their own.
+        // If a callee derives, the calls that lead to it get their own keys.
         proposals = reuse::propose(cx, findings, index);
     }
     proposals
@@ -68,11 +68,11 @@ fn spare(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) 
     let target = tree::targets(step.statement()).iter().flat_map(tree::names_bound);
     let mut named = target.filter(|name| name.id.as_str() == unused);
     let (only, None) = (named.next()?, named.next()) else { return None };
-    // Where nothing else is used, nothing should be derived.
+    // If no other child is used, nothing should be derived.
     let bound = tree::targets(step.statement()).iter().flat_map(tree::names_bound);
     let kept: Vec<&str> = bound.map(|name| name.id.as_str()).filter(|name| !["_", unused].contains(name)).collect();
     let after = span_of(step.statement()).end;
-    // In a loop, what stands before may read it in the next iteration; `_` may be a function for translations.
+    // In a loop, earlier code may read it in the next iteration; `_` may be a translation function.
     let is_repeated = cx.steps(span).iter().any(|step| matches!(step.statement(), Stmt::For(_) | Stmt::While(_)));
     let is_read =
         |one: &Occurrence, name: &str| one.does == Does::Read && cx.names.binder(one.scope, name) == Some(scope);
@@ -122,7 +122,7 @@ fn is_slip(cx: &FixContext<'_>, scope: ScopeId, split: &ast::StmtAssign, kept: &
     })
 }
 
-/// Whether the text of a function has a name where it is no variable: in a comment or a string, which would speak of nothing.
+/// Whether the text of a function contains a name where it is not a variable: in a comment or a string, which would become wrong.
 pub(super) fn is_mentioned(cx: &FixContext<'_>, scope: ScopeId, name: &str) -> bool {
     let full = cx.names.scopes[scope].full;
     let text = cx.slice(full);

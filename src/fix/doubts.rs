@@ -1,6 +1,6 @@
-//! Whether two draws that share a key may have to be alike, though nothing shows that they are intended to be.
+//! Whether two draws that share a key may have to be equal, though nothing shows that this is intended.
 //!
-//! **Invariant:** an answer only leaves a fix to people; whether a finding is shown is decided by the judge alone.
+//! **Invariant:** a result only makes a fix display-only; whether a finding is shown is decided by the judge alone.
 
 use super::context::FixContext;
 use super::key_uses::{draws, only_key, pair, root_name};
@@ -27,7 +27,7 @@ pub(super) fn doubt(cx: &FixContext<'_>, finding: &Finding) -> Option<String> {
     intent.or_else(fate).or_else(alike).or_else(words)
 }
 
-/// `words = key_data(key)` after a call that is given `key`: a split of the words comes too late for that call.
+/// `words = key_data(key)` after a call that takes `key`: a split of the words comes too late for that call.
 fn of_a_key_in_use(cx: &FixContext<'_>, call: &ast::ExprCall) -> Option<String> {
     let Expr::Name(key) = only_key(cx, call, None)? else { return None };
     let scope = cx.names.frame_at(span_of(call).start)?;
@@ -70,13 +70,13 @@ fn are_calls_alike(cx: &FixContext<'_>, finding: &Finding) -> bool {
     if of_program && is_other_cell && evidence.first.last() == evidence.second.last() {
         return true;
     }
-    // What makes a state or parameters may have to make them alike.
+    // Calls that make a state or parameters may have to make them equal.
     let is_made_alike = !draws(cx, first) && (code(first) == code(second) || cx.model_of(&first.func).is_some());
     cx.code(&first.func) == cx.code(&second.func)
         && (is_made_alike && !of_program || of_program && is_of_other_data(cx, first, second))
 }
 
-/// Whether two calls of one function are given different things that are no constants.
+/// Whether two calls of one function have different arguments that are not constants.
 fn is_of_other_data(cx: &FixContext<'_>, first: &ast::ExprCall, second: &ast::ExprCall) -> bool {
     tree::arguments(first)
         .zip(tree::arguments(second))

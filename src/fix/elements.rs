@@ -148,7 +148,7 @@ fn number(expr: &Expr) -> Option<usize> {
     }
 }
 
-/// The element that is read where the name of the array stands.
+/// The element that is read instead of the whole array.
 fn element(cx: &FixContext<'_>, name: Span, length: usize) -> Option<usize> {
     let around = tree::ancestors(cx.module, name);
     let item = around.into_iter().rev().find_map(|node| match node {

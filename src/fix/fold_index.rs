@@ -40,7 +40,7 @@ pub(super) fn fold_index(cx: &FixContext<'_>, found: &Loop<'_>, statement: &Stmt
     } else if are_alternatives(cx, found) {
         let mut of = cx.code(key).to_owned();
         if is_one_element(key, &is_bound) {
-            // An element is taken out once: JAX's own checker takes it for consumed when it is taken out again.
+            // An element is indexed once: JAX's own checker would count a second index as a reuse.
             of = cx.fresh(found.scope, cx.code(key), 1).pop()?;
             edits.push(layout::before(cx.text, body.start, &format!("{of} = {}", cx.code(key))));
             names.push(of.clone());
@@ -164,7 +164,7 @@ pub(super) fn is_range(cx: &FixContext<'_>, iter: &Expr) -> bool {
 
 /// A comprehension draws from a key for each element: one of a split where elements are only counted, else by their number.
 ///
-/// What an object keeps for the next call is split before.
+/// A key that an object stores for the next call is split before.
 pub(super) fn each_element(
     cx: &FixContext<'_>,
     found: &Loop<'_>,
@@ -200,7 +200,7 @@ pub(super) fn each_element(
     let mut code = cx.code(key).to_owned();
     if is_kept {
         let statement = cx.steps(span_of(call)).pop()?.statement();
-        // A condition may be looked at again and again.
+        // A condition may be evaluated repeatedly.
         let is_simple = suites(statement).is_empty();
         let start = span_of(statement).start;
         let outer = cx.names.frame_at(start).filter(|_| is_simple)?;
@@ -249,7 +249,7 @@ pub(super) fn fold_parameter(
 ) -> Option<Proposal> {
     let place = findings[index].repair.as_ref()?.repeated_by?;
     let call = tree::call_at(cx.module, cx.here(place)?)?;
-    // Behind `partial` the parameters of the body are others.
+    // With `partial`, the parameters of the body are shifted.
     let is_itself = match &found.repeats {
         Repeats::Body(def) => carry::is_handed_over(call, def.name.as_str()),
         Repeats::Lambda(lambda) => tree::arguments(call).any(|argument| span_of(argument) == span_of(*lambda)),
@@ -285,7 +285,7 @@ pub(super) fn fold_parameter(
     Some(proposal_of_fold(cx, found, key, edits, &[]))
 }
 
-/// How a call runs the function that it is given, by the models.
+/// How a call runs its function argument, according to the models.
 fn run_by<'a>(cx: &FixContext<'a>, call: &ast::ExprCall) -> Option<(&'a Transform, &'a Callable)> {
     let callable = cx.model_of(&call.func)?;
     match &callable.effect {
@@ -294,7 +294,7 @@ fn run_by<'a>(cx: &FixContext<'a>, call: &ast::ExprCall) -> Option<(&'a Transfor
     }
 }
 
-/// A `scan` over nothing but a length, whose body ignores what it is given, scans over children of the key instead.
+/// A `scan` over a length only, whose body ignores its element, scans over children of the key instead.
 pub(super) fn scan_children(
     cx: &FixContext<'_>,
     found: &Loop<'_>,

@@ -1,7 +1,7 @@
 //! How a library function is spelled at a place, in the file's own import style.
 //!
-//! **Invariant:** a spelling is given only if every binding of its first name that is visible at the place is an import of the
-//! same thing.
+//! **Invariant:** a spelling is returned only if every binding of its first name that is visible at the place is an import of the same
+//! thing.
 
 use rustc_hash::FxHashMap;
 
@@ -62,7 +62,7 @@ impl<'a> Imports<'a> {
         self.bound.get(&alias).map(String::as_str)
     }
 
-    /// The canonical path that a name or attribute chain stands for.
+    /// The canonical path that a name or attribute chain denotes.
     pub fn path_of(&self, names: &Names<'_>, scope: ScopeId, expr: &Expr) -> Option<String> {
         match expr {
             Expr::Name(name) => self.meaning(names, scope, name.id.as_str()).map(str::to_owned),
@@ -96,7 +96,7 @@ struct Walk<'a, 'r> {
 }
 
 impl Walk<'_, '_> {
-    /// The path under the canonical root, if it lies under one.
+    /// The path under the canonical root, if it is below a root.
     fn canonical(&mut self, path: &str) -> String {
         let canonical = rooted(path, self.roots);
         if is_of_arrays(&canonical) {

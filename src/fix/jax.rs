@@ -1,6 +1,6 @@
 //! The functions of JAX that fixes write, and look for where they would write them.
 //!
-//! What a function does stands in its model; which one a fix writes is a choice of the fix.
+//! What a function does is in its model; which function a fix writes is decided here.
 //!
 //! **Invariant:** each is a public path of JAX.
 
@@ -32,7 +32,7 @@ pub(super) const KEY_DATA: &str = "jax.random.key_data";
 pub(super) const SHUFFLE: &str = "jax.random.shuffle";
 pub(super) const PERMUTATION: &str = "jax.random.permutation";
 
-/// Lanes, each with a key of its own.
+/// Lanes, each with its own key.
 pub(super) const VMAP: &str = "jax.vmap";
 
 /// The number of a lane.
@@ -44,7 +44,7 @@ pub(super) const ISSUBDTYPE: &str = "jax.dtypes.issubdtype";
 /// The dtype of all typed keys.
 pub(super) const PRNG_KEY: &str = "jax.dtypes.prng_key";
 
-/// The array that an object stands for.
+/// The conversion of an object to an array.
 pub(super) const ASARRAY: &str = "jax.numpy.asarray";
 
 /// What registers a class with methods for it as a pytree, and a dataclass.

@@ -14,7 +14,7 @@ use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::Span;
 
-/// More uses of one key than a line of names should serve.
+/// More uses of one key than one statement should split for.
 pub(super) const MOST_USES: usize = 24;
 
 /// One consumption: its call, the expression for its key, and the statements around it.
@@ -38,7 +38,7 @@ impl<'a> Use<'a> {
         span_of(self.call)
     }
 
-    /// What a key of its own stands for: the key, or the child that is taken of it at once, as in `split(key)[0]`.
+    /// The expression that a new key replaces: the key, or a child that is selected at once, as in `split(key)[0]`.
     pub(super) fn replaceable(&self, cx: &FixContext<'_>) -> Span {
         let is_split = cx.is_split(self.call);
         if !is_split || self.call.arguments.len() != 1 {
@@ -56,7 +56,7 @@ impl<'a> Use<'a> {
         }
     }
 
-    /// Where the variable stands that the key's expression starts with.
+    /// The variable with which the key's expression starts.
     pub fn root_span(&self) -> Span {
         let mut root = self.key;
         loop {
@@ -143,8 +143,8 @@ fn use_at<'a>(cx: &FixContext<'a>, span: Span) -> Option<Use<'a>> {
     Some(Use { call, key, steps: cx.steps(span_of(call)) })
 }
 
-/// The calls of unknown functions outside of a loop that are given its key as well: what they derive from it may be what a fix
-/// derives in the loop. None where the key is another one in between.
+/// The calls of unknown functions outside a loop that also get its key: keys that they derive may equal those that a fix derives in the
+/// loop. None if the key is rebound in between.
 pub(super) fn unknown_uses<'a>(cx: &FixContext<'a>, scope: ScopeId, key: &Expr, around: Span) -> Vec<Use<'a>> {
     let Expr::Name(name) = key else { return Vec::new() };
     let own = cx.names.occurrences(name.id.as_str()).iter().filter(|one| one.scope == scope);
@@ -173,7 +173,7 @@ fn is_unknown(cx: &FixContext<'_>, call: &ast::ExprCall) -> bool {
     !is_builtin && !is_visible && cx.model_of(&call.func).is_none()
 }
 
-/// Which key each use gets, counted from zero: uses of which no run makes two share one.
+/// Which key each use gets, counted from zero: uses on exclusive paths share one.
 pub(super) fn shared(uses: &[Use<'_>]) -> Vec<usize> {
     let mut keys: Vec<usize> = Vec::with_capacity(uses.len());
     for one in uses {
@@ -229,7 +229,7 @@ pub(super) fn uses_of<'a>(cx: &FixContext<'a>, findings: &[Finding], family: &[u
         let (evidence, repair) = (finding.evidence.as_ref()?, finding.repair.as_ref()?);
         for (way, written) in [&evidence.first, &evidence.second].into_iter().zip(&repair.written) {
             let span = cx.here(*way.first()?)?;
-            // What is written at the consuming call says nothing of a call that leads there.
+            // The argument of the consuming call says nothing about a call that leads to it.
             let written = written.as_deref().filter(|_| way.len() == 1);
             known_text = known_text.or(written);
             calls.push((span, written));
@@ -253,7 +253,7 @@ pub(super) fn uses_of<'a>(cx: &FixContext<'a>, findings: &[Finding], family: &[u
     Some(uses)
 }
 
-/// One call that is given the key twice.
+/// One call that gets the key twice.
 fn within_one_call<'a>(cx: &FixContext<'a>, calls: &[(Span, Option<&str>)]) -> Option<Vec<Use<'a>>> {
     let [(span, _), _] = calls else { return None };
     let call = tree::call_at(cx.module, *span)?;
@@ -280,9 +280,8 @@ fn written_keys<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall, written: Optio
     tree::arguments(call).filter(|argument| Some(cx.code(argument)) == written).collect()
 }
 
-/// The expression that passes a call its key: the one argument that is written so, else the one expression within the
-/// arguments, else, where nothing is known of how it is written, the first argument of a library function, or the only
-/// argument that is called like a key.
+/// The expression that passes the key to a call: the one argument that is written so, else the one expression within the arguments, else,
+/// if it is unknown how the key is written, the first argument of a library function, or the only argument that is named like a key.
 pub(super) fn only_key<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall, written: Option<&str>) -> Option<&'a Expr> {
     if let Some(written) = written {
         let direct: Vec<&Expr> = tree::arguments(call).filter(|argument| cx.code(argument) == written).collect();
@@ -293,7 +292,7 @@ pub(super) fn only_key<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall, written
         let deep: Vec<&Expr> = within.filter(|expr| is_plain(expr) && cx.code(expr) == written).collect();
         match deep[..] {
             [only] => return Some(only),
-            // A callee was given what the caller writes otherwise.
+            // A callee got what the caller writes differently.
             [] => {}
             _ => return None,
         }
@@ -335,15 +334,15 @@ pub(super) fn calls<'a, 'f>(
     calls
 }
 
-/// Whether what is taken for a key may be a number: nothing but streams are made of it, and it is called a seed.
+/// Whether a value that is used as a key may be a number: only streams are made from it, and it is named like a seed.
 pub(super) fn may_be_number<'e>(cx: &FixContext<'_>, calls: impl IntoIterator<Item = &'e ast::ExprCall>) -> bool {
     let mut calls = calls.into_iter().peekable();
     let is_seed = |expr: &Expr| cx.code(expr).to_ascii_lowercase().contains("seed");
     calls.peek().is_some() && calls.all(|call| cx.stream_seed_of(call).is_some() && tree::arguments(call).any(is_seed))
 }
 
-/// Whether a call is known to draw or derive for itself, which it has no reason to do twice alike; what makes parameters or a
-/// state has.
+/// Whether a call is known to draw or derive for itself, which it has no reason to do twice in the same way; a call that makes parameters
+/// or a state has.
 pub(super) fn draws(cx: &FixContext<'_>, call: &ast::ExprCall) -> bool {
     let effect = |expr: &Expr| cx.model_of(expr).map(|callable| &callable.effect);
     match &*call.func {

@@ -147,7 +147,7 @@ struct Mapping<'a> {
     maps: &'a ast::ExprCall,
     /// The function.
     function: &'a Expr,
-    /// The call of what it returns.
+    /// The call of its result.
     called: &'a ast::ExprCall,
     /// The axes, where they are distinguished.
     axes: Option<&'a ast::ExprTuple>,
@@ -200,7 +200,7 @@ impl<'a> Mapping<'a> {
 }
 
 impl Mapping<'_> {
-    /// Whether the mapped function calculates with what it is given of an argument: it is an array then, and no dict or list of some.
+    /// Whether the mapped function computes with its argument: then it is an array, not a dict or list of arrays.
     fn takes_array(&self, cx: &FixContext<'_>, at: usize) -> bool {
         let (parameters, body) = match self.function {
             Expr::Lambda(lambda) => match lambda.parameters.as_deref() {

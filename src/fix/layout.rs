@@ -14,11 +14,11 @@ pub(super) fn before(text: &str, start: u32, code: &str) -> Edit {
     Edit::insert(start, content)
 }
 
-/// Lines of a comment beyond which it speaks of more than the statement below it.
+/// Longer comments describe more than the statement below them.
 const COMMENT: usize = 4;
 
-/// Where the comment starts that stands right above a statement, or several lines of it: what is put before the statement goes before
-/// them. The statement's own start where there is none, or where it is a heading or a word to a tool.
+/// The start of the comment directly above a statement: new statements go before it. The statement's own start if there is none, or if the
+/// comment is a heading or a directive for a tool.
 pub(super) fn with_comment(text: &str, start: u32) -> u32 {
     let Some(indent) = indentation(text, start) else { return start };
     let own = start as usize - indent.len();
@@ -42,7 +42,7 @@ pub(super) fn with_comment(text: &str, start: u32) -> u32 {
     u32::try_from(first + indent.len()).unwrap_or(start)
 }
 
-/// The white space before a statement that starts its line; `None` where something else stands before it.
+/// The indentation of a statement that starts its line; `None` if something else precedes it.
 pub(super) fn indentation(text: &str, start: u32) -> Option<&str> {
     let head = text.get(..start as usize)?;
     let line = head.rfind(['\n', '\r']).map_or(0, |at| at + 1);
@@ -62,8 +62,8 @@ pub(super) fn line_end(text: &str) -> &'static str {
     }
 }
 
-/// The span of a statement that stands alone on its lines, with the end of the last one; `None` where it shares a line with
-/// something, a comment included.
+/// The span of a statement that is alone on its lines, with the end of the last line; `None` if it shares a line with something, including
+/// a comment.
 pub(super) fn own_lines(text: &str, statement: Span) -> Option<Span> {
     let indent = indentation(text, statement.start)?;
     let rest = text.get(statement.end as usize..)?;
@@ -78,7 +78,7 @@ pub(super) fn own_lines(text: &str, statement: Span) -> Option<Span> {
     Some(Span::new(statement.start - u32::try_from(indent.len()).ok()?, end))
 }
 
-/// The span of a statement that stands alone on its lines but for a comment after it, with the end of the last one, and that comment.
+/// The span of a statement that is alone on its lines except for a trailing comment, with the end of the last line, and that comment.
 pub(super) fn own_lines_with_comment(text: &str, statement: Span) -> Option<(Span, &str)> {
     let rest = text.get(statement.end as usize..)?;
     let line = rest.find(['\n', '\r']).map_or(rest, |end| &rest[..end]);
@@ -91,15 +91,14 @@ pub(super) fn own_lines_with_comment(text: &str, statement: Span) -> Option<(Spa
     Some((lines, line.trim_end()))
 }
 
-/// What a comment says that stands alone on the line before a statement.
+/// The text of a comment that is alone on the line before a statement.
 pub(super) fn comment_above(text: &str, statement: Span) -> Option<&str> {
     let head = text.get(..statement.start as usize).unwrap_or_default();
     let line = head.rfind(['\n', '\r']).map_or(0, |at| at + 1);
     head[..line].lines().next_back()?.trim_start().strip_prefix('#')
 }
 
-/// What comments on the lines of a statement may say, and on the line before where that is a comment only; a sign in a string
-/// counts as one.
+/// The text of the comments on the lines of a statement, and on the line before if that is a comment only; a `#` in a string counts as one.
 pub(super) fn comments_around(text: &str, statement: Span) -> impl Iterator<Item = &str> {
     let head = text.get(..statement.start as usize).unwrap_or_default();
     let line = head.rfind(['\n', '\r']).map_or(0, |at| at + 1);

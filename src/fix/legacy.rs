@@ -63,7 +63,7 @@ fn shuffled(cx: &FixContext<'_>, finding: &Finding, index: usize) -> Option<Prop
     })
 }
 
-/// The names of types that are gone.
+/// The names of removed types.
 const TYPES: [&str; 2] = ["KeyArray", "PRNGKeyArray"];
 
 fn annotations(cx: &FixContext<'_>, finding: &Finding, index: usize) -> Option<Proposal> {
@@ -109,7 +109,7 @@ fn rooted(cx: &FixContext<'_>) -> Option<(String, Option<Edit>)> {
     cx.names.occurrences(root).is_empty().then(|| (format!("{root}.Array"), Some(import)))
 }
 
-/// The edit of a type that stands in an annotation or is tested for; `None` for one that is called.
+/// The edit of a type in an annotation or an `isinstance` test; `None` for one that is called.
 fn annotation(cx: &FixContext<'_>, span: Span, array: &str) -> Option<Edit> {
     let expr = tree::expression_at(cx.module, span)?;
     let last = match expr {
@@ -144,8 +144,8 @@ pub(super) fn tested(cx: &FixContext<'_>, span: Span, array: &str) -> Option<Edi
     is_test.then(|| Edit::replace(span_of(call), content))
 }
 
-/// Whether a place lies in an annotation of a parameter, a result or a variable, in a base class's parameters (`Iterator[PRNGKey]`)
-/// or in an alias of a type (`Key = Optional[PRNGKey]`).
+/// Whether a place is in an annotation of a parameter, a result or a variable, in a base class's parameters (`Iterator[PRNGKey]`) or in a
+/// type alias (`Key = Optional[PRNGKey]`).
 pub(super) fn is_annotation(cx: &FixContext<'_>, span: Span) -> bool {
     let is_parameter = |of: &Expr| matches!(of, Expr::Subscript(generic) if span_of(&*generic.slice).covers(span));
     tree::ancestors(cx.module, span).into_iter().any(|node| match node {
@@ -162,7 +162,7 @@ pub(super) fn is_annotation(cx: &FixContext<'_>, span: Span) -> bool {
     })
 }
 
-/// The import of a removed type at a span, which is that of its statement or of its own.
+/// The import of a removed type at a span, either of the statement or of the name.
 fn alias_at<'a>(cx: &FixContext<'a>, span: Span) -> Option<(&'a ast::StmtImportFrom, &'a ast::Alias)> {
     let step = cx.steps(span).pop()?;
     let Stmt::ImportFrom(import) = step.statement() else { return None };
@@ -172,7 +172,7 @@ fn alias_at<'a>(cx: &FixContext<'a>, span: Span) -> Option<(&'a ast::StmtImportF
     gone.next().is_none().then_some((import, alias))
 }
 
-/// What stands in place of a failing import, and how the type is written afterwards.
+/// The replacement of a failing import, and how the type is written afterwards.
 fn instead_of(
     cx: &FixContext<'_>,
     statement: &ast::StmtImportFrom,
@@ -208,6 +208,6 @@ pub(super) fn without(cx: &FixContext<'_>, statement: &ast::StmtImportFrom, alia
         (Some(before), None) => Span::new(span_of(before).end, span_of(alias).end),
         (None, None) => return None,
     };
-    // A comment that stands between two names belongs to one of them.
+    // A comment between two names belongs to one of them.
     (!cx.slice(span).contains('#')).then(|| Edit::delete(span))
 }

@@ -1,4 +1,4 @@
-//! Liveness of the variables that a fix rebinds, asked of the IR.
+//! Liveness of the variables that a fix rebinds, according to the IR.
 //!
 //! **Invariant:** what the IR does not know counts as live: names of other scopes, and words in commands of notebooks, whose cells
 //! run in any order.

@@ -82,7 +82,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     proposals
 }
 
-/// `fold_in(key, step)` before the draw, of which nothing is used: the draw was to take that.
+/// `fold_in(key, step)` before the draw, whose result is unused: the draw should have used it.
 fn folded_before(cx: &FixContext<'_>, found: &Loop<'_>, findings: &[Finding]) -> Option<Proposal> {
     let [(call, key @ Expr::Name(_))] = found.calls[..] else { return None };
     let last = cx.steps(span_of(call)).pop()?;
@@ -120,7 +120,7 @@ fn folded_before(cx: &FixContext<'_>, found: &Loop<'_>, findings: &[Finding]) ->
     })
 }
 
-/// `_, subkey = split(key)`: the parent that was thrown away is kept.
+/// `_, subkey = split(key)`: the discarded parent is kept.
 fn kept_parent(cx: &FixContext<'_>, found: &Loop<'_>) -> Option<Proposal> {
     let [(call, key)] = found.calls[..] else { return None };
     let Expr::Name(name) = key else { return None };
@@ -143,7 +143,7 @@ fn kept_parent(cx: &FixContext<'_>, found: &Loop<'_>) -> Option<Proposal> {
     ))
 }
 
-/// The child that was made beside the key and that nothing uses is drawn from.
+/// The unused child beside the key is drawn from.
 fn unused_child(cx: &FixContext<'_>, found: &Loop<'_>) -> Option<Proposal> {
     let uses: Vec<Use<'_>> =
         found.calls.iter().map(|(call, key)| Use { call, key, steps: cx.steps(span_of(*call)) }).collect();
@@ -173,8 +173,8 @@ fn own_element(cx: &FixContext<'_>, found: &Loop<'_>, statement: &Stmt) -> Optio
     })
 }
 
-/// `key, subkey = split(key)` at the start of the body, and each call gets a `subkey` of its own. In the body of a loop-like
-/// transform the split goes before the first call, since the key comes in with the carry.
+/// `key, subkey = split(key)` at the start of the body, and each call gets its own `subkey`. In the body of a loop-like transform the split
+/// goes before the first call, because the key comes in with the carry.
 fn split_each(cx: &FixContext<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> Option<Proposal> {
     let (_, key) = *found.calls.first()?;
     let name = cx.code(key);
@@ -182,7 +182,7 @@ fn split_each(cx: &FixContext<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> O
     if !is_kept && !key.is_name_expr() {
         return None;
     }
-    // What makes the next key itself, as `key, subkey = split(key)` does, is left as it is where others use that key.
+    // A statement that makes the next key itself, like `key, subkey = split(key)`, is not changed if others use that key.
     let goes_on =
         |call: &ast::ExprCall| cx.steps(span_of(call)).pop().is_some_and(|step| assigns(cx, step.statement(), name));
     let others: Vec<_> = found.calls.iter().copied().filter(|(call, _)| !goes_on(call)).collect();
@@ -236,7 +236,7 @@ fn split_each(cx: &FixContext<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> O
         return Some(proposal.naming(cx.promise_within(found.scope, &names, range)));
     }
     let range = Span::new(start, calls.iter().map(|(call, _)| span_of(*call).end).fold(start, u32::max));
-    // Branches of which one is taken share a child.
+    // Exclusive branches share a child.
     let keys = shared(&uses);
     let first_of = |key: usize| keys.iter().position(|known| *known == key).map(|at| calls[at]);
     let firsts: Vec<_> = (0..calls.len()).map_while(first_of).collect();

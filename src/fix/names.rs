@@ -61,11 +61,11 @@ pub(super) struct Occurrence {
 pub(super) struct Names<'a> {
     pub scopes: Vec<Scope>,
     by_name: FxHashMap<&'a str, Vec<Occurrence>>,
-    /// What `del` takes away, and where.
+    /// The names that `del` deletes, with their places.
     deleted: Vec<(&'a str, ScopeId)>,
     /// The words of commands to `IPython`.
     commanded: FxHashSet<&'a str>,
-    /// The strings that stand in what the module binds `__all__` to.
+    /// The strings in what the module binds `__all__` to.
     listed: Vec<&'a str>,
 }
 
@@ -161,7 +161,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Whether `inner` is `outer` or lies within it.
+    /// Whether `inner` is `outer` or is nested in it.
     pub fn is_within(&self, inner: ScopeId, outer: ScopeId) -> bool {
         let mut at = inner;
         while at != outer && at != 0 {

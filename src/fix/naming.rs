@@ -26,7 +26,7 @@ pub struct Reserved {
 /// Words that no variable can be called, and builtins that none should be.
 const KEYWORDS: [&str; 9] = ["all", "any", "hash", "id", "iter", "map", "next", "set", "zip"];
 
-/// Statements that are looked at for what children of a key are called.
+/// Most statements that are searched for names of children.
 const LOOKED_AT: usize = 64;
 
 impl FixContext<'_> {
@@ -44,8 +44,8 @@ impl FixContext<'_> {
         self.promised.iter().any(|one| one.name == name && is_met(one))
     }
 
-    /// Whether a name was promised to an accepted proposal for a stretch of a scope that meets this one. A child that was unused is
-    /// promised from its split to the call that it is given to.
+    /// Whether a name is reserved for an accepted proposal in an overlapping range of a scope. An unused child is reserved from its split
+    /// to the call that gets it.
     pub(super) fn is_promised(&self, scope: ScopeId, name: &str, range: Span) -> bool {
         self.is_reserved(name, self.names.scopes[scope].full, range)
     }
@@ -84,7 +84,7 @@ impl FixContext<'_> {
         let base = base_name(&self.models.words, key);
         let usual = self.usual_child(scope, key);
         if count == 1 {
-            // Beside a `_rng` that is taken, another is `rng_1`.
+            // If `_rng` is taken, the next one is `rng_1`.
             let is_hidden = usual.is_some_and(|(_, child)| child.starts_with('_'));
             let single = Some(single_name(&base)).filter(|_| !is_hidden);
             let free = usual.map(|(_, child)| child).into_iter().chain(single).find(|name| is_free(name));
@@ -126,7 +126,7 @@ impl FixContext<'_> {
         if let Some(names) = run {
             return names;
         }
-        // Beside `params_key`, another is called after its use as well.
+        // Beside `params_key`, another key is named after its use as well.
         let is_general = |name: &&str| *name == key || is_general_child(name, key) || ends_in_digit(name);
         if count == 1 && is_usual && (bound.is_empty() || bound.iter().any(is_general)) {
             let single = self.fresh_beside(scope, key, 1, (range, bound));
@@ -149,7 +149,7 @@ impl FixContext<'_> {
         !bound.contains(&name) && self.is_no_other(scope, name) && self.is_free_within(scope, name, range)
     }
 
-    /// Whether no other key of a scope has a number of its own: a name that is bound again and again says nothing.
+    /// Whether no other key of a scope has a number of its own: a name that is bound repeatedly does not count.
     fn is_no_other(&self, scope: ScopeId, name: &str) -> bool {
         let bound = self.names.occurrences(name).iter().filter(|one| one.scope == scope && one.does == Does::Bind);
         !ends_in_digit(name) || bound.count() != 1
@@ -177,8 +177,8 @@ impl FixContext<'_> {
         without > with
     }
 
-    /// What the author calls the child of a key that is carried on, `subkey` in `key, subkey = split(key)`, in this scope or
-    /// elsewhere; whether it is in this one. Names that say what a child is for are not for others.
+    /// What the author calls the child of a carried key, `subkey` in `key, subkey = split(key)`, in this scope or elsewhere; and whether it
+    /// is in this one. Names that describe the purpose of a child are not reused.
     fn usual_child(&self, scope: ScopeId, key: &str) -> Option<(bool, &str)> {
         let bound = self.names.occurrences(key).iter().filter(|one| one.does == Does::Bind).take(LOOKED_AT);
         let children = bound.filter_map(|one| Some((one.scope == scope, self.child_bound_at(key, one.span)?)));
@@ -212,7 +212,7 @@ impl FixContext<'_> {
         seen.next().is_none() || self.is_dead_within(scope, name, range)
     }
 
-    /// Whether a variable holds nothing but children of keys, of which none is needed in a range of code or after it.
+    /// Whether a variable only holds children of keys, none of which is needed in a range of code or after it.
     fn is_dead_within(&self, scope: ScopeId, name: &str, range: Span) -> bool {
         let is_made_by_split = |one: &Occurrence| match self.steps(one.span).pop().map(tree::Step::statement) {
             Some(Stmt::Assign(assign)) => matches!(&*assign.value, Expr::Call(call) if self.is_split(call)),
@@ -229,7 +229,7 @@ impl FixContext<'_> {
     }
 }
 
-/// Whether the name of a key's child says only that it is one.
+/// Whether the name of a child is generic.
 pub(super) fn is_general_child(child: &str, key: &str) -> bool {
     let is_plain = ["k", "key", "rng"].contains(&child) && child != key;
     is_plain || child.strip_prefix('_') == Some(key) || child == "split" || child.contains("sub")
@@ -247,7 +247,7 @@ fn single_name(base: &str) -> &'static str {
 /// The last name of an expression for a key, without what a subscript adds.
 pub(super) fn base_name(words: &Words, key: &str) -> String {
     let head = key.split(['[', '(']).next().unwrap_or_default();
-    // The name of an entry says more than that of its container.
+    // The name of an entry is more specific than that of its container.
     let entry = key.split(['"', '\'']).nth(1).filter(|entry| !words.is_keyish(head) && words.is_keyish(entry));
     let head = entry.unwrap_or(head);
     let last = head.rsplit('.').next().unwrap_or_default().trim();

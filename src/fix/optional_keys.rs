@@ -1,7 +1,7 @@
 //! Optional keys: `key: Optional[PRNGKey] = None`, passed on to a function that needs it only in some modes.
 //!
-//! A fix that splits such a key runs whatever mode is chosen, and `split(None)` raises. This file asks whether there is a key at
-//! all; whether an attribute can take the next key is asked in `attribute_keys.rs`.
+//! A fix that splits such a key runs in every mode, and `split(None)` raises. This file determines whether there is a key at all;
+//! `attribute_keys.rs` determines whether an attribute can store the next key.
 //!
 //! **Invariant:** a key that the function itself compares with `None` is left to the replay, which runs both ways.
 
@@ -12,7 +12,7 @@ use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::{span_of, suites};
 use crate::text::Edit;
 
-/// How many assignments are followed from a variable to what it stands for.
+/// Most assignments that are followed from a variable to its value.
 const STEPS: u32 = 4;
 
 /// Whether edits derive from a key that may be `None` and that a call only passes on.
@@ -21,7 +21,7 @@ pub(super) fn may_be_none(cx: &FixContext<'_>, calls: &[&ast::ExprCall], edits: 
     calls.iter().any(|call| tree::arguments(call).any(|key| is_replaced(key) && is_optional_key(cx, call, key)))
 }
 
-/// Whether a call only hands on a key that may be `None`.
+/// Whether a call only passes on a key that may be `None`.
 pub(super) fn is_optional_key(cx: &FixContext<'_>, call: &ast::ExprCall, key: &Expr) -> bool {
     let class = tree::ancestors(cx.module, span_of(call)).into_iter().rev().find_map(|node| match node {
         AnyNodeRef::StmtClassDef(class) => Some(class),
@@ -31,7 +31,7 @@ pub(super) fn is_optional_key(cx: &FixContext<'_>, call: &ast::ExprCall, key: &E
     !draws(cx, call) && def.is_some_and(|def| is_none_possible(cx, def, class, key, STEPS))
 }
 
-/// Whether what an expression in a function reads may be `None`, as far as the function does not ask.
+/// Whether the value of an expression in a function may be `None`, unless the function tests it.
 fn is_none_possible(
     cx: &FixContext<'_>,
     def: &ast::StmtFunctionDef,
@@ -60,7 +60,7 @@ fn is_none_possible(
     }
 }
 
-/// Whether a class is declared to hold `None` under a name, or a method stores an argument there that may be left out.
+/// Whether a class declares that an attribute may be `None`, or a method stores an optional argument there.
 fn stores_none(cx: &FixContext<'_>, class: &ast::StmtClassDef, name: &str) -> bool {
     class.body.iter().any(|statement| match statement {
         Stmt::AnnAssign(field) => {
@@ -112,7 +112,7 @@ fn is_parameter(def: &ast::StmtFunctionDef, name: &str) -> bool {
     def.parameters.iter().any(|parameter| parameter.name().as_str() == name)
 }
 
-/// Whether a function can be called without a parameter, or its annotation says that it may be `None`.
+/// Whether a parameter of a function is optional, or its annotation admits `None`.
 fn is_optional(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, name: &str) -> bool {
     def.parameters.iter_non_variadic_params().filter(|given| given.parameter.name.as_str() == name).any(|given| {
         given.default.as_deref().is_some_and(Expr::is_none_literal_expr)
@@ -120,7 +120,7 @@ fn is_optional(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, name: &str) -> b
     })
 }
 
-/// `Optional[T]`, `T | None`, `Union[T, None]`, also in quotes.
+/// `Optional[T]`, `T | None`, `Union[T, None]`, also as strings.
 fn says_none(cx: &FixContext<'_>, annotation: &Expr) -> bool {
     let mut words = cx.code(annotation).split(|part: char| !part.is_alphanumeric() && part != '_');
     words.any(|word| matches!(word, "None" | "Optional"))

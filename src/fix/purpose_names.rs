@@ -14,7 +14,7 @@ use crate::text::Span;
 /// More of such names than a line of targets should hold.
 const MOST: usize = 6;
 
-/// A longer word says less than a number.
+/// A longer word is less useful than a number.
 const LONGEST: usize = 16;
 
 /// How a file distinguishes its keys.
@@ -28,12 +28,11 @@ enum Style {
     Numbered,
 }
 
-/// A call, and the expression for the key that it is given.
+/// A call, and the expression of its key.
 pub(super) type Given<'a> = (&'a ast::ExprCall, &'a Expr);
 
 impl FixContext<'_> {
-    /// Free names for the keys that some calls are given, all made of the key called `key`; `range` is from where they are bound to
-    /// the last of the calls.
+    /// Free names for the keys of some calls, all derived from `key`; `range` is from where they are bound to the last of the calls.
     pub(super) fn fresh_for(&self, scope: ScopeId, key: &str, uses: &[Given<'_>], range: Span) -> Vec<String> {
         let purposes = self.purposes(scope, key, uses, range).filter(|_| uses.len() > 1);
         purposes.unwrap_or_else(|| self.fresh_within(scope, key, uses.len(), range))
@@ -44,7 +43,7 @@ impl FixContext<'_> {
         self.purposes_beside(scope, key, uses, (range, &[]))
     }
 
-    /// The same, for a statement that binds other names as well, which say whether this author's keys are keys or rngs.
+    /// The same, for a statement that also binds other names, which show whether this author writes `key` or `rng`.
     pub(super) fn purposes_beside(
         &self,
         scope: ScopeId,
@@ -54,7 +53,7 @@ impl FixContext<'_> {
     ) -> Option<Vec<String>> {
         let base = base_name(&self.models.words, key);
         let style = self.style();
-        // Beside `k` there is `k1`.
+        // Beside `k`, the next one is `k1`.
         if uses.len() > MOST || base.len() <= 2 || style == Style::Numbered {
             return None;
         }
@@ -101,8 +100,8 @@ impl FixContext<'_> {
         (are_distinguished && are_free).then_some(names)
     }
 
-    /// The word for what a key is for: what its argument, an entry of a dict or the variable is called that is made of the draw,
-    /// else the function of the program that is given it.
+    /// The word for a key's purpose: the name of the argument, dict entry or variable that the draw goes to, else the function of the
+    /// program that takes the key.
     fn purpose<'w>(&'w self, (call, key): Given<'w>, statement: &'w Stmt, is_alone: bool) -> Option<&'w str> {
         let words = &self.models.words;
         let mut around = tree::ancestors(self.module, span_of(key)).into_iter().rev();
@@ -164,7 +163,7 @@ impl FixContext<'_> {
     }
 }
 
-/// A name without what says that it is one of a key; `None` where nothing is left that would do as part of another.
+/// A name without its word for keys; `None` if the rest is no useful part of another name.
 fn word<'n>(words: &Words, name: &'n str) -> Option<&'n str> {
     let mut word = name.trim_matches('_');
     for key in words.key_words().flat_map(|(one, several)| [several, one]) {

@@ -72,8 +72,7 @@ impl Repeats<'_> {
     }
 }
 
-/// The calls that a finding speaks of, and what they are given; those of the reported frame, or, where something runs a
-/// function again and again, those within it.
+/// The calls of a finding and their keys: those of the reported frame, or, if it runs a function repeatedly, those within that function.
 fn keys_of<'a>(cx: &FixContext<'a>, finding: &Finding) -> Option<Vec<(&'a ast::ExprCall, &'a Expr)>> {
     let (evidence, repair) = (finding.evidence.as_ref()?, finding.repair.as_ref()?);
     if evidence.sharing != Sharing::Iteration {
@@ -83,7 +82,7 @@ fn keys_of<'a>(cx: &FixContext<'a>, finding: &Finding) -> Option<Vec<(&'a ast::E
     let mut keys: Vec<(&ast::ExprCall, &Expr)> = Vec::new();
     for (way, written) in [&evidence.first, &evidence.second].into_iter().zip(&repair.written) {
         let mut place = *way.first()?;
-        // The call that repeats is not the one that is given the key.
+        // The repeating call does not take the key itself.
         let mut leads = way.len() > 1;
         if leads && cx.here(place).is_some_and(|span| Some(span) == repeats) {
             place = *way.get(1)?;

@@ -1,4 +1,4 @@
-//! One key for several uses (KEY101, KEY103, KEY104): each gets a key of its own.
+//! One key with several uses (KEY101, KEY103, KEY104): each gets its own key.
 //!
 //! **Invariant:** a child that exists already is preferred to a new one.
 
@@ -28,7 +28,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
 /// Other branches of one `if` that are fixed together.
 const BRANCHES: usize = 8;
 
-/// A fix with those of its kind in other branches of the same `if`, of which one alone would look forgotten.
+/// A fix together with the same fix in other branches of the same `if`; fixing only one would look like an oversight.
 fn with_other_branches(cx: &FixContext<'_>, findings: &[Finding], index: usize, own: &Proposal) -> Option<Proposal> {
     let used = |at: usize| {
         let [call, _] = pair(cx, findings.get(at)?)?;
@@ -92,8 +92,7 @@ fn alone(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposa
         return proposals;
     }
     proposals.extend(advance::held(cx, findings, index));
-    // Where the key of some is not passed on here, those of the others may still be distinguished, and with
-    // them all.
+    // If the key of some is not passed on here, those of the others may still be distinguished, and with them all.
     let is_passed_on = |at: &usize| uses_of(cx, findings, &[*at]).is_some();
     let passed_on: Vec<usize> = family.iter().copied().filter(is_passed_on).collect();
     if let Some(uses) = uses_of(cx, findings, &passed_on).filter(|_| passed_on.contains(&index)) {
@@ -103,7 +102,7 @@ fn alone(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposa
     proposals
 }
 
-/// A key that `key, subkey = split(key)` made is made once more, by the same statement, before each use but the first.
+/// A key from `key, subkey = split(key)`: the same statement is repeated before each use but the first.
 fn renewed(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
     let (first, later) = uses.split_first()?;
     let Expr::Name(key) = first.key else { return None };
@@ -149,7 +148,7 @@ fn bound_result(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Op
     let key = key.id.as_str();
     let Stmt::Expr(statement) = first.steps.last()?.statement() else { return None };
     let scope = cx.names.frame_at(first.span().start)?;
-    // What a library function returns is its own; a function that is given nothing but a key has nothing else to return.
+    // The result of a library function is its own; a function that takes nothing but a key has nothing else to return.
     let is_helper = cx.model_of(&first.call.func).is_none() && first.call.arguments.len() == 1;
     let is_same = later.iter().all(|one| cx.code(one.key) == key && cx.names.frame_at(one.span().start) == Some(scope));
     let is_statement = span_of(&*statement.value) == first.call_span();
@@ -172,7 +171,7 @@ fn unused_sibling(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Op
     // What an object stores is split again by others, and must not be drawn from first.
     let key = only_key(cx, call, repair.written[1].as_deref()).filter(|key| !key.is_attribute_expr())?;
     let scope = cx.names.frame_at(span.start)?;
-    // What is made of the key afterwards would meet the draw that stays with it.
+    // Keys that are derived afterwards would collide with the draw that keeps the key.
     let behind = cx.behind(cx.steps(span).pop()?);
     let is_alive = |name: &str| Variable::of(cx, scope, name).is_read_from(&behind);
     if matches!(key, Expr::Name(name) if is_alive(name.id.as_str())) {

@@ -1,7 +1,7 @@
 //! Two keys from one seed (KEY105): make one key and split it.
 //!
-//! **Invariant:** keys are merged only if plain assignments of one suite make them and nothing between those names the second. No
-//! other seed is invented: a constant in place of a constant leaves the mistake as it is.
+//! **Invariant:** keys are merged only if plain assignments of one suite make them and nothing between those names the second. No other
+//! seed is invented, because replacing one constant by another does not fix the mistake.
 
 use super::context::{FixContext, Proposal};
 use super::jax;

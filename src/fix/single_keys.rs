@@ -11,7 +11,7 @@ use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
-/// What the analysis says of the expressions of a file and of its fixed version.
+/// The key facts of the expressions of a file and of its fixed version.
 pub struct SingleKeys<'a> {
     /// The file.
     pub text: &'a str,
@@ -19,7 +19,7 @@ pub struct SingleKeys<'a> {
     pub before: &'a BTreeSet<Span>,
     /// The same of the fixed file.
     pub after: &'a BTreeSet<Span>,
-    /// Expressions of the file that come from outside, and are given to nothing that takes one key only.
+    /// Expressions of the file that come from outside, and are not passed to anything that takes only single keys.
     pub unproven: &'a BTreeSet<Span>,
 }
 
@@ -69,7 +69,7 @@ fn rows<'a>(patched: &FixContext<'a>) -> BTreeSet<&'a str> {
     tree::calls(patched.module).into_iter().filter_map(of).flatten().collect()
 }
 
-/// Where the contents of edits stand in the text that they make.
+/// The positions of the edits in the edited text.
 fn inserted(edits: &[Edit]) -> Vec<Span> {
     let mut moved = 0_i64;
     let spans = edits.iter().map(|edit| {

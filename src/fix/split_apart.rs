@@ -1,7 +1,7 @@
-//! A key of its own for each of several uses, by splitting the key before the first.
+//! Gives each of several uses its own key, by splitting the key before the first.
 //!
-//! **Invariant:** the statement that splits stands where every use passes it, in the function that holds them all, and the key is
-//! not rebound between there and the last of them.
+//! **Invariant:** the statement that splits dominates all uses, is in the function that contains them all, and the key is not rebound
+//! between it and the last of them.
 
 use super::attribute_keys::{NOT_STORED, Storage, storage_of};
 use super::context::{FixContext, Proposal};
@@ -17,7 +17,7 @@ use crate::python::ast::{Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
-/// Proposals that give each use a key of its own.
+/// Proposals that give each use its own key.
 pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Vec<Proposal> {
     let Some(site) = site(cx, uses) else { return inline(cx, uses, resolves) };
     let Some(first) = uses.first() else { return Vec::new() };
@@ -42,7 +42,7 @@ pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -
         _ => None,
     };
     let holds = storage_of(cx, first.key);
-    // What can be given the next key.
+    // Targets that can store the next key.
     let carrier = name.or(Some(key).filter(|_| same && holds == Storage::Writable));
     let last = uses.last().unwrap_or(first);
     let rebinds = carrier.is_some_and(|carrier| is_rebound_by(cx, last, carrier));
@@ -85,7 +85,7 @@ pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -
     if name.is_some() && (rebinds || !is_live(cx, &site, uses)) {
         proposals.extend(writer.hoist(last, &uses[..uses.len() - 1]));
     }
-    // What splits the key for a loop goes on with it, rather than with one of two keys that are called alike.
+    // A statement that splits the key for a loop continues with it, rather than with one of two keys of the same name.
     let is_whole = last.replaceable(cx) == last.span();
     let goes_on_with = can_rebind && !rebinds && uses.len() == 2 && cx.is_split(last.call) && is_whole;
     if goes_on_with && cx.purposes(site.scope, key, &[first.given(), last.given()], writer.range(uses)).is_none() {
@@ -118,7 +118,7 @@ pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -
     proposals
 }
 
-/// Keys for what comes before branches that exclude each other, each of which goes on with the key.
+/// Keys for the uses before exclusive branches, each of which continues with the key.
 fn before_branches(writer: &Writer<'_, '_>, uses: &[Use<'_>]) -> Option<Proposal> {
     let keys = shared(uses);
     let last = keys.iter().max()?;
@@ -133,7 +133,7 @@ fn before_branches(writer: &Writer<'_, '_>, uses: &[Use<'_>]) -> Option<Proposal
     }
 }
 
-/// Where a split has to stand so that every use passes it.
+/// Where a split has to be inserted to dominate all uses.
 pub(super) fn site<'a>(cx: &FixContext<'_>, uses: &[Use<'a>]) -> Option<Site<'a>> {
     let first = uses.first()?;
     let mut common = 0;
@@ -143,7 +143,7 @@ pub(super) fn site<'a>(cx: &FixContext<'_>, uses: &[Use<'a>]) -> Option<Site<'a>
     }) {
         common += 1;
     }
-    // The statements that differ may stand side by side; otherwise the split goes before the one around them.
+    // The differing statements may be siblings; otherwise the split goes before the enclosing one.
     let beside = uses.iter().all(|one| match (one.steps.get(common), first.steps.get(common)) {
         (Some(step), Some(other)) => step.is_beside(*other),
         _ => false,
@@ -188,7 +188,7 @@ fn is_rebound_by(cx: &FixContext<'_>, one: &Use<'_>, carrier: &str) -> bool {
     matches!(step.statement(), Stmt::Assign(_)) && assigns(cx, step.statement(), carrier)
 }
 
-/// Whether a simple statement assigns to a variable or attribute, as it is written.
+/// Whether a simple statement assigns to a variable or attribute, as written.
 pub(super) fn assigns(cx: &FixContext<'_>, statement: &Stmt, carrier: &str) -> bool {
     let assigned = tree::targets(statement).iter().flat_map(tree::assigned);
     assigned.into_iter().any(|target| cx.code(target) == carrier)
@@ -224,8 +224,8 @@ fn is_bound_between(cx: &FixContext<'_>, site: &Site<'_>, uses: &[Use<'_>], last
     })
 }
 
-/// Whether the variable is live after the split, the uses left out: later statements, functions within, the split itself where
-/// a loop comes back to it.
+/// Whether the variable is live after the split, apart from the uses: in later statements, in nested functions, in the split itself if a
+/// loop repeats it.
 fn is_live(cx: &FixContext<'_>, site: &Site<'_>, uses: &[Use<'_>]) -> bool {
     let Some((first, name)) = uses.first().and_then(|first| Some((first, root_name(first.key)?))) else { return false };
     let exempt: Vec<Span> = uses.iter().map(Use::root_span).collect();

@@ -7,7 +7,7 @@ use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::{span_of, suites};
 use crate::text::Span;
 
-/// One statement on the way to a place: the suite it stands in, and its position there.
+/// One statement on the path to a place: its suite, and its position there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step<'a> {
     pub suite: &'a [Stmt],
@@ -49,8 +49,8 @@ pub(super) fn steps(module: &ast::ModModule, span: Span) -> Vec<Step<'_>> {
     steps
 }
 
-/// Whether no run passes both of two places, by the statements around them: they stand in different branches, or the branch of the
-/// earlier one leaves before the other.
+/// Whether no run passes both of two places, by the enclosing statements: they are in different branches, or the branch of the earlier one
+/// always leaves before the other.
 pub(super) fn exclude(first: &[Step<'_>], second: &[Step<'_>]) -> bool {
     let common = first.iter().zip(second).take_while(|(one, other)| one.is(**other)).count();
     let (Some(left), Some(right)) = (first.get(common), second.get(common)) else { return false };

@@ -1,7 +1,7 @@
 //! Typed keys for raw ones (KEY301), with conversions where the raw words of a key are needed.
 //!
-//! **Invariant:** all calls of a file are rewritten or none. Where a finding about the words of a key has a fix of its own, that fix
-//! comes first: a conversion would make the mistake permanent.
+//! **Invariant:** all calls of a file are rewritten or none. If a finding about the words of a key has its own fix, that fix comes first: a
+//! conversion would make the mistake permanent.
 
 use super::context::{FixContext, Proof, Proposal};
 use super::jax;
@@ -70,7 +70,7 @@ fn renamed(cx: &FixContext<'_>, finding: &Finding) -> Option<Vec<Edit>> {
 /// What `key` is imported as, where `PRNGKey` was imported by name.
 fn imported_name(cx: &FixContext<'_>, old: &str) -> Option<String> {
     let is_free = |name: &&str| cx.names.occurrences(name).is_empty();
-    // Under a name of its own nothing but the import changes.
+    // If it is imported under another name, only the import changes.
     (old == "PRNGKey")
         .then(|| ["make_key", "new_key", "random_key"].into_iter().find(is_free).map(str::to_owned))
         .flatten()
@@ -88,8 +88,8 @@ fn import(cx: &FixContext<'_>, rewritten: usize) -> Option<Edit> {
     Some(Edit::replace(only.span, format!("key as {}", imported_name(cx, "PRNGKey")?)))
 }
 
-/// The proposal with a conversion wherever the analysis found that the fixed program touches the words of its keys; the
-/// proposal as it is where it found nothing, and `None` where a place does not show which expression is the key.
+/// The proposal with a conversion wherever the analysis found that the fixed program uses the words of its keys; the unchanged proposal if
+/// it found none, and `None` if a place does not show which expression is the key.
 pub fn converted(cx: &FixContext<'_>, proposal: &Proposal, after: &[Finding]) -> Option<Proposal> {
     let Proof::Keys(_) = proposal.proof else { return Some(proposal.clone()) };
     let mut edits = proposal.edits.clone();
@@ -117,7 +117,7 @@ pub fn converted(cx: &FixContext<'_>, proposal: &Proposal, after: &[Finding]) ->
     Some(if is_new { Proposal { message, edits, ..proposal.clone() } } else { proposal.clone() })
 }
 
-/// Whether a call makes keys of words, or like other keys: what it makes of words is no typed key.
+/// Whether a call makes keys from words, or like other keys: what it makes from words is not a typed key.
 pub(super) fn makes_keys(cx: &FixContext<'_>, span: Span) -> bool {
     let callable = tree::call_at(cx.module, span).and_then(|call| cx.model_of(&call.func));
     callable.is_some_and(|callable| matches!(callable.effect, Effect::Fabricate { .. } | Effect::Wrap { .. }))
@@ -135,7 +135,7 @@ pub(super) fn keys_at<'a>(cx: &FixContext<'a>, span: Span) -> Vec<&'a Expr> {
     if let Some(expr) = tree::expression_at(cx.module, span) {
         let mut keys: Vec<&Expr> = key_of(cx, expr).into_iter().collect();
         if keys.is_empty() {
-            // A question about a key is part of a comparison: whatever looks like a key in it is one.
+            // A test of a key is part of a comparison: any expression in it that looks like a key is one.
             for within in tree::expressions_within(expr) {
                 let is_inner = keys.iter().any(|outer| span_of(*outer).covers(span_of(within)));
                 if !is_inner && is_key(cx, within) {

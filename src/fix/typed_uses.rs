@@ -1,7 +1,7 @@
 //! What a file does with keys that become typed: whether all of it means the same, and none of it raises.
 //!
-//! **Invariant:** the models say which functions take typed keys as they take raw ones. Where the analysis does not know whether
-//! something is a key, its name decides.
+//! **Invariant:** the models say which functions accept typed keys like raw ones. If the analysis does not know whether a value is a key,
+//! its name decides.
 
 use super::key_uses::root_name;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use crate::text::{Edit, Span};
     reason = "what is believed of a key are answers to questions that are asked one by one"
 )]
 pub struct KnownKey {
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
     /// Whether it shows its words.
     pub is_raw: bool,
@@ -85,13 +85,13 @@ impl<'a> Uses<'_, 'a> {
         }
     }
 
-    /// Whether the analysis believes that an expression is an array of keys, whatever the caller passes.
+    /// Whether the analysis takes an expression to be an array of keys, whatever the caller passes.
     fn is_array(&self, expr: &Expr) -> bool {
         let known = self.of(expr);
         !known.is_empty() && known.iter().all(|one| one.is_array)
     }
 
-    /// Whether a call takes the typed keys that it is given as it takes raw ones.
+    /// Whether a call accepts typed keys like raw ones.
     fn takes(&self, call: &'a ast::ExprCall) -> bool {
         let Some(path) = self.cx.path_of(&call.func) else { return self.method_takes(call) };
         if self.cx.models.callable(&path).is_some_and(|callable| matches!(callable.effect, Effect::KeyData { .. })) {
@@ -156,7 +156,7 @@ impl<'a> Uses<'_, 'a> {
                     let is_shape = |side: &Expr| matches!(side, Expr::Attribute(other) if other.attr == attribute.attr && self.is_key(&other.value));
                     is_shape(&comparison.left) && comparison.comparators.iter().all(is_shape)
                 }
-                // `issubdtype(key.dtype, prng_key)` asks for typed keys.
+                // `issubdtype(key.dtype, prng_key)` tests for typed keys.
                 (ShapeQuery::Dtype, Some(AnyNodeRef::Arguments(arguments))) => {
                     arguments.args.iter().any(|other| self.cx.path_of(other).is_some_and(|path| path == jax::PRNG_KEY))
                 }
@@ -168,7 +168,7 @@ impl<'a> Uses<'_, 'a> {
         !is_held && model.is_none() || models.typed(&path).is_none_or(|typed| typed.is_alike)
     }
 
-    /// Whether the words that are taken are those of a key, whatever the caller passes: a parameter may differ from call to call.
+    /// Whether the words are those of a key, whatever the caller passes: a parameter may differ from call to call.
     fn is_passed_by_all(&self, key: &'a Expr) -> bool {
         let names = &self.cx.names;
         let Some(root) = root_name(key) else { return true };

@@ -1,7 +1,7 @@
 //! Objects with `__jax_array__` around keys: converted where a key is needed (KEY501), registered where they cross a transform (KEY502).
 //!
-//! **Invariant:** a class is registered only if its constructor does nothing but store what it is given, so that it can be put together
-//! again from its parts.
+//! **Invariant:** a class is registered only if its constructor only stores its arguments, so that instances can be rebuilt from their
+//! parts.
 
 use super::context::{FixContext, Proof, Proposal};
 use super::jax;
@@ -101,7 +101,7 @@ fn decorator(cx: &FixContext<'_>, class: &ast::StmtClassDef, function: &str) -> 
     Some(layout::before(cx.text, start, &format!("@{written}")))
 }
 
-/// Fields of text, and of what is no number, are not for arrays.
+/// Fields that hold text or other values that are not numbers are not array leaves.
 fn as_dataclass(cx: &FixContext<'_>, class: &ast::StmtClassDef) -> Option<Vec<Edit>> {
     let is_array = |annotation: &Expr| {
         let name = cx.code(annotation).rsplit('.').next().unwrap_or_default();
@@ -116,7 +116,7 @@ fn as_dataclass(cx: &FixContext<'_>, class: &ast::StmtClassDef) -> Option<Vec<Ed
     Some(vec![decorator(cx, class, jax::REGISTER_DATACLASS)?])
 }
 
-/// The decorator, and the two methods that it asks for.
+/// The decorator, and the two methods that it needs.
 fn as_node(cx: &FixContext<'_>, class: &ast::StmtClassDef) -> Option<Vec<Edit>> {
     let parts = stored_parts(class)?;
     let last = class.body.last()?;

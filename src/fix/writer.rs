@@ -22,7 +22,7 @@ pub(super) struct Site<'a> {
     pub scope: ScopeId,
     /// The statement that it goes before.
     pub step: Step<'a>,
-    /// How many statements lie around that one.
+    /// How many statements enclose it.
     pub depth: usize,
 }
 
@@ -102,7 +102,7 @@ impl Writer<'_, '_> {
         {
             return Some(self.proposal(edits, Vec::new()));
         }
-        // What goes on with the key needs no split where these uses are passed over.
+        // If these uses are skipped, code that continues with the key needs no split.
         let own = site(self.cx, uses).filter(|own| keeps && own.scope == self.site.scope);
         let start = own.map_or(self.start, |own| span_of(own.step.statement()).start);
         let range = Span::new(start, self.range(uses).end);
@@ -172,7 +172,7 @@ impl Writer<'_, '_> {
         let (lines, comment) = layout::own_lines_with_comment(cx.text, statement)?;
         let between = Span::new(self.start, statement.start);
         let is_own = |span: Span| uses.iter().any(|one| one.span() == span);
-        // Between the two places its children mean nothing yet, and the key means what the split finds.
+        // Between the two places its children have no meaning yet, and the key is the one that the split takes.
         let is_untouched = |target: &Expr| {
             let code = cx.code(target);
             let mut known = cx.names.occurrences(code).iter();
@@ -243,7 +243,7 @@ impl Writer<'_, '_> {
         let mut at: Vec<(Step<'_>, Vec<&Use<'_>>)> = Vec::new();
         for one in uses.iter().filter(|one| !goes_on(one)) {
             let step = *one.steps.last()?;
-            // The condition of a loop is looked at again and again.
+            // The condition of a loop is evaluated repeatedly.
             if matches!(step.statement(), Stmt::While(_)) {
                 return None;
             }
@@ -346,7 +346,7 @@ impl Writer<'_, '_> {
         };
         let is_own = span_of(call) == span_of(one.call) && call.arguments.len() == 1 && wanted.id.as_str() != self.key;
         let targets = Span::new(span_of(left).start, span_of(right).end);
-        // Parentheses and comments would be lost with what stands between.
+        // Parentheses and comments in between would be lost.
         let are_bare = self.cx.slice(Span::new(span_of(left).end, span_of(right).start)) == ", ";
         (is_own && are_bare).then(|| Edit::replace(targets, format!("{}, {}", self.key, wanted.id)))
     }

@@ -24,7 +24,7 @@ pub enum Annotation {
     Other,
 }
 
-/// Deepest nesting that is kept.
+/// Deepest nesting that is represented.
 const DEPTH: u32 = 16;
 
 impl Annotation {
@@ -33,7 +33,7 @@ impl Annotation {
         Self::at_depth(expr, DEPTH, intern)
     }
 
-    /// The types of which it admits each: `A | B`, `Union[A, B]`, `Optional[A]`; `is_union` knows the names of such types.
+    /// The members of a union: `A | B`, `Union[A, B]`, `Optional[A]`; `is_union` recognises the names of such types.
     pub fn members(&self, is_union: impl Fn(&str) -> bool) -> Option<&[Self]> {
         match self {
             Self::Union(parts) => Some(parts),

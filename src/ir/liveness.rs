@@ -1,7 +1,7 @@
-//! Liveness: whether the value that a variable holds at a point of a function may still be read.
+//! Liveness: whether the value of a variable at a point of a function may still be read.
 //!
-//! One query walks the blocks from the point outwards. What a block does with a value that is still in the variable is summed up
-//! in a [`Flow`], so that loops need no second pass: an iteration that leaves the value in place finds what the first one found.
+//! One query walks the blocks from the point outwards. The effect of a block on a value that is still in the variable is summarised in a
+//! [`Flow`], so loops need no second pass: an iteration that leaves the value in place behaves like the first.
 //!
 //! **Invariant:** a value that is called dead is read on no path from the point. Exceptions count as paths; a context manager is
 //! taken to swallow none. A variable that another function mentions is live for good, since that function may run at any time.
@@ -18,7 +18,7 @@ pub enum Point {
     After(Span),
 }
 
-/// A variable of a function whose liveness is asked for.
+/// A variable of a function whose liveness is queried.
 #[derive(Clone, Debug)]
 pub struct Liveness<'m> {
     ops: &'m [Op],
@@ -45,7 +45,7 @@ impl<'m> Liveness<'m> {
         Some(Self { ops, body, variable, is_shared, ignored: &[], revisited: None })
     }
 
-    /// Leaves out the reads at these spans.
+    /// Ignores the reads at these spans.
     #[must_use]
     pub fn ignoring(mut self, reads: &'m [Span]) -> Self {
         self.ignored = reads;
@@ -147,7 +147,7 @@ impl<'m> Liveness<'m> {
         body.without(FALLS | CONTINUES | BREAKS).or(left).or(self.block(orelse))
     }
 
-    /// What becomes of the value after the body of a `try`, given what became of it there; `finally` left out.
+    /// The flow of a value after the body of a `try`, given its flow in the body; without `finally`.
     fn handled(&self, attempt: Temp, body: Flow) -> Flow {
         let Some(OpKind::Try { handlers, orelse, .. }) = self.ops.get(attempt as usize).map(|op| &op.kind) else {
             return body;
@@ -157,7 +157,7 @@ impl<'m> Liveness<'m> {
         body.then(self.block(orelse)).or(caught)
     }
 
-    /// Every way out leads through `finally`.
+    /// Every exit leads through `finally`.
     fn finally(&self, flow: Flow, finally: &[Temp]) -> Flow {
         let finally = self.block(finally);
         let ways = if finally.has(FALLS) { flow.without(READ) } else { Flow(0) };
@@ -165,7 +165,7 @@ impl<'m> Liveness<'m> {
         Flow(flow.0 & READ).or(ways).or(own)
     }
 
-    /// What becomes of the value behind an operation, given what became of it from the point to the end of one of its blocks.
+    /// The flow of the value after an operation, given its flow from the point to the end of one of the operation's blocks.
     fn leave(&self, temp: Temp, inner: &[Temp], flow: Flow) -> Flow {
         let is = |block: &[Temp]| std::ptr::eq(block, inner);
         match self.ops.get(temp as usize).map(|op| &op.kind) {
@@ -180,7 +180,7 @@ impl<'m> Liveness<'m> {
                 flow.without(FALLS | CONTINUES | BREAKS).or(left).or(again)
             }
             Some(OpKind::Try { body, finally, .. }) if is(body) => self.finally(self.handled(temp, flow), finally),
-            // Whatever was under way goes on behind.
+            // A pending exit continues afterwards.
             Some(OpKind::Try { finally, .. }) if is(finally) => {
                 if flow.has(FALLS) {
                     flow.or(Flow(RAISES | RETURNS | BREAKS | CONTINUES))
@@ -196,15 +196,15 @@ impl<'m> Liveness<'m> {
 
 /// Something reads the value.
 const READ: u8 = 1;
-/// It may still be there at the end of the block.
+/// It may reach the end of the block.
 const FALLS: u8 = 2;
-/// It may still be there at a `break`.
+/// It may reach a `break`.
 const BREAKS: u8 = 4;
-/// It may still be there at a `continue`.
+/// It may reach a `continue`.
 const CONTINUES: u8 = 8;
-/// It may still be there at a `return`.
+/// It may reach a `return`.
 const RETURNS: u8 = 16;
-/// It may still be there where something raises.
+/// It may reach an operation that raises.
 const RAISES: u8 = 32;
 
 /// What becomes of a value that is in the variable where a piece of code begins: a set of the above.
@@ -258,7 +258,7 @@ mod tests {
     use crate::python::{SourceKind, parse};
     use crate::text::FileId;
 
-    /// Whether `key` is live behind the first call `here()` of the only function, where that is read again if it comes back.
+    /// Whether `key` is live after the first call `here()` of the only function, where it is read again if a loop comes back.
     fn is_live(body: &str) -> bool {
         let text = format!("def f(key, p, n):\n{body}");
         let parsed = parse(&text, SourceKind::Py);

@@ -3,10 +3,10 @@
 //!
 //! # Small-step semantics
 //!
-//! A [`Function`] owns an arena of [`Op`]s; the index of an operation in the arena names its result (a [`Temp`]) and its
-//! identity, which inlining keeps. A [`Block`] lists operations in evaluation order. Executing an operation
-//! reads temps that were executed before it on every path, performs the effect that [`OpKind`] states, and binds its own
-//! temp; executed again (in a loop), it binds it anew. Structured operations hold blocks:
+//! A [`Function`] owns an arena of [`Op`]s; the index of an operation in the arena names its result (a [`Temp`]) and is its identity, which
+//! inlining keeps. A [`Block`] lists operations in evaluation order. Executing an operation reads temps that were executed before it on
+//! every path, performs the effect of its [`OpKind`], and binds its own temp; executed again (in a loop), it rebinds it. Structured
+//! operations contain blocks:
 //!
 //! * `If` runs one of its blocks; the value of a conditional expression goes through a synthetic local.
 //! * `Loop` runs `head`, then `body`, until `head` ends it; `Continue` goes to the next `head`, `Break` leaves without
@@ -32,9 +32,9 @@
 //! class body, an unbound named slot reads the global of its name; after the body has run, its bound named slots are the class's
 //! attributes. A class's environment takes part in counting outwards, though nothing nested can name its attributes.
 //!
-//! A list, set or dict comprehension runs in the frame it stands in, with hidden slots for its targets, unless a function
-//! within it captures them: then it is a [`FunctionKind::Comprehension`] that is called where it stands, so that every run has
-//! cells of its own. A generator expression always is a function. Either takes the outermost iterable as its one argument.
+//! A list, set or dict comprehension runs in the enclosing frame, with hidden slots for its targets, unless a function within it captures
+//! them: then it is a [`FunctionKind::Comprehension`] that is called in place, so that every run has its own cells. A generator expression
+//! always is a function. Either takes the outermost iterable as its one argument.
 //!
 //! # Calls
 //!
@@ -43,20 +43,20 @@
 //! puts the elements into a list first, unless `xs` is held somewhere (a name, an attribute, an item of one, a display).
 //! `**mapping` is read by the call or display.
 //!
-//! Calling a generator function makes an iterator that runs the body up to the next `Yield` each time it is asked. Calling an
-//! `async` function makes a coroutine that runs when `Await` waits for it. `async for`, `async with` and asynchronous
-//! comprehensions are lowered as if they were not: which protocol applies, the iterator and the manager tell. Formatting is
-//! a call of `format`, `repr`, `str` or `ascii`, and a zero-argument `super()` is given the first parameter.
+//! Calling a generator function makes an iterator that runs the body up to the next `Yield` each time it is advanced. Calling an `async`
+//! function makes a coroutine that runs when `Await` waits for it. `async for`, `async with` and asynchronous comprehensions are lowered
+//! like their plain forms: the iterator and the manager determine which protocol applies. Formatting is a call of `format`, `repr`, `str`
+//! or `ascii`, and a zero-argument `super()` gets the first parameter.
 //!
 //! # What is not modelled
 //!
-//! Whatever lowering does not model becomes [`OpKind::Unsupported`] with the variables that it may write: nothing is dropped.
-//! Annotations and the bounds of type parameters are not executed. Private names (`self.__x`) are kept as written. An
-//! instance that lacks an attribute which a class pattern names raises, where Python goes on to the next case. What Python's
-//! compiler rejects though its grammar allows it (`break` outside of a loop) is unsupported, too.
+//! Constructs that lowering does not model become [`OpKind::Unsupported`] with the variables that they may write: nothing is dropped.
+//! Annotations and the bounds of type parameters are not executed. Private names (`self.__x`) are kept as written. An instance that lacks
+//! an attribute which a class pattern names raises, where Python tries the next case. Code that Python's compiler rejects though its
+//! grammar allows it (`break` outside a loop) is unsupported too.
 //!
-//! **Invariant:** operands precede the operation that reads them, every operation stands in one block once, every slot index
-//! is below `Function::slots.len()`, and blocks nest no deeper than the syntax does, plus a constant. [`validate()`] checks it.
+//! **Invariant:** operands precede the operation that reads them, every operation is in exactly one block, every slot index is below
+//! `Function::slots.len()`, and blocks nest no deeper than the syntax does, plus a constant. [`validate()`] checks it.
 
 mod annotation;
 pub mod display;
@@ -100,7 +100,7 @@ pub struct FunctionId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClassId(pub u32);
 
-/// Answers which file an import means.
+/// Resolves an import to a file.
 pub trait Resolver: Sync {
     /// The file of the module that `from` imports with `level` leading dots and this dotted path; `None` where it is not part
     /// of the program.
@@ -219,8 +219,8 @@ pub struct Function {
     pub returns: Option<Annotation>,
     /// Comment on the `def` that declares what it does with its keys.
     pub effects: Vec<DeclaredEffect>,
-    /// Whether the body is only a docstring, `...`, `pass` or `raise NotImplementedError`: a stub says nothing of what
-    /// the implementation does.
+    /// Whether the body is only a docstring, `...`, `pass` or `raise NotImplementedError`: a stub, which says nothing about the
+    /// implementation.
     pub is_stub: bool,
     /// Whether the body was not lowered (see [`lower_if`]): nothing is known of it, not even whether it yields.
     pub elided: bool,
@@ -267,7 +267,7 @@ pub enum EffectWord {
     Consumes,
     /// New keys are derived from the key; it is not consumed.
     Derives,
-    /// The key is only looked at.
+    /// The key is only inspected.
     Observes,
 }
 

@@ -29,7 +29,7 @@ pub enum Constant {
     Ellipsis,
     /// `True` or `False`
     Bool(bool),
-    /// An integer that fits; it is rare enough to be kept apart, and would double the size of every operation.
+    /// An integer that fits in 128 bits; it is boxed because it is rare and would double the size of every operation.
     Int(Box<i128>),
     /// An integer beyond 128 bits.
     BigInt,
@@ -241,7 +241,7 @@ pub struct Handler {
 /// An operation.
 #[derive(Clone, Debug)]
 pub struct Op {
-    /// The source it stands for.
+    /// The source text.
     pub span: Span,
     /// What it does.
     pub kind: OpKind,
@@ -385,7 +385,7 @@ impl OpKind {
         }
     }
 
-    /// Tells each temp that the operation reads; its blocks read others.
+    /// Calls a function with each temp that the operation reads; its blocks read others.
     pub fn operands(&self, visit: &mut dyn FnMut(Temp)) {
         let element = |element: &Element, visit: &mut dyn FnMut(Temp)| match element {
             Element::Value(value) | Element::Spread(value) | Element::SpreadMapping(value) => visit(*value),
@@ -440,8 +440,8 @@ impl OpKind {
         }
     }
 
-    /// The dotted path of what an import binds, unless it is relative: `a` of `import a.b`, and `a.b` of `import a.b as c` or of
-    /// `from a import b`.
+    /// The dotted path that an import binds, unless it is relative: `a` of `import a.b`, and `a.b` of `import a.b as c` or of `from a
+    /// import b`.
     pub fn imported(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Import { path, whole: true } => Some(Cow::Borrowed(path)),
@@ -451,8 +451,8 @@ impl OpKind {
         }
     }
 
-    /// Whether the operation can raise by itself, so that a `try` may be left before it takes effect. The test of an `If`
-    /// or a `Loop` can: what it asks for the truth may refuse to tell.
+    /// Whether the operation can raise by itself, so that control may leave a `try` before it takes effect. The test of an `If` or a `Loop`
+    /// can: `__bool__` may raise.
     pub fn may_raise(&self) -> bool {
         match self {
             Self::Constant(_)

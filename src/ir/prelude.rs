@@ -2,8 +2,8 @@
 //!
 //! A definition is named by its file and its name there: `itertools.pairwise` is `def pairwise` of `itertools.py`.
 //!
-//! **Invariant:** the modules import nothing, and no finding names a place in them: whoever runs a function of the prelude runs it
-//! as part of the call that asked for it.
+//! **Invariant:** the modules import nothing, and no finding names a place in them: a function of the prelude runs as part of the calling
+//! operation.
 
 use std::sync::LazyLock;
 

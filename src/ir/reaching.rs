@@ -10,7 +10,7 @@ use super::{Block, Function, OpKind, Temp, Variable};
 /// Most definitions that may hold at one point; where there are more, every read may see every one.
 const HELD: usize = 64;
 
-/// Most loops within each other whose bodies are followed twice; deeper ones are followed as if nothing in them were overwritten.
+/// Most nested loops whose bodies are followed twice; in deeper ones, no store kills a definition.
 const NESTED: u32 = 5;
 
 /// What of one variable of a function is read where.
@@ -64,7 +64,7 @@ impl Reaching {
         }
     }
 
-    /// The operations that may read what was given for the parameter, in order.
+    /// The operations that may read the value passed for the parameter, in order.
     pub fn loads_of_parameter(&self) -> &[Temp] {
         self.everywhere.as_ref().unwrap_or(&self.parameter)
     }
@@ -102,7 +102,7 @@ struct Walk<'f> {
     breaks: Vec<Option<State>>,
     /// The same at each `continue`.
     nexts: Vec<Option<State>>,
-    /// Whether too many definitions held at some point.
+    /// Whether too many definitions reached some point.
     is_lost: bool,
 }
 
@@ -191,7 +191,7 @@ impl Walk<'_> {
             join(&mut left, self.breaks.pop().flatten());
             join(&mut before, after);
         }
-        // What the last round left behind may be seen by the test once more.
+        // The test may see what the last iteration left once more.
         let tested = self.block(head, before);
         join(&mut done, tested);
         self.depth -= 1;

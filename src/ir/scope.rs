@@ -20,7 +20,7 @@ pub(super) struct Bindings<'a> {
     nonlocals: Vec<&'a str>,
     /// How many of the names are bound before the scope runs: parameters.
     given: usize,
-    /// Whether the scope holds a `yield` of its own.
+    /// Whether the scope contains a `yield` of its own.
     pub yields: bool,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Bindings<'a> {
         self.resolved()
     }
 
-    /// The same with what an expression binds that is a scope of its own (a lambda's body).
+    /// The same with the bindings of an expression that is a separate scope (a lambda's body).
     pub fn with_expr(mut self, expr: &'a Expr) -> Self {
         self.visit_expr(expr);
         self.resolved()
@@ -209,7 +209,7 @@ impl<'a> Visitor<'a> for Bindings<'a> {
     }
 }
 
-/// Finds what the expressions within a comprehension bind in the scope around it: walruses, through any depth.
+/// Collects what the expressions within a comprehension bind in the enclosing scope: walruses, at any depth.
 struct Walruses<'b, 'a> {
     bindings: &'b mut Bindings<'a>,
 }
@@ -252,7 +252,7 @@ pub(super) struct Captures<'n, 'a> {
 }
 
 impl<'n, 'a> Captures<'n, 'a> {
-    /// Looks at all parts of a comprehension that are its own.
+    /// Visits all parts of a comprehension that belong to its own scope.
     pub fn of(targets: &'n [&'a str], parts: &[&'a Expr], generators: &'a [ast::Comprehension]) -> Self {
         let mut captures = Self { targets, nested: false, captured: false, awaits: false };
         captures.parts(parts, generators);
@@ -301,7 +301,7 @@ impl<'a> Visitor<'a> for Captures<'_, 'a> {
                 self.within(|this| this.parts(&[&generator.elt], &generator.generators));
             }
             Expr::Call(call) if drains(call) => {
-                // The generator has ended when the call has: it reads the targets while they are as they are now.
+                // The generator has ended when the call has: it reads the current values of the targets.
                 for argument in &call.arguments.args {
                     match argument {
                         Expr::Generator(generator) => {
@@ -326,7 +326,7 @@ impl<'a> Visitor<'a> for Captures<'_, 'a> {
     }
 }
 
-/// Whether a call reads its iterable to the end and keeps nothing of it: `sum(…)`, `", ".join(…)`.
+/// Whether a call exhausts its iterable and keeps nothing of it: `sum(…)`, `", ".join(…)`.
 fn drains(call: &ast::ExprCall) -> bool {
     const DRAINS: [&str; 11] =
         ["all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"];

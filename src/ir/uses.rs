@@ -1,6 +1,6 @@
 //! Definitions and uses: who reads what in a function's body.
 //!
-//! **Invariant:** one pass over the operations answers all questions, so that asking for each of many operations stays linear.
+//! **Invariant:** one pass over the operations answers all queries, so that querying each of many operations stays linear.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,13 +19,13 @@ pub struct Uses {
     calls: FxHashMap<Span, Temp>,
     /// Slots that it or a function within it reads or deletes.
     read: FxHashSet<u32>,
-    /// The operations of its own that read each slot.
+    /// The function's own operations that read each slot.
     loads: FxHashMap<u32, Vec<Temp>>,
     /// How often each slot is written.
     stores: FxHashMap<u32, u32>,
     /// Slots that a function within it reads or writes.
     captured: FxHashSet<u32>,
-    /// Which reads see which stores, for the variables of which that was asked.
+    /// Reaching definitions, for the variables for which they were requested.
     reaching: RefCell<FxHashMap<Variable, Rc<Reaching>>>,
 }
 

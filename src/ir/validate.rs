@@ -8,7 +8,7 @@ use super::{Argument, Block, Element, Function, FunctionId, FunctionKind, Module
 /// Deepest nesting of blocks: a few for each level of syntax.
 const DEEPEST: u32 = 4 * crate::python::MAX_DEPTH;
 
-/// What is wrong with a module, one sentence each; nothing, for whatever lowering makes.
+/// The problems of a module, one sentence each; none for the output of lowering.
 pub fn validate(module: &Module) -> Vec<String> {
     let mut problems = Vec::new();
     let mut made = vec![0_u32; module.functions.len()];
@@ -41,11 +41,11 @@ pub fn validate(module: &Module) -> Vec<String> {
 /// What is known of an operation while blocks are walked.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
-    /// It stands in no block so far.
+    /// It is in no block so far.
     Absent,
     /// It has been executed on every path to here.
     Done,
-    /// It stands in a block that this one does not follow on every path.
+    /// It is in a block that does not dominate this one.
     Elsewhere,
 }
 

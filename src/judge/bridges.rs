@@ -1,4 +1,4 @@
-//! Words of keys that are handed to something that wants raw keys: `f(jax.random.key_data(key))`.
+//! Words of keys that are passed to code that expects raw keys: `f(jax.random.key_data(key))`.
 //!
 //! **Invariant:** read from the code alone, within one function. Words that are converted stay words; what compares, prints, saves or
 //! wraps them again is no bridge. One fact for each place that takes words.
@@ -93,7 +93,7 @@ enum Sink {
     Conversion,
     /// It uses them up.
     End,
-    /// It may want a raw key.
+    /// It may expect a raw key.
     Boundary(String),
 }
 
@@ -134,7 +134,7 @@ fn sink<'a>(names: &Names<'a>, code: &'a Function, callee: Temp) -> Sink {
     if computes || is_of_arrays(&path) { Sink::Conversion } else { Sink::Boundary(path) }
 }
 
-/// Whether a function is part of what the module offers.
+/// Whether a function is part of the module's public interface.
 fn is_public(module: &Module, code: &Function) -> bool {
     let mut current = Some(code);
     while let Some(function) = current {

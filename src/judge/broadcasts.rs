@@ -25,7 +25,7 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
     let mut split: BTreeSet<(Place, TermId)> = BTreeSet::new();
     for broadcast in &run.log.broadcasts {
         let event = &run.log.consumptions[broadcast.event];
-        // A call that nothing resolves may be given anything.
+        // The arguments of an unresolved call are unknown.
         if !is_known_key(run, event) {
             continue;
         }
@@ -42,7 +42,7 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
             }
             continue;
         }
-        // A key made because none was given serves until one is.
+        // A fallback key is used until the caller passes one.
         if is_fallback(run, event) {
             continue;
         }
@@ -85,7 +85,7 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
     }
 }
 
-/// Whether a key is a child of one that all lanes split alike, or derived from such a child.
+/// Whether a key is a child of one that all lanes split in the same way, or derived from such a child.
 fn is_consequence(run: &Recording<'_>, term: TermId, is_split: &dyn Fn(TermId) -> bool) -> bool {
     let ancestors = run.terms.ancestors(term);
     let mut pairs = std::iter::once(&term).chain(&ancestors).zip(&ancestors);
@@ -103,12 +103,12 @@ fn reporting_frame(run: &Recording<'_>, broadcast: &LoggedBroadcast, chain: &Cha
     if !chain[..=mapper].iter().all(|(activation, _)| activation.root || !is_one(activation)) {
         return None;
     }
-    // A mapped function that stands on its own is right for its other callers: the mapping call reports it.
+    // A separately defined function may be correct for its other callers: the mapping call reports it.
     let is_mapped_one = chain.get(mapper + 1).is_some_and(|(activation, _)| is_one(activation));
     Some((mapper, if is_mapped_one { mapper } else { (mapper + 1).min(chain.len() - 1) }))
 }
 
-/// Where the mapped function itself makes the key of a consumption from a seed: then nothing is shared, and every lane makes it anew.
+/// If the mapped function itself makes the key from a seed, nothing is shared: every lane makes its own.
 fn made_inside(run: &Recording<'_>, event: &Consumption, chain: &Chain, mapper: usize) -> Option<Place> {
     let root = run.terms.root(event.target.term);
     let lane = chain.get(mapper + 1)?.0.id;

@@ -1,4 +1,4 @@
-//! Calls of functions that another function defines and gives away: `first, second = make(key)` and `second(first())`.
+//! Calls of closures that a function returns: `first, second = make(key)` and `second(first())`.
 //!
 //! **Invariant:** a closure counts as called once only if the program calls it in one place, and in no loop there.
 
@@ -40,7 +40,7 @@ pub fn extract_closure_calls(run: &Recording<'_>, facts: &mut Facts) {
     }
 }
 
-/// The innermost function of the home module that a place lies in.
+/// The innermost function of the home module that contains a place.
 fn innermost(run: &Recording<'_>, place: Place) -> Option<FunctionId> {
     let functions = (0u32..).map(FunctionId).zip(&run.module(run.home).functions);
     let around = functions.filter(|(_, code)| code.full.covers(place.span));

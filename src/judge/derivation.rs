@@ -1,12 +1,12 @@
 //! How a key was derived, of the term that it is.
 //!
-//! **Invariant:** what a derivation says was made of what is what the term says; its text is that of the term.
+//! **Invariant:** a derivation has the structure of its term; its text is that of the term.
 
 use crate::analysis::domain::marks::SEEDED;
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::finding::{Derivation, Made};
 
-/// Most derivations within each other.
+/// Deepest nesting of derivations.
 const DEPTH: u32 = 8;
 
 /// The derivation of a key.

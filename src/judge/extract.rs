@@ -34,7 +34,7 @@ use crate::judge::unused::extract_unused;
 use crate::judge::wrappers::extract_wrapped_keys;
 use crate::text::{FileId, Span};
 
-/// Everything that the log says of the home module.
+/// All facts of the home module that the log contains.
 pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
     let mut facts = Facts { references: references(run), ..Facts::default() };
     let file = run.module(run.home).file;
@@ -67,11 +67,11 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
     facts
 }
 
-/// Most other meetings of an event that are looked at for one that does harm.
+/// Most other meetings of an event that are checked for a harmful one.
 const OTHERS: usize = 8;
 
-/// Reports a reuse, or another of the same event: where that one is intended or does no harm, the first that does; where its draws do not
-/// meet, the nearest of its kind whose draws do.
+/// Reports a reuse, or another of the same event: if that one is intended or harmless, the first harmful one; if its draws do not meet, the
+/// nearest of its kind whose draws do.
 fn report_harm(
     run: &Recording<'_>,
     flows: &Flows<'_>,
@@ -84,7 +84,7 @@ fn report_harm(
         let kind = fact.consequence.as_ref().map(|consequence| consequence.kind);
         matches!(kind, Some(ConsequenceKind::Meet | ConsequenceKind::Returned))
     };
-    // Where computations start again on purpose, only what meets is worse.
+    // If computations restart on purpose, only draws that meet are worse.
     let starts_again = own.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::SeparateRuns);
     let (doubtful, confidence) = (own.is_harmless() && !starts_again, own.confidence);
     if !doubtful && meets(&own) {
@@ -127,7 +127,7 @@ fn limit(run: &Recording<'_>) -> Option<Exhausted> {
     Some(Exhausted { place, budget, function_at, function, others: 0 })
 }
 
-/// The home module defines a class that is based on one for tests, of whatever library: what is shared there is shared to be compared.
+/// The home module defines a subclass of a test case, of whatever library: what tests share is shared for comparison.
 pub fn test_code(run: &Recording<'_>) -> Option<Intent> {
     let words = &run.program.models.words;
     let is_test_case = |base: &Value| match base.single() {
@@ -144,7 +144,7 @@ pub fn test_code(run: &Recording<'_>) -> Option<Intent> {
     Some(Intent::new(IntentKind::TestCode, Some(place)))
 }
 
-/// Marks the references of the home module that stand behind a guard, and those that Python does not look up.
+/// Marks the references of the home module that are guarded, and those that Python does not evaluate.
 pub fn mark_guarded(run: &Recording<'_>, references: &mut [Reference]) {
     let guarded = Guarded::of(run);
     let keeps_annotations = run.module(run.home).function(Module::BODY).ops.iter().any(|op| {
@@ -237,7 +237,7 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts
     }
 }
 
-/// Whether the program asked for the key's dtype before it relied on its shape: `if not issubdtype(key.dtype, prng_key): raise …`.
+/// Whether the program tested the key's dtype before it relied on its shape: `if not issubdtype(key.dtype, prng_key): raise …`.
 fn is_kind_known(run: &Recording<'_>, paths: &Paths<'_>, used: &LoggedBuffer) -> bool {
     let asks = |term: TermId| matches!(run.terms.get(term), Term::Attribute(of, name, _) if *of == used.key.term && &**name == "dtype");
     used.op == BufferOp::ShapeLogic
@@ -344,7 +344,7 @@ pub fn defaults(run: &Recording<'_>, facts: &mut Facts, id: FunctionId) {
     }
 }
 
-/// Whether a closure writes to what it captures: then it may keep the next key there.
+/// Whether a closure writes to what it captures: it may store the next key there.
 fn stores_outside(run: &Recording<'_>, activation: &Activation) -> bool {
     let code = run.module(activation.module).function(activation.function);
     code.ops.iter().any(|op| {
@@ -400,7 +400,8 @@ fn extract_exits(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, fa
     }
 }
 
-/// Keys that a method returns and also keeps where its next call derives from them: `self.key = split(self.key)[0]; return self.key`.
+/// Keys that a method returns and also keeps in the attribute from which its next call derives: `self.key = split(self.key)[0]; return
+/// self.key`.
 fn extract_kept(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts, file: FileId) {
     let exits = &run.log.exits;
     let returned = exits.iter().filter(|exit| exit.kind == CarryKind::Returned && exit.place.file == file);
@@ -434,7 +435,7 @@ fn extract_kept(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts, f
     }
 }
 
-/// Whether what is returned is one value by its name: a record of all that is kept is no key to draw from.
+/// Whether the returned value is a single value, by its name: a record of the whole state is not a key to draw from.
 fn returns_one_value(run: &Recording<'_>, exit: &LoggedExit) -> bool {
     let code = run.code(&exit.activation);
     code.ops.iter().filter(|op| op.span == exit.place.span).any(|op| match &op.kind {

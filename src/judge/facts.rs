@@ -25,7 +25,7 @@ pub struct Facts {
     pub discarded: Vec<Discarded>,
     /// Keys captured by a function that will consume them at every call.
     pub captured: Vec<CapturedUse>,
-    /// Calls of closures that were given away; `reconcile` reads them.
+    /// Calls of escaping closures; `reconcile` reads them.
     pub closure_calls: Vec<ClosureCall>,
     /// Attributes or globals whose key is consumed and never replaced.
     pub stale: Vec<StaleState>,
@@ -33,23 +33,23 @@ pub struct Facts {
     pub carried: Vec<CarriedKey>,
     /// Functions that take a key or seed and draw from a constant one.
     pub ignored: Vec<IgnoredCaller>,
-    /// Functions that are handed to a transform that traces or maps them; `reconcile` reads them.
+    /// Functions that are passed to a transform that traces or maps them; `reconcile` reads them.
     pub traced: Vec<TracedFunction>,
-    /// Keys that a traced function leaves behind.
+    /// Keys that leak from a traced function.
     pub leaked: Vec<LeakedKey>,
     /// Keys that functions make from constant seeds.
     pub constant: Vec<ConstantKey>,
     /// Random numbers that Python draws.
     pub host: Vec<HostDraw>,
-    /// Objects that stand for keys, handed to library functions that refuse them.
+    /// Objects with `__jax_array__` around a key that are passed to library functions that reject them.
     pub wrapped: Vec<WrappedKey>,
     /// Parameters of public functions that take raw keys as well as typed ones.
     pub untyped: Vec<UntypedKey>,
-    /// Keys of one implementation where those of another are wanted.
+    /// Keys of one implementation where another one is expected.
     pub mismatches: Vec<Mismatch>,
     /// Places that choose the implementation of all keys.
     pub choices: Vec<GlobalChoice>,
-    /// Words of keys that are handed to something that wants raw keys.
+    /// Words of keys that are passed to code that expects raw keys.
     pub bridges: Vec<RawBridge>,
     /// Seeds that no other run repeats.
     pub unstable: Vec<UnstableSeed>,
@@ -57,7 +57,7 @@ pub struct Facts {
     pub references: Vec<Reference>,
     /// What is believed of the keys that are derived or consumed, for `keylint why`.
     pub keys: Vec<KeyFact>,
-    /// Every expression that is a key, if that was asked for.
+    /// Every expression that is a key, if hovers need them.
     pub values: Vec<KeyValue>,
     /// Expressions that are containers, objects or arrays of keys on some path; filled like `values`.
     pub not_single: Vec<Place>,
@@ -65,7 +65,7 @@ pub struct Facts {
     pub exhausted: Vec<Exhausted>,
     /// Operations that the analysis ran.
     pub operations: u64,
-    /// Reuses within a callee that only this caller can see; those that the callee shows itself are dropped by
+    /// Reuses within a callee that only this caller can see; those that the callee's own analysis shows are dropped by
     /// [`reconcile`](crate::judge::reconcile()).
     pub indirect: Vec<KeyReuse>,
     /// Why all that the module shares is intended, if it is.
@@ -108,7 +108,7 @@ impl Facts {
         self.random = self.random.take().or(other.random);
     }
 
-    /// Sorts everything by place and keeps one fact of each kind for one place.
+    /// Sorts everything by place and keeps one fact of each kind per place.
     pub(crate) fn sort_and_deduplicate(&mut self) {
         // The most certain reuse of a place comes first and stays, but one that does no harm gives way to one that does;
         // of equals, the one that happens first.
@@ -160,7 +160,7 @@ impl Facts {
         self.not_single.dedup();
         self.references.sort();
         self.references.dedup_by_key(|r| (r.place, r.path.clone()));
-        // `jax.random` within `jax.random.split` is no reference of its own.
+        // `jax.random` within `jax.random.split` is not a separate reference.
         let mut longest: FxHashMap<(FileId, u32), u32> = FxHashMap::default();
         for Place { file, span } in self.references.iter().map(|r| r.place) {
             let end = longest.entry((file, span.start)).or_default();
@@ -177,7 +177,7 @@ impl Facts {
 pub struct Use {
     /// The place in the reporting frame: the consuming call itself, or the call through which it is reached.
     pub place: Place,
-    /// The consuming call itself; equals `place` when it lies in the reporting frame.
+    /// The consuming call itself; equals `place` if it is in the reporting frame.
     pub leaf: Place,
     /// The calls between `place` and `leaf`, outermost first, both excluded.
     pub via: Vec<Place>,
@@ -196,7 +196,7 @@ pub struct Use {
 pub struct KeyName {
     /// A name, an attribute chain, or a subscript of one.
     pub text: String,
-    /// Whether a statement there can bind it anew: not in a lambda, nor what is captured, nor an element.
+    /// Whether a statement there can rebind it: not in a lambda, and neither a captured variable nor an element.
     pub can_rebind: bool,
     /// Whether it is called as several keys are, which no `split` takes.
     pub is_several: bool,
@@ -211,10 +211,10 @@ pub struct Origin {
     pub text: String,
 }
 
-/// Why two consumptions meet.
+/// Why two consumptions conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReuseKind {
-    /// Two samplers (or library calls) were given the same key.
+    /// The key was passed to two samplers (or library calls).
     Sampled,
     /// A later iteration of a loop, or of a loop-like transform, consumes the key again.
     Iterated,
@@ -248,7 +248,7 @@ pub enum LoopKind {
 /// Two consumptions of equal keys on one feasible path; `second` is second in execution order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyReuse {
-    /// Why they meet.
+    /// Why they conflict.
     pub kind: ReuseKind,
     /// The earlier consumption.
     pub first: Use,
@@ -264,7 +264,7 @@ pub struct KeyReuse {
     pub repeated_by: Option<Place>,
     /// What kind of loop that is.
     pub loop_kind: LoopKind,
-    /// The streams, or parameters, of one call that are given the key.
+    /// The streams, or parameters, of one call that get the key.
     pub entries: Vec<String>,
     /// Where the key of the first consumption is passed on to the next iteration, if that is the mistake.
     pub carried_at: Option<Place>,
@@ -281,13 +281,13 @@ pub struct KeyReuse {
 }
 
 impl KeyReuse {
-    /// Whether the program probably means it, or nobody sees the numbers of both draws, so that it is a note.
+    /// Whether it is a note because it is intended or cannot be observed.
     pub fn is_harmless(&self) -> bool {
         self.intent.is_some() || self.consequence.as_ref().is_some_and(|consequence| consequence.kind.is_harmless())
     }
 }
 
-/// How one key came to serve a whole batch.
+/// How a whole batch came to share one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BroadcastKind {
     /// The mapped function reads it from its surroundings.
@@ -315,7 +315,7 @@ pub struct Broadcast {
     pub stream: Option<String>,
     /// Why the program probably means it.
     pub intent: Option<Intent>,
-    /// What becomes of the draws, where nobody sees them.
+    /// The consequence, if the draws cannot be observed.
     pub consequence: Option<Consequence>,
     /// Where the key came from.
     pub origin: Option<Origin>,
@@ -336,7 +336,7 @@ pub struct BufferUse {
     pub place: Place,
     /// The operation as written, for people: `key[0]`, `key + 1`, `jnp.sum`, `int`.
     pub text: String,
-    /// The key's kind, as far as it is known.
+    /// The key's kind, if it is known.
     pub kind: KeyKind,
     /// Whether the program raises here (a typed key), rather than going on with wrong numbers.
     pub raises: bool,
@@ -367,7 +367,7 @@ pub struct Discarded {
     pub function: String,
 }
 
-/// How a function that captures a key comes to run more than once.
+/// Why a function that captures a key may run more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CaptureKind {
     /// It is jitted (or otherwise transformed) and can be called again.
@@ -378,10 +378,10 @@ pub enum CaptureKind {
     Default,
 }
 
-/// A captured key that every call consumes, with the second call out of sight.
+/// A captured key that every call consumes, where no second call is visible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedUse {
-    /// How the function comes to run again.
+    /// Why the function may run again.
     pub kind: CaptureKind,
     /// The function's name (`<lambda>` for a lambda).
     pub callee: String,
@@ -414,7 +414,7 @@ pub struct StaleState {
     pub function: String,
 }
 
-/// A consumed key that goes on to be used elsewhere.
+/// A consumed key that is used elsewhere afterwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CarriedKey {
     /// How it leaves.
@@ -450,7 +450,7 @@ pub struct IgnoredCaller {
     pub function: String,
 }
 
-/// How a transform runs the functions that it is given.
+/// How a transform runs its functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TraceKind {
     /// Python runs the body once, and each call repeats what was recorded: `jit`.
@@ -459,13 +459,13 @@ pub enum TraceKind {
     Looped,
     /// The same for one of several bodies: `cond`.
     Branch,
-    /// The same, of which only shapes are kept.
+    /// The same, for shapes only.
     Abstract,
     /// Python runs the body once, for all lanes.
     Mapped,
 }
 
-/// A function that is handed to a transform.
+/// A function that is passed to a transform.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TracedFunction {
     /// Its definition.
@@ -485,7 +485,7 @@ pub struct TracedFunction {
 pub struct TraceStep {
     /// Its definition.
     pub defined_at: Place,
-    /// The place in it: that of what happened, or of the call that leads there.
+    /// The place in it: of the event itself, or of the call that leads to it.
     pub place: Place,
     /// Its qualified name.
     pub function: String,
@@ -523,7 +523,7 @@ pub enum LeakKind {
     Variable,
     /// An attribute, or an element of a container.
     Part,
-    /// An iterator or a stream, which goes on to its next key.
+    /// An iterator or a stream, which advances to its next key.
     Iterator,
 }
 
@@ -564,7 +564,7 @@ pub struct ConstantKey {
 /// A random number that Python draws.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostDraw {
-    /// Qualified name of what draws it.
+    /// Qualified name of the function that draws.
     pub source: String,
     /// Where.
     pub leaf: Place,
@@ -576,12 +576,12 @@ pub struct HostDraw {
     pub confidence: Confidence,
 }
 
-/// An object that stands for a key, handed to a library function that refuses it.
+/// An object with `__jax_array__` around a key that is passed to a library function that rejects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrappedKey {
     /// How it comes there.
     pub way: WrapperWay,
-    /// Where the module hands it over.
+    /// The call in the module that passes it.
     pub place: Place,
     /// The call of the library function; equals `place` if it is in the module.
     pub leaf: Place,
@@ -591,7 +591,7 @@ pub struct WrappedKey {
     pub class: String,
     /// Where that is defined.
     pub class_at: Place,
-    /// The method that says which key it stands for.
+    /// The method that converts it to its key.
     pub method: String,
     /// The object as written, if that is a name or an attribute chain.
     pub written: Option<String>,
@@ -612,7 +612,7 @@ pub struct UntypedKey {
     pub place: Place,
     /// Its name.
     pub name: String,
-    /// What takes it for a key.
+    /// The function that uses it as a key.
     pub used: Use,
     /// Qualified name of the function.
     pub function: String,
@@ -623,9 +623,9 @@ pub struct UntypedKey {
 /// One reference to a library name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reference {
-    /// Where it stands (the whole attribute chain).
+    /// Its place (the whole attribute chain).
     pub place: Place,
-    /// The qualified name under its canonical root: `jax.random.PRNGKey`, also where `olympus` was written.
+    /// The qualified name under its canonical root: `jax.random.PRNGKey`, even if the source says `olympus`.
     pub path: String,
     /// The chain as written: `jr.PRNGKey`.
     pub written: String,
@@ -635,7 +635,7 @@ pub struct Reference {
     pub function: String,
     /// Whether the program made sure that the name exists.
     pub is_guarded: bool,
-    /// Whether Python looks the name up: under `from __future__ import annotations` it keeps annotations as text.
+    /// Whether Python evaluates the name: under `from __future__ import annotations` annotations stay text.
     pub is_evaluated: bool,
 }
 
@@ -646,14 +646,14 @@ pub struct KeyFact {
     pub place: Place,
     /// A sentence: how the key was derived, and what happens to it here.
     pub text: String,
-    /// The same in the program's own words, whoever calls; `None` where another fact says it.
+    /// The same in the program's own words, for any caller; `None` if another fact reports it.
     pub brief: Option<String>,
 }
 
 /// An expression, or a variable that is bound, whose value is a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyValue {
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
     /// Whether this is so only where a certain caller runs the function.
     pub is_called: bool,
@@ -695,6 +695,6 @@ pub struct Exhausted {
     pub function_at: Place,
     /// Qualified name of the function.
     pub function: String,
-    /// How many other functions hit it at the same place; [`reconcile`](crate::judge::reconcile()) counts them.
+    /// How many other functions reach the bound at the same place; [`reconcile`](crate::judge::reconcile()) counts them.
     pub others: usize,
 }

@@ -1,7 +1,7 @@
-//! Names of libraries that are used only where the program made sure that they exist: behind `hasattr(jax.random, "KeyArray")`, behind
-//! a test of a version, in a `try` whose handler catches what a missing name raises.
+//! Names of libraries that are used only where the program has checked that they exist: behind `hasattr(jax.random, "KeyArray")`, behind a
+//! version test, in a `try` whose handler catches the error of a missing name.
 //!
-//! **Invariant:** a guard admits the branch that it speaks for; in the other branch a missing name is still missing.
+//! **Invariant:** a guard admits names in the branch for which its condition holds; in the other branch a missing name is still missing.
 
 use rustc_hash::FxHashMap;
 
@@ -24,13 +24,13 @@ const MISSING: [(&str, bool, bool); 5] = [
 /// Most questions of one function that are counted.
 const QUESTIONS: usize = 64;
 
-/// A part of the module that runs only behind a guard.
+/// A region of the module that runs only behind a guard.
 struct Region {
     span: Span,
     guard: Guard,
 }
 
-/// What a guard says.
+/// The condition of a guard.
 enum Guard {
     /// A library has this name.
     Has(String),
@@ -102,7 +102,7 @@ impl Guarded {
         })
     }
 
-    /// What a question in the test of a branch, or in a value stored under a name that it reads, says of its two blocks.
+    /// The guards that a test puts on the two blocks of a branch, either directly or through a variable that stores its result.
     fn branch(&mut self, module: &Module, code: &Function, question: &Question, [then, orelse]: [&Block; 2]) {
         let (yes, no) = if question.is_denied { (orelse, then) } else { (then, orelse) };
         let Some(name) = &question.name else {
@@ -130,18 +130,18 @@ impl Guarded {
     }
 }
 
-/// Whether a library has a name, or which version it is, asked somewhere.
+/// A test whether a library has a name, or which version it is.
 #[derive(Clone)]
 struct Question {
     span: Span,
     /// The name, of `hasattr`.
     name: Option<String>,
     is_of_library: bool,
-    /// Whether it stands below a `not`.
+    /// Whether it is negated by `not`.
     is_denied: bool,
 }
 
-/// The questions that a function asks, as far as they are counted.
+/// The tests in a function, up to the bound.
 fn questions(run: &Recording<'_>, code: &Function) -> Vec<Question> {
     let ask = |op: &Op| match &op.kind {
         OpKind::Call(..) => {
@@ -162,7 +162,7 @@ fn questions(run: &Recording<'_>, code: &Function) -> Vec<Question> {
     code.ops.iter().filter_map(ask).take(QUESTIONS).collect()
 }
 
-/// Globals that hold the answer to a question: `HAS_TYPE = hasattr(jax.random, "KeyArray")`.
+/// Globals that hold the result of a test: `HAS_TYPE = hasattr(jax.random, "KeyArray")`.
 fn flags(run: &Recording<'_>) -> FxHashMap<Name, Vec<Question>> {
     let body = run.module(run.home).function(Module::BODY);
     let questions = questions(run, body);
@@ -179,7 +179,7 @@ fn flags(run: &Recording<'_>) -> FxHashMap<Name, Vec<Question>> {
     flags
 }
 
-/// The name that `hasattr` asks for, and whether it asks a library.
+/// The name that `hasattr` tests for, and whether its object is a library.
 fn has(run: &Recording<'_>, code: &Function, call: &OpKind) -> Option<(String, bool)> {
     let OpKind::Call(callee, given) = call else { return None };
     let [Argument::Positional(of), Argument::Positional(name)] = &**given else { return None };

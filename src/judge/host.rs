@@ -1,10 +1,10 @@
 //! Random numbers that Python draws: by `numpy`, `random`, `secrets`, the operating system, or from the time.
 //!
-//! No key is involved, so most of these functions are never run. Where they draw, and whom they call, is read from the code: names lead
-//! to functions of the program, methods to those of the object's class, and a function that a transform runs counts as called.
+//! No key is involved, so most of these functions are never run. Their draws and calls are read from the code: names resolve to functions
+//! of the program, methods to those of the receiver's class, and a function that a transform runs counts as called.
 //!
-//! **Invariant:** a draw belongs to every function that leads to it by such calls; callbacks of JAX lead nowhere, since Python runs them
-//! at every call. Walks are bounded by [`DEPTH`] and [`STEPS`].
+//! **Invariant:** a draw belongs to every function that leads to it through such calls; callbacks of JAX are not followed, because Python
+//! runs them at every call. Walks are bounded by [`DEPTH`] and [`STEPS`].
 
 use std::collections::BTreeSet;
 
@@ -21,23 +21,23 @@ use crate::models::{Effect, Host};
 /// Calls below each other that are followed.
 const DEPTH: u32 = 6;
 
-/// Most operations that one question looks at.
+/// Most operations that one query visits.
 const STEPS: u32 = 4_096;
 
 /// A draw that a function leads to.
 #[derive(Clone)]
 struct Found {
-    /// The place in the function: of the draw, or of the call that leads there.
+    /// The place in the function: of the draw, or of the call that leads to it.
     place: Place,
     leaf: Place,
     source: Name,
-    /// Whether the function does no more with the number than to return it.
+    /// Whether the function only returns the number.
     is_only_returned: bool,
-    /// Whether it is drawn from a generator that something keeps.
+    /// Whether it is drawn from a stored generator.
     is_of_generator: bool,
 }
 
-/// The draws of Python that functions of the module lead to.
+/// The host draws that functions of the module lead to.
 pub fn extract_host_draws(run: &Recording<'_>, facts: &mut Facts) {
     if !run.program.relevance.draws() {
         return;
@@ -117,8 +117,8 @@ impl<'a> Search<'_, 'a> {
         all
     }
 
-    /// Whether a function does no more with a number than to return it; `None` where it only prints or names something with it. What
-    /// nothing reads may change an argument: `shuffle(x)`.
+    /// Whether a function only returns a number; `None` if it only prints it or uses it in a name. A call whose result is unused may change
+    /// an argument: `shuffle(x)`.
     fn fate(&self, (index, id): Callee, temp: Temp) -> Option<bool> {
         if self.run.uses_of(index, id).readers(temp).is_empty() {
             return Some(false);
@@ -129,7 +129,7 @@ impl<'a> Search<'_, 'a> {
         }
     }
 
-    /// The functions that a function hands to transforms: it may be one that is not run.
+    /// The functions that a function passes to transforms, even if it is never run.
     fn note_traced(&self, (index, id): Callee, facts: &mut Facts) {
         let module = self.run.module(index);
         let code = module.function(id);
@@ -169,7 +169,7 @@ impl<'a> Search<'_, 'a> {
         }
         match self.meanings.of((index, id), *object)? {
             Meaning::Generator(path) => {
-                // A method of a class, or of what a function returns: `numpy.random.default_rng().normal`.
+                // A method of a class, or of the result of a function: `numpy.random.default_rng().normal`.
                 let is_class = path.rsplit('.').next().is_some_and(|name| name.starts_with(char::is_uppercase));
                 Some(format!("{path}{}.{method}", if is_class { "" } else { "()" }).into())
             }
@@ -177,13 +177,13 @@ impl<'a> Search<'_, 'a> {
         }
     }
 
-    /// Whether a call runs the functions that it is given.
+    /// Whether a call runs its function arguments.
     fn runs_its_arguments(&self, index: ModuleIndex, code: &Function, callee: Temp) -> bool {
         let modelled = self.meanings.modelled(index, code, callee);
         modelled.is_some_and(|(_, callable)| matches!(callable.effect, Effect::Transform(_)))
     }
 
-    /// Whether the object that is asked for a method, or is called, is made by the function itself.
+    /// Whether the receiver of a method, or the callee, is created by the function itself.
     fn is_made_here(&self, at: Callee, temp: Temp) -> bool {
         let code = self.run.module(at.0).function(at.1);
         let mut current = temp;
@@ -205,7 +205,7 @@ impl<'a> Search<'_, 'a> {
         false
     }
 
-    /// Whether what a clock says becomes a seed in the function: `key(int(time.time()))`.
+    /// Whether the time becomes a seed in the function: `key(int(time.time()))`.
     fn is_seed(&self, index: ModuleIndex, code: &Function, clock: Temp) -> bool {
         let is_seeding = |callee: Temp| {
             self.meanings.modelled(index, code, callee).is_some_and(|(_, callable)| {
@@ -219,7 +219,7 @@ impl<'a> Search<'_, 'a> {
     }
 }
 
-/// What a call is given, as far as it is written out.
+/// The arguments of a call, as far as they are explicit.
 fn passed(arguments: &[Argument]) -> impl Iterator<Item = Temp> {
     arguments.iter().filter_map(|argument| match argument {
         Argument::Positional(value) | Argument::Keyword(_, value) => Some(*value),

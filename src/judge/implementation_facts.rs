@@ -7,7 +7,7 @@ use crate::analysis::program::choices::ChoiceKind;
 use crate::finding::{Confidence, Place};
 use crate::judge::facts::Origin;
 
-/// Keys of one implementation where those of another are wanted.
+/// Keys of one implementation where another one is expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// Where they meet.
@@ -18,7 +18,7 @@ pub struct Mismatch {
     pub callee: String,
     /// The implementation of the key, and the other one.
     pub names: [String; 2],
-    /// The number of words of a key of each; of what is wrapped, where it is no key.
+    /// The number of words of a key of each, or of the wrapped words if they belong to no key.
     pub widths: [u32; 2],
     /// Where the keys came from.
     pub origins: [Option<Origin>; 2],
@@ -51,13 +51,13 @@ pub struct GlobalChoice {
     pub by: String,
     /// The implementation, where it is a literal.
     pub name: Option<String>,
-    /// What `vmap` does not keep of it.
+    /// The guarantee that it loses under `vmap`.
     pub caveat: Option<String>,
     /// Qualified name of the function.
     pub function: String,
 }
 
-/// Words of a key that are handed on.
+/// Words of a key that are passed on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawBridge {
     /// Where the words are taken.
@@ -75,7 +75,7 @@ pub struct RawBridge {
 /// A seed that no other run repeats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnstableSeed {
-    /// The call that is given the seed.
+    /// The call that takes the seed.
     pub place: Place,
     /// Its qualified name.
     pub callee: String,

@@ -1,4 +1,4 @@
-//! Which implementation keys are of: where a program chooses one for all of them, and where two meet.
+//! Implementations of keys: where a program chooses one for all keys, and where two implementations meet.
 //!
 //! **Invariant:** an implementation that no model knows is never compared, nor the default of a program whose default depends on what runs.
 
@@ -30,7 +30,7 @@ pub fn extract_choices(program: &Program<'_>, index: ModuleIndex, facts: &mut Fa
     }));
 }
 
-/// Keys of one implementation where those of another are wanted.
+/// Keys of one implementation where another one is expected.
 pub fn extract_mismatches(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     let own = run.log.meetings.iter().filter(|meeting| meeting.place.file == file);
     facts.mismatches.extend(own.filter_map(|meeting| mismatch(run, meeting)));
@@ -44,7 +44,7 @@ fn mismatch(run: &Recording<'_>, meeting: &LoggedMeeting) -> Option<Mismatch> {
         (None, width) => (String::new(), width?),
     };
     let is_same = if meeting.kind == Meeting::Width { width == other.width } else { name == other.name };
-    // Raw keys of one width are put together; who draws from them takes them for the same.
+    // Raw keys of one width are stacked; samplers then treat them as keys of one implementation.
     let are_raw = meeting.keys.iter().all(|key| key.is_some_and(|key| key.kind == KeyKind::Raw));
     if is_same || are_raw && width == other.width {
         return None;
@@ -67,7 +67,7 @@ fn mismatch(run: &Recording<'_>, meeting: &LoggedMeeting) -> Option<Mismatch> {
     })
 }
 
-/// The implementation that a derivation tells, if a model knows it.
+/// The implementation in a derivation, if it has a model.
 fn known<'r>(run: &Recording<'r>, of: Implementation) -> Option<&'r models::Implementation> {
     let models = run.program.models;
     match of {

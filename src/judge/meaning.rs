@@ -1,11 +1,10 @@
-//! What an operation stands for, as far as names and the code around it say, where nothing was run: a function or class of the
-//! program, an instance of such a class, a name of a library, a generator of Python.
+//! What an operation denotes, by names and the surrounding code, without running anything: a function or class of the program, an instance
+//! of such a class, a library name, a generator of Python.
 //!
 //! An instance is followed by its class: from its constructor, an annotation, the receiver of a method, or an attribute that a method
 //! of the class sets.
 //!
-//! **Invariant:** an answer is one thing that the operation can stand for. An answer takes at most [`DEPTH`] steps, and a question at
-//! most [`STEPS`] in all.
+//! **Invariant:** a result is one possible denotation. Each takes at most [`DEPTH`] steps, and a query at most [`STEPS`] in all.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -19,7 +18,7 @@ use crate::ir::{
 };
 use crate::models::{Callable, Effect, Host};
 
-/// Most steps from an operation to what it stands for.
+/// Most steps from an operation to its denotation.
 const DEPTH: u32 = 10;
 
 /// Most steps that one question takes.
@@ -28,7 +27,7 @@ const STEPS: u32 = 512;
 /// A function of the program.
 pub type Callee = (ModuleIndex, FunctionId);
 
-/// What an operation stands for.
+/// What an operation denotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// A name of a library.
@@ -46,7 +45,7 @@ pub enum Meaning {
 /// The attributes that the methods of a module's classes set on their receivers.
 type Attributes = FxHashMap<(ClassId, Name), Vec<(FunctionId, Temp)>>;
 
-/// The code of a program, read for what its operations stand for.
+/// The code of a program, read for what its operations denote.
 pub struct Meanings<'r, 'a> {
     run: &'r Recording<'a>,
     attributes: RefCell<FxHashMap<ModuleIndex, Rc<Attributes>>>,
@@ -54,25 +53,25 @@ pub struct Meanings<'r, 'a> {
 }
 
 impl<'r, 'a> Meanings<'r, 'a> {
-    /// The meanings of what a run has shown.
+    /// The denotations in a recorded program.
     pub fn new(run: &'r Recording<'a>) -> Self {
         Self { run, attributes: RefCell::default(), left: Cell::new(0) }
     }
 
-    /// What an operation of a function stands for.
+    /// What an operation of a function denotes.
     pub fn of(&self, at: Callee, temp: Temp) -> Option<Meaning> {
         self.left.set(STEPS);
         self.at_depth(at, temp, DEPTH)
     }
 
-    /// The path and the model of the library function that a temp stands for.
+    /// The path and the model of the library function that a temp denotes.
     pub fn modelled(&self, index: ModuleIndex, code: &Function, temp: Temp) -> Option<(Name, &'a Callable)> {
         let path = self.run.library_named(index, code, temp)?;
         let callable = self.run.program.models.callable(&path)?;
         Some((path, callable))
     }
 
-    /// The function that a call of what an operation stands for runs, where that is part of the program.
+    /// The function that a call of this denotation runs, if it is part of the program.
     pub fn function(&self, at: Callee, temp: Temp) -> Option<Callee> {
         match self.of(at, temp) {
             Some(Meaning::Function(function)) => Some(function),
@@ -159,7 +158,7 @@ impl<'r, 'a> Meanings<'r, 'a> {
         }
     }
 
-    /// What a variable of a function holds: a receiver, what its annotation or its default says, what is stored there once.
+    /// What a variable of a function denotes: a receiver, its annotation or its default, or the only value that is stored in it.
     fn variable(&self, at: Callee, slot: u32, depth: u32) -> Option<Meaning> {
         let module = self.run.module(at.0);
         let code = module.function(at.1);
@@ -219,7 +218,7 @@ impl<'r, 'a> Meanings<'r, 'a> {
         }
     }
 
-    /// What a value is that a name held when the modules had run.
+    /// What the value of a global denotes, after the modules have run.
     fn held(&self, value: &Value) -> Option<Meaning> {
         match value.single()? {
             Val::Function(closure) => Some(Meaning::Function((closure.module, closure.function))),
@@ -265,7 +264,7 @@ impl<'r, 'a> Meanings<'r, 'a> {
         })
     }
 
-    /// Whether a method is given an instance: no decorator of Python says otherwise.
+    /// Whether a method gets the instance: it has no decorator of Python that prevents this.
     fn takes_instance(&self, class: ClassHandle, name: &Name) -> bool {
         let value = self.run.classes[class.0 as usize].attributes.get(name);
         !value.and_then(Value::single).is_some_and(|val| match val {

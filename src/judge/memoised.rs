@@ -1,13 +1,13 @@
-//! Methods whose results are kept, so that they run once for each instance.
+//! Methods whose results are cached, so that they run once for each instance.
 //!
-//! **Invariant:** read from the code alone; a result counts as kept if the function that computes it, or the descriptor around it, gives
-//! the instance an attribute.
+//! **Invariant:** read from the code alone; a result counts as cached if the function that computes it, or the descriptor around it, sets
+//! an attribute of the instance.
 
 use crate::analysis::domain::value::{ClassHandle, Val, Value};
 use crate::analysis::record::Recording;
 use crate::ir::{Argument, Function, Op, OpKind, Temp, Variable};
 
-/// Whether the results of a method are kept: it runs once for each instance and arguments, or for each attribute that is missing.
+/// Whether the results of a method are cached: it runs once for each instance and arguments, or for each missing attribute.
 pub fn is_memoised(run: &Recording<'_>, code: &Function) -> bool {
     let Some(class) = code.class else { return false };
     if &*code.name == "__getattr__" && gives_attributes(code, 0) {
@@ -24,7 +24,7 @@ pub fn is_memoised(run: &Recording<'_>, code: &Function) -> bool {
     })
 }
 
-/// Whether a class describes attributes that are computed once: its `__get__` gives the instance an attribute, which Python finds first.
+/// Whether a class is a caching descriptor: its `__get__` sets an attribute of the instance, which Python finds first.
 fn is_caching_descriptor(run: &Recording<'_>, class: Option<ClassHandle>) -> bool {
     let Some(class) = class else { return false };
     run.lineage(class).iter().any(|handle| {
@@ -34,7 +34,7 @@ fn is_caching_descriptor(run: &Recording<'_>, class: Option<ClassHandle>) -> boo
     })
 }
 
-/// Whether a function stores attributes of what it is passed at this place: `setattr(self, name, value)`, `self.__dict__[name] = value`.
+/// Whether a function sets attributes of its argument at this position: `setattr(self, name, value)`, `self.__dict__[name] = value`.
 fn gives_attributes(code: &Function, slot: u32) -> bool {
     let of = |temp: Temp| &code.ops[temp as usize].kind;
     let is_it = |temp: Temp| matches!(of(temp), OpKind::Load(Variable::Local(loaded)) if *loaded == slot);

@@ -1,9 +1,9 @@
 //! What a key is called at a place: as the program writes it there.
 //!
-//! A consumption may lie some calls below the place that is reported. What the key is called there is followed outwards, call by call:
-//! from a parameter to the argument that was passed, from a captured variable to the function that holds it.
+//! A consumption may be some calls below the reported place. The name of the key there is found by following the calls outwards: from a
+//! parameter to its argument, from a captured variable to the function that holds it.
 //!
-//! **Invariant:** a name is one that the code around the reported place can read; where there is none, there is no answer.
+//! **Invariant:** a name is one that the code around the reported place can read; if there is none, the result is `None`.
 
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Val, Value};
@@ -12,7 +12,7 @@ use crate::analysis::record::{Activation, Chain, Consumption, Recording};
 use crate::ir::{Argument, Collection, Constant, Element, Function, FunctionKind, Module, Op, OpKind, Temp, Variable};
 use crate::judge::facts::KeyName;
 
-/// Most functions around each other that are asked for a variable.
+/// Most enclosing functions that are searched for a variable.
 const AROUND: usize = 16;
 
 /// What the key of a consumption is called in a frame of its chain.
@@ -34,7 +34,7 @@ pub fn name_at(run: &Recording<'_>, event: &Consumption, chain: &Chain, depth: u
     Some(KeyName { text, can_rebind, is_several })
 }
 
-/// What a consuming call is given, as written, where that is not captured from a function around it.
+/// The argument of a consuming call, as written, unless it is captured from an enclosing function.
 pub fn own_name(run: &Recording<'_>, event: &Consumption) -> Option<String> {
     let (written, activation) = (event.written.as_ref()?, &event.activation);
     let root = root_of(written);
@@ -67,7 +67,7 @@ fn outwards(run: &Recording<'_>, inner: &Activation, outer: &Activation, name: &
     }
 }
 
-/// The functions that a frame's code stands in, itself first.
+/// The functions that enclose a frame's code, starting with itself.
 fn around<'r>(run: &Recording<'r>, activation: &Activation) -> impl Iterator<Item = &'r Function> + use<'r> {
     let module = run.module(activation.module);
     let outwards = move |code: &&'r Function| code.parent.map(|parent| module.function(parent));
@@ -150,7 +150,7 @@ fn is_key(value: &Value, term: TermId) -> bool {
     })
 }
 
-/// Whether the code of a frame can bind a name anew: a variable of its own, or an attribute.
+/// Whether the code of a frame can rebind a name: a variable of its own, or an attribute.
 fn can_rebind(run: &Recording<'_>, activation: &Activation, name: &str) -> bool {
     let code = run.code(activation);
     let is_own = holds_slot(code, root_of(name)) || code.kind == FunctionKind::Module;
@@ -182,7 +182,7 @@ pub fn random_module(run: &Recording<'_>) -> Option<String> {
     })
 }
 
-/// What the key is called within a call that is given it twice: the entries of a dict, or the names of parameters.
+/// The names of the key within a call that gets it twice: entries of a dict, or parameters.
 pub fn entries(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> Vec<String> {
     let (activation, code) = (&second.activation, run.code(&second.activation));
     let is_one_call = first.place == second.place && first.activation.id == second.activation.id;
@@ -227,7 +227,7 @@ fn keys_of(run: &Recording<'_>, val: &Val, term: TermId) -> Vec<String> {
     named.filter_map(|key| if let Term::Text(name) = key { Some(name.to_string()) } else { None }).collect()
 }
 
-/// The object of the program's own that a key is asked of, where asking advances it: `stream` of `stream.next()`.
+/// The stream object of the program that advances when a key is taken from it: `stream` of `stream.next()`.
 pub fn stream_at(run: &Recording<'_>, event: &Consumption, chain: &Chain, depth: usize) -> Option<String> {
     let (activation, code) = (&event.activation, run.code(&event.activation));
     let (owner, attribute) = event.written.as_deref()?.split_once('.')?;

@@ -1,6 +1,6 @@
 //! Where keys come from.
 //!
-//! **Invariant:** an answer names a place of the program, or nothing.
+//! **Invariant:** a result is a place of the program, or `None`.
 
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::record::Recording;

@@ -1,6 +1,6 @@
-//! Questions about the paths of a recording: do two guards meet, what decides one.
+//! Queries about the paths of a recording: whether two guards are compatible, and which literals decide one.
 //!
-//! **Invariant:** an answer depends on the guards and on what their literals claim; asking makes nodes and changes no guard.
+//! **Invariant:** a result depends on the guards and on the constraints of their literals; a query makes nodes and changes no guard.
 
 use rustc_hash::FxHashMap;
 

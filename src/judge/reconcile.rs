@@ -52,7 +52,7 @@ pub fn reconcile(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
     traced::reconcile(modules);
 }
 
-/// One place where a bound is hit is reported once: of the function that holds it, otherwise of the first that leads there.
+/// A bound that is reached at one place is reported once: for the function that contains the place, or else for the first that leads to it.
 fn count_limits(modules: &mut [Facts]) {
     let mut at: BTreeMap<Place, (bool, Place, usize)> = BTreeMap::new();
     for Exhausted { place, function_at, .. } in modules.iter().flat_map(|facts| &facts.exhausted) {
@@ -73,8 +73,8 @@ fn count_limits(modules: &mut [Facts]) {
 /// How many reuses make the method that all of them go through the cause.
 const SEVERAL: usize = 2;
 
-/// A method that splits a key, keeps a child and returns it as well makes its callers reuse it: what they consume, the next call
-/// splits. Where several callers do, the method is the mistake, and is reported instead of them. Gives the splits of such methods.
+/// A method that splits a key, keeps a child and also returns it makes its callers reuse it: the next call splits what they consume. If
+/// several callers do, the method is reported instead of them. Returns the splits of such methods.
 fn drop_explained(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) -> BTreeSet<Place> {
     let carried = modules.iter().flat_map(|facts| &facts.carried);
     let reported = carried.filter(|carried| carried.confidence > Confidence::Low && !is_test(carried.used.leaf.file));
@@ -87,7 +87,7 @@ fn drop_explained(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) -> BT
     for reuse in modules.iter().flat_map(|facts| &facts.reuses).filter(|reuse| is_explained(reuse)) {
         explained.entry(reuse.second.leaf).or_default().insert(reuse.second.place);
     }
-    // A single reuse says more than the method does: it shows where a key is used twice.
+    // For a single reuse, the place where the key is used twice is more useful.
     let explaining: BTreeSet<Place> =
         explained.into_iter().filter(|(_, places)| places.len() >= SEVERAL).map(|(split, _)| split).collect();
     for facts in modules {
@@ -99,11 +99,11 @@ fn drop_explained(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) -> BT
 /// Drops what is only suspected of a key where the consumption is part of a reuse that is reported, tests not counted: there
 /// the reuse is a note. What explains reuses that are not reported stays.
 fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool, explaining: &BTreeSet<Place>) {
-    // The consumptions and the calls that lead to them, with where their keys come from.
+    // The consumptions and the calls that lead to them, with the origins of their keys.
     let mut known: BTreeMap<Place, BTreeSet<Option<Place>>> = BTreeMap::new();
     // The functions that report a consumption among their own.
     let mut reported_in: BTreeSet<(Place, String)> = BTreeSet::new();
-    // The consumptions that are reported where they stand.
+    // The consumptions that are reported at their own place.
     let mut direct: BTreeSet<Place> = BTreeSet::new();
     let mut note = |used: &Use, origin: Option<&Origin>| {
         for place in used.via.iter().chain([&used.place, &used.leaf]) {
@@ -137,7 +137,7 @@ fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool, explainin
     for facts in modules {
         let ignored: BTreeSet<Place> = facts.ignored.iter().map(|ignored| ignored.place).collect();
         facts.broadcasts.retain(|broadcast| broadcast.made_at.is_none_or(|made| !ignored.contains(&made)));
-        // A parameter may be given a key of its own, whose reuse by the caller says nothing of the default.
+        // A caller may pass a key of its own; if it reuses that key, this says nothing about the default.
         facts.captured.retain(|captured| {
             let CapturedUse { used, origin, .. } = captured;
             let origin = origin.as_ref().map(|origin| origin.place);

@@ -1,7 +1,7 @@
 //! Seeds that no other run repeats: from the time, the system, addresses, or hashes of strings.
 //!
-//! **Invariant:** read from the code alone: what a seed is computed from within its function, what the module and the methods of the
-//! class store, and what functions of the module return. A walk looks at most at [`STEPS`] operations.
+//! **Invariant:** read from the code alone: the operations that compute a seed within its function, the values that the module and the
+//! methods of the class store, and the results of functions of the module. A walk visits at most [`STEPS`] operations.
 
 use std::collections::BTreeSet;
 
@@ -105,7 +105,7 @@ impl<'a> Walk<'_, 'a> {
                 }
                 OpKind::Call(callee, arguments) => {
                     if let Some(source) = self.called(code, op, *callee, arguments) {
-                        // The most certain source speaks for the seed.
+                        // The most certain source is reported.
                         if found.as_ref().is_none_or(|known| known.confidence < source.confidence) {
                             found = Some(source);
                         }
@@ -310,7 +310,7 @@ impl<'a> Walk<'_, 'a> {
     }
 }
 
-/// How deep what is hashed, or shown, is looked into.
+/// How deep the arguments of `hash`, or of functions that show a seed, are searched.
 const HASHED: u32 = 6;
 
 /// The number of a function in its module.

@@ -1,6 +1,6 @@
 //! Attributes and globals whose key is consumed, with no new one stored.
 //!
-//! **Invariant:** a store anywhere in the class or module speaks for all of it: such a key counts as replaced.
+//! **Invariant:** a store anywhere in the class or module counts: such a key is replaced.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::judge::paths::Paths;
 use crate::judge::reuse::use_at;
 use crate::models::Effect;
 
-/// Functions between one and the statements of its module that are looked through.
+/// Most enclosing functions, up to the module's body, that are searched.
 const CALLERS: u32 = 4;
 
 /// A method that consumes an attribute of its instance, or a function that consumes a global, and stores nothing.
@@ -30,7 +30,7 @@ struct Candidate {
     fact: StaleState,
 }
 
-/// What functions store, and what they consume without storing, gathered until all of a module have run.
+/// What functions store, and what they consume without storing, accumulated over all runs of a module.
 #[derive(Default)]
 pub struct Stale {
     candidates: Vec<Candidate>,
@@ -143,7 +143,7 @@ fn left_behind(run: &Recording<'_>, id: FunctionId) -> Vec<Left> {
             });
         for write in held.filter(|_| is_own) {
             let Some(store) = run.log.stores.iter().find(|store| store.place == write.place) else { continue };
-            // `self.rng, x = f(self.rng)`: what is stored below takes the place of the key, whatever it is.
+            // `self.rng, x = f(self.rng)`: the stored value replaces the key, whatever it is.
             let is_below = |other: &LoggedStore| {
                 (other.class, &other.name) == (store.class, &store.name)
                     && other.place.span.start > store.place.span.start
@@ -165,7 +165,7 @@ fn left_behind(run: &Recording<'_>, id: FunctionId) -> Vec<Left> {
     left
 }
 
-/// The attributes that a method consumes and stores anew.
+/// The attributes that a method consumes and replaces.
 fn advanced(run: &Recording<'_>) -> Vec<(ClassHandle, Name, Place)> {
     let events = run.log.consumptions.iter().filter(|event| matches!(event.role, Role::Sample | Role::Split));
     events
@@ -190,8 +190,8 @@ fn is_handed_on(run: &Recording<'_>, event: &Consumption, name: &Name) -> bool {
     })
 }
 
-/// Whether a consumption waits for an attribute or global that is not there yet: `if self.w is None: self.w = …`.
-/// Or for a flag that the same function sets: `if not self.built: …; self.built = True`.
+/// Whether a consumption happens only if an attribute or global is not set yet: `if self.w is None: self.w = …`. Or only if a flag that the
+/// function sets is not: `if not self.built: …; self.built = True`.
 fn happens_once(run: &Recording<'_>, paths: &Paths<'_>, code: &Function, guard: Guard) -> bool {
     let is_set =
         |flag: &Name| code.ops.iter().any(|op| matches!(&op.kind, OpKind::StoreAttribute(_, name, _) if name == flag));
@@ -205,8 +205,8 @@ fn happens_once(run: &Recording<'_>, paths: &Paths<'_>, code: &Function, guard: 
     })
 }
 
-/// Whether all that the module does with a function is to call it in one place and no loop, in its own statements or in such a
-/// function: a part of a script, of which no next call is visible.
+/// Whether the module only calls a function in one place outside loops, in its own statements or in such a function: it is a part of a
+/// script, and no second call is visible.
 fn runs_once(run: &Recording<'_>, code: &Function, callers: u32) -> bool {
     let is_it = |kind: &OpKind| matches!(kind, OpKind::Load(Variable::Global(name)) if *name == code.name);
     let mut reads = operations(run, &is_it);
@@ -306,8 +306,8 @@ fn is_constructor(function: &str) -> bool {
     matches!(function, "__init__" | "__post_init__")
 }
 
-/// Whether a method keeps a new key in a way that is no plain store, `cls._key = …`, `setattr(self, name, …)`, or gives it to a new
-/// instance of its class: then the instances are values, each with a key of its own.
+/// Whether a method stores a new key other than by a plain store (`cls._key = …`, `setattr(self, name, …)`), or passes it to a new instance
+/// of its class: then instances are values, each with its own key.
 fn is_kept_anew(run: &Recording<'_>, lineage: &[ClassHandle], attribute: &Name) -> bool {
     lineage.iter().any(|handle| {
         let info = &run.classes[handle.0 as usize];
@@ -430,7 +430,7 @@ fn attribute_of_self(run: &Recording<'_>, term: TermId) -> Option<(ClassHandle, 
     Some((object.class?, name.clone()))
 }
 
-/// Those candidates whose attribute is known to be given a key by the class itself.
+/// The candidates whose attribute is known to get a key from the class itself.
 fn attributes_of(run: &Recording<'_>, candidates: Vec<Candidate>, stores: &[LoggedStore]) -> Vec<StaleState> {
     let mut facts = Vec::new();
     let mut seen = BTreeSet::new();

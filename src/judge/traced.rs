@@ -1,7 +1,7 @@
 //! What happens in a function while a transform traces it: Python runs it once, and what it did to Python's state stays done.
 //!
-//! Which functions are traced is often known elsewhere: where another function, or another module, hands them to `jit`. So a fact keeps
-//! the functions that it happened in, and [`reconcile`] decides when all modules are known.
+//! Often only another function, or another module, shows that a function is traced, because it passes it to `jit`. So a fact keeps the
+//! functions that it happened in, and [`reconcile`] decides when all modules are known.
 //!
 //! **Invariant:** a fact whose functions nothing traces is dropped; of several functions the innermost that is traced counts.
 
@@ -24,7 +24,7 @@ use crate::judge::stale::leaf_use;
 use crate::models::{Construct, Effect, Runs, Transform};
 use crate::text::FileId;
 
-/// Most functions around a place that are looked at.
+/// Most enclosing functions of a place that are checked.
 const STEPS: usize = 12;
 
 /// The functions that are traced, and what happened in functions that may be.
@@ -46,7 +46,7 @@ pub fn extract_leaks(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     }
 }
 
-/// A function that is handed to a transform, if that traces or maps it.
+/// A function that is passed to a transform, if that traces or maps it.
 pub fn traced_function(run: &Recording<'_>, trace: &LoggedTrace) -> Option<TracedFunction> {
     let kind = match &run.program.models.callable(&trace.transform)?.effect {
         Effect::Transform(transform) => kind_of(transform)?,
@@ -63,7 +63,7 @@ pub fn traced_function(run: &Recording<'_>, trace: &LoggedTrace) -> Option<Trace
     })
 }
 
-/// What a transform does with the functions that it is given, if it traces or maps them.
+/// What a transform does with its functions, if it traces or maps them.
 fn kind_of(transform: &Transform) -> Option<TraceKind> {
     match transform.runs {
         Runs::Abstract => Some(TraceKind::Abstract),
@@ -90,7 +90,7 @@ pub fn extract_constant_keys(
         let Some(derivation) = run.derivation(event.target.derivation) else { continue };
         let is_for_nothing = || is_initialiser(run, event) || called_so(run, event).is_some();
         let Some(number) = seed(run, event.target.term).filter(|_| !is_for_nothing()) else { continue };
-        // Who asks whether there is a seed wants its numbers again: `if self.seed is not None: key = jax.random.key(self.seed)`.
+        // Code that tests for a seed wants repeatable numbers: `if self.seed is not None: key = jax.random.key(self.seed)`.
         let asks = |literal: &TermId| run.terms.mentions(*literal, &|part| part == number);
         let is_known = run.terms.as_int(number).is_some();
         if !is_known && paths.support(event.guard).iter().any(asks) {
@@ -158,8 +158,7 @@ fn is_fixed(run: &Recording<'_>, key: TermId, activation: &Activation) -> Option
     needs.get()
 }
 
-/// Whether a key is made from what a caller of an activation is given: a function within it, which it calls itself, is traced anew in each
-/// of its calls.
+/// Whether a key is made from an argument of an enclosing activation: a nested function that its parent calls is traced again in each call.
 fn is_of_a_caller(run: &Recording<'_>, key: TermId, activation: &Activation) -> bool {
     let callers = std::iter::successors(activation.caller.as_ref(), |(caller, _)| caller.caller.as_ref());
     let callers: Vec<&Rc<Activation>> = callers.take(STEPS).map(|(caller, _)| caller).collect();
@@ -168,8 +167,8 @@ fn is_of_a_caller(run: &Recording<'_>, key: TermId, activation: &Activation) -> 
     })
 }
 
-/// Whether a function consumes a key that it is given, and so has numbers that differ: what it makes from a seed of its object beside
-/// that, such as a projection, is meant to stay.
+/// Whether a function also consumes a key that is passed to it, so that its numbers differ: what it makes from a seed of its object
+/// besides, such as a projection, is constant on purpose.
 fn draws_from_a_given_key(run: &Recording<'_>, activation: &Activation) -> bool {
     run.log.consumptions.iter().any(|event| {
         is_within(&event.activation, activation)
@@ -214,7 +213,7 @@ fn steps(
 pub fn step(module: &Module, code: &Function, (place, leaf): (Place, Place), bound: Option<u32>) -> TraceStep {
     TraceStep {
         defined_at: Place { file: module.file, span: code.span },
-        // What a function within it does stands in it as well.
+        // What a nested function does counts for the enclosing one too.
         place: if leaf.file == module.file && code.full.covers(leaf.span) { leaf } else { place },
         function: code.qualified.to_string(),
         bound,
@@ -230,7 +229,7 @@ fn outlives(run: &Recording<'_>, write: &LoggedWrite, activation: &Activation) -
         Holder::Variable(environment) => (environment < activation.environment).then_some(0),
         Holder::Object(object) | Holder::Iterator(object) => object_outlives(run, object, activation),
     };
-    // An object that gets back what it held: `self.rng = old`.
+    // An object whose previous value is restored: `self.rng = old`.
     let is_part = matches!(run.terms.get(write.term), Term::Attribute(..) | Term::Item(..));
     if let Holder::Object(object) = write.holder
         && is_part
@@ -252,7 +251,7 @@ fn object_outlives(run: &Recording<'_>, object: TermId, activation: &Activation)
     (is_global || root < activation.born).then_some(0)
 }
 
-/// The number of the parameter of an activation's function that a symbol stands for.
+/// The index of the parameter of an activation's function that a symbol stands for.
 fn parameter_of(run: &Recording<'_>, root: TermId, activation: &Activation) -> Option<u32> {
     let info = run.terms.symbol(root).filter(|_| run.terms.is_parameter(root))?;
     let (code, file) = (run.code(activation), run.module(activation.module).file);
@@ -296,7 +295,7 @@ fn stands_for(run: &Recording<'_>, value: &Value, root: TermId) -> bool {
     })
 }
 
-/// Whether a key is computed in an activation, or handed to it: what was made before is no tracer.
+/// Whether a key is computed in an activation, or passed to it: a key made earlier is not a tracer.
 fn is_made_within(run: &Recording<'_>, key: TermId, activation: &Activation) -> bool {
     if parameter_of(run, run.terms.root(key), activation).is_some() {
         return true;
@@ -341,7 +340,7 @@ pub fn reconcile(modules: &mut [Facts]) {
         facts.host.retain(|draw| {
             draw.trace.as_ref().is_some_and(|trace| drawn.insert(draw.leaf) && places.insert(trace.place))
         });
-        // An iterator that goes on stores its next key somewhere: that is one cause.
+        // An iterator that advances stores its next key somewhere: that is one cause.
         let is_iterator = |leak: &LeakedKey| leak.kind == LeakKind::Iterator;
         facts.leaked.sort_by_key(|leak| (leak.trace.as_ref().map(|trace| trace.place), !is_iterator(leak), leak.leaf));
         let mut advanced = BTreeSet::new();

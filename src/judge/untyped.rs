@@ -1,6 +1,6 @@
 //! Parameters of public functions that take raw keys as well as typed ones.
 //!
-//! **Invariant:** a parameter counts where its value itself is drawn from, split or folded, and nothing on the way asked for its dtype.
+//! **Invariant:** a parameter counts if its value itself is drawn from, split or folded, and no code on the path tested its dtype.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ pub fn extract_untyped_keys(run: &Recording<'_>, paths: &Paths<'_>, facts: &mut 
         let Some((parameter, _)) = parameters.find(is_given) else { continue };
         let asks = |term: TermId| match run.terms.get(term) {
             Term::Attribute(of, name, _) => *of == event.target.term && &**name == "dtype",
-            // What is asked for its class may be a stream as well.
+            // A value whose class is tested may be a stream as well.
             Term::Operate(Operator::MatchClass, parts) => parts.first() == Some(&event.target.term),
             _ => false,
         };
@@ -50,12 +50,12 @@ pub fn extract_untyped_keys(run: &Recording<'_>, paths: &Paths<'_>, facts: &mut 
     }
 }
 
-/// Whether nothing of a qualified name says that it is private.
+/// Whether no part of a qualified name is private.
 fn is_public(qualified: &str) -> bool {
     qualified.split('.').all(|name| !name.starts_with('_') || name == "__init__" || name == "__call__")
 }
 
-/// The symbol that stands for what a parameter is given.
+/// The symbol of a parameter's value.
 fn term_of(value: &Value) -> Option<TermId> {
     match value.single()? {
         Val::Term(term) => Some(*term),

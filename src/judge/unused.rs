@@ -121,7 +121,7 @@ fn is_read(run: &Recording<'_>, module: usize, id: FunctionId, slot: u32) -> boo
     run.uses_of(module, id).reads_slot(slot)
 }
 
-/// Whether a function may read what it was given for a parameter: on some way nothing else is written there first.
+/// Whether a function may read the value of a parameter: on some path it is read before it is overwritten.
 fn is_heeded(run: &Recording<'_>, module: usize, id: FunctionId, slot: u32) -> bool {
     let code = run.module(module).function(id);
     match first_access(code, &code.body, slot) {
@@ -137,7 +137,7 @@ enum Access {
     Written,
 }
 
-/// Whether a block may read a variable before it has certainly written it; `None` where it goes on without having done either.
+/// Whether a block may read a variable before it has certainly written it; `None` if it continues without either.
 fn first_access(code: &Function, block: &Block, slot: u32) -> Option<Access> {
     let within = |block: &Block| first_access(code, block, slot);
     block.iter().find_map(|temp| match &code.ops[*temp as usize].kind {

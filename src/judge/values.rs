@@ -1,4 +1,4 @@
-//! Every expression that is a key, for people who ask about a place of the program.
+//! Every expression that is a key, for hovers.
 //!
 //! **Invariant:** what is noted here changes no other fact.
 
@@ -17,10 +17,10 @@ use crate::text::FileId;
 /// Most keys that are noted of one place: a helper that many call is passed many.
 const KEYS_OF_A_PLACE: usize = 8;
 
-/// The keys of one module, gathered from all of its runs.
+/// The keys of one module, accumulated over all of its runs.
 #[derive(Default)]
 pub struct Values {
-    /// How many keys callers have handed to each place.
+    /// The number of keys that callers pass to each place.
     handed: FxHashMap<Place, usize>,
 }
 

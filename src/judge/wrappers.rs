@@ -1,4 +1,4 @@
-//! Objects that stand for keys, where they are handed to library functions that do not ask for the key.
+//! Objects with `__jax_array__` around a key that are passed to library functions that do not convert them.
 //!
 //! **Invariant:** what may be registered somewhere in the project counts as registered: a registration that was not run is recognised by
 //! the names alone.
@@ -15,10 +15,10 @@ use crate::judge::paths::Paths;
 use crate::models::Takes;
 use crate::text::FileId;
 
-/// Most calls around a place that are looked at.
+/// Most calls around a place that are searched.
 const STEPS: usize = 12;
 
-/// The objects in the hands of functions that refuse them.
+/// The objects that are passed to functions that reject them.
 pub fn extract_wrapped_keys(run: &Recording<'_>, paths: &Paths<'_>, facts: &mut Facts, file: FileId) {
     let mut seen = BTreeSet::new();
     for wrapper in &run.log.wrappers {
@@ -52,7 +52,7 @@ pub fn extract_wrapped_keys(run: &Recording<'_>, paths: &Paths<'_>, facts: &mut 
     }
 }
 
-/// Where a file hands the object over: at the call itself, or at one that leads there.
+/// The place in a file that passes the object: the call itself, or one that leads to it.
 fn place_in(wrapper: &LoggedWrapper, file: FileId) -> Option<Place> {
     let mut step = (wrapper.activation.clone(), wrapper.place);
     for _ in 0..STEPS {
@@ -65,7 +65,7 @@ fn place_in(wrapper: &LoggedWrapper, file: FileId) -> Option<Place> {
     None
 }
 
-/// The name of the method that says which array instances of a class stand for.
+/// The name of the method that converts instances of a class to arrays.
 fn method_of(run: &Recording<'_>, class: ClassHandle) -> String {
     let says = |name: &&Name| run.program.models.is_array_protocol(name, run.program.roots);
     let lineage = run.lineage(class);
@@ -76,8 +76,8 @@ fn method_of(run: &Recording<'_>, class: ClassHandle) -> String {
     names.next().unwrap_or_default()
 }
 
-/// Whether a class is registered as a pytree, by code that ran or anywhere else in the project: where its name is handed to what registers,
-/// or where a method of its own calls that.
+/// Whether a class is registered as a pytree, by code that ran or anywhere else in the project: its name is passed to a registering
+/// function, or one of its methods calls one.
 fn is_registered(run: &Recording<'_>, class: ClassHandle) -> bool {
     let lineage = run.lineage(class);
     let infos = || lineage.iter().map(|class| &run.classes[class.0 as usize]);
@@ -86,7 +86,7 @@ fn is_registered(run: &Recording<'_>, class: ClassHandle) -> bool {
     }
     let functions = || run.program.modules().iter().flat_map(|module| &module.functions);
     let mut registering: BTreeSet<&str> = run.program.models.registering().collect();
-    // Functions of the project that register what they are given.
+    // Functions of the project that register their argument.
     let helpers: Vec<&str> =
         functions().filter(|code| calls(code, &registering, None)).map(|code| &*code.name).collect();
     registering.extend(helpers);
@@ -114,7 +114,7 @@ fn calls(code: &Function, names: &BTreeSet<&str>, given: Option<&Name>) -> bool 
     })
 }
 
-/// The last name of what an operation loads.
+/// The last name that an operation loads.
 fn last_name(code: &Function, temp: Temp) -> Option<&Name> {
     match &code.ops.get(temp as usize)?.kind {
         OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name)) => Some(name),

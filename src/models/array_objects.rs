@@ -1,7 +1,7 @@
-//! Objects of the program's own classes that say which array they stand for: what functions do with them, and what registers their
+//! Objects of the program's own classes that convert to arrays (`__jax_array__`): what functions do with them, and what registers their
 //! classes as pytrees.
 //!
-//! **Invariant:** plain data. Which method says it is answered by [`Models::is_array_protocol`] alone.
+//! **Invariant:** plain data. Only [`Models::is_array_protocol`] decides which method converts.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::lookup::Models;
 use super::raw::OneOrMany;
 use super::roots::{ROOTS, rooted};
 
-/// What a function does with an object that says which array it stands for.
+/// What a function does with an object that converts to an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Takes {
@@ -21,7 +21,7 @@ pub enum Takes {
     Registered,
     /// It refuses such objects.
     Never,
-    /// It does not look at them.
+    /// It passes them through.
     Anything,
 }
 
@@ -29,9 +29,9 @@ pub enum Takes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Registers {
-    /// The class that it is given.
+    /// The class passed as its argument.
     Class,
-    /// The class that it is given, or is a base of, and all that inherit from that.
+    /// Its argument, or the class that has it as a base, and all subclasses.
     Family,
     /// None: a base class without effect.
     Nothing,
@@ -40,7 +40,7 @@ pub enum Registers {
 /// A row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayObject {
-    /// The function or, for all below it without a row of their own, the namespace.
+    /// The function, or the namespace of all functions below it without a row of their own.
     pub path: String,
     /// What is done with an object.
     pub takes: Takes,
@@ -71,11 +71,11 @@ pub(super) struct RawArrayObject {
     mapped: bool,
 }
 
-/// What `[array-protocol]` says.
+/// The table `[array-protocol]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct RawProtocolNames {
-    /// The methods that say which array an object stands for; `{root}` stands for the library's root package.
+    /// The methods that convert an object to an array; `{root}` stands for the library's root package.
     methods: OneOrMany,
 }
 
@@ -103,7 +103,7 @@ impl RawArrayObject {
             .filter_map(|(field, version)| Some((field, version.as_deref()?)))
     }
 
-    /// Whether it says anything.
+    /// Whether it has no entries.
     pub(super) fn is_empty(&self) -> bool {
         self.takes.is_none() && self.registers.is_none()
     }
@@ -123,7 +123,7 @@ impl RawArrayObject {
 }
 
 impl Models {
-    /// What a function does with objects that say which array they stand for.
+    /// What a function does with objects that convert to arrays.
     pub fn array_object(&self, path: &str) -> Option<&ArrayObject> {
         let written = rooted(path, &[]);
         let canonical = self.canonical(path, &[]);
@@ -133,8 +133,8 @@ impl Models {
         })
     }
 
-    /// Whether a method of this name says which array its object stands for: `__jax_array__`. `roots` are further names of the
-    /// library's root package.
+    /// Whether a method of this name converts its object to an array: `__jax_array__`. `roots` are further names of the library's root
+    /// package.
     pub fn is_array_protocol(&self, name: &str, roots: &[String]) -> bool {
         self.array_protocol.iter().any(|(start, end)| {
             let root = name.strip_prefix(start.as_str()).and_then(|rest| rest.strip_suffix(end.as_str()));
@@ -142,7 +142,7 @@ impl Models {
         })
     }
 
-    /// The methods that say so, in the order in which they are asked for.
+    /// The methods that convert, in order of preference.
     pub fn array_methods(&self, roots: &[String]) -> Vec<String> {
         let all: Vec<&str> = ROOTS.into_iter().chain(roots.iter().map(String::as_str)).collect();
         let of =

@@ -1,7 +1,7 @@
 //! From the fields of a row to its effect.
 //!
-//! **Invariant:** an effect is built only of fields that have a meaning for it and of parameters that the row lists;
-//! whatever else stands in the row is a problem at its own position.
+//! **Invariant:** an effect is built only from fields that are valid for it and from parameters that the row lists; anything else in the
+//! row is a problem at its own position.
 
 use serde::de::value::{Error, StrDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
@@ -13,7 +13,7 @@ use super::schema::{Callable, Effect, Param};
 use super::transform::{Returns, Transform};
 
 impl Reader<'_> {
-    /// The effect of a row; says so for each field that is missing, out of place, or names no parameter.
+    /// The effect of a row; reports each field that is missing, not valid, or names no parameter.
     pub(super) fn effect(&mut self, row: &Row, raw: RawCallable, params: &[Param], exact: bool) -> Option<Effect> {
         let name = raw.effect;
         for (field, span) in &row.fields {
@@ -80,7 +80,7 @@ impl Reader<'_> {
                 Effect::ShapeOf { of: take.one("of", raw.of, first.as_deref())?, query: query? }
             }
             EffectName::Builtin => Effect::Builtin(take.op(raw.op)?),
-            // Without a name of its own, each path of the row names its definition.
+            // By default, each path of the row names its definition.
             EffectName::Prelude => Effect::Prelude { definition: raw.definition.unwrap_or_default().into() },
             EffectName::Factory => {
                 let Some(makes) = raw.makes else {
@@ -232,7 +232,7 @@ fn transform(take: &mut Taker<'_, '_>, raw: RawCallable) -> Option<Transform> {
 const COMMON: &[&str] =
     &["path", "paths", "params", "effect", "lengths", "structure", "writes", "host", "since", "removed"];
 
-/// Fields that have a meaning for an effect, beside the common ones.
+/// Valid fields of an effect, besides the common ones.
 fn fields_of(effect: EffectName) -> &'static [&'static str] {
     match effect {
         EffectName::Seed => &["seed", "kind"],

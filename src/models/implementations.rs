@@ -1,6 +1,6 @@
 //! PRNG implementations that the library ships, and how a program chooses one for all keys.
 //!
-//! **Invariant:** an implementation without a row is unknown: nothing is said of its keys.
+//! **Invariant:** an implementation without a row is unknown: nothing is assumed about its keys.
 
 use serde::Deserialize;
 
@@ -12,10 +12,10 @@ pub struct Implementation {
     pub name: String,
     /// Number of words of a key.
     pub width: u32,
-    /// Whether keys are of it where nothing is said.
+    /// Whether keys use it by default.
     #[serde(default)]
     pub default: bool,
-    /// What `vmap` does not keep of it, as a sentence without a full stop.
+    /// The guarantee that it loses under `vmap`, as a sentence without a full stop.
     pub caveat: Option<String>,
 }
 
@@ -25,16 +25,16 @@ pub struct Implementation {
 pub struct GlobalChoice {
     /// Names of the option.
     pub options: Vec<String>,
-    /// Functions that are given the option and its value.
+    /// Functions that take the option and its value.
     pub setters: Vec<String>,
     /// Objects that have the option as an attribute.
     pub holders: Vec<String>,
-    /// Context managers that are given the value.
+    /// Context managers that take the value.
     pub managers: Vec<String>,
     /// Names of the environment variable.
     pub variables: Vec<String>,
     /// Mappings that are the environment.
     pub environments: Vec<String>,
-    /// Functions that are given an environment variable and its value.
+    /// Functions that take an environment variable and its value.
     pub variable_setters: Vec<String>,
 }

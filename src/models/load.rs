@@ -61,7 +61,7 @@ pub(super) struct Reader<'t> {
     models: Models,
 }
 
-/// One row: where it stands and where its fields stand.
+/// One row: its position and the positions of its fields.
 pub(super) struct Row {
     pub(super) span: Range<usize>,
     pub(super) fields: Vec<(String, Range<usize>)>,
@@ -226,7 +226,7 @@ impl<'t> Reader<'t> {
         let params = self.params(row, &raw.params);
         let (since, removed, structure) = (raw.since.clone(), raw.removed.clone(), raw.structure.clone());
         let (host, writes) = (raw.host, raw.writes);
-        // A sampler's shape is that of its result, whether a row says so or not; along an axis it takes the place of one.
+        // A sampler's shape is that of its result, whether a row lists it or not; along an axis it takes the place of one.
         let has = |name: &str| params.iter().any(|param| param.name == name);
         let is_shaped = raw.effect == super::raw::EffectName::Sample && has("shape") && !has("axis");
         let lengths = raw.lengths.clone().or_else(|| is_shaped.then(|| "shape".to_owned()));

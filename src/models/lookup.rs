@@ -1,7 +1,7 @@
 //! The set of all models, and finding one by qualified name.
 //!
-//! **Invariant:** a lookup follows at most [`HOPS`] aliases, prefers the longest name that is modelled, and gives the
-//! same answer whatever the order in which rows were read. Nothing iterates over a hash map except to sort.
+//! **Invariant:** a lookup follows at most [`HOPS`] aliases, prefers the longest modelled name, and does not depend on the order in which
+//! rows were read. Hash maps are iterated over only to sort.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,13 +16,13 @@ use super::schema::{Callable, Effect, Library};
 use super::typed::Typed;
 use super::words::Words;
 
-/// How many aliases one name may lead through.
+/// Most aliases that are followed for one name.
 const HOPS: usize = 8;
 
-/// The class of arrays: what its methods and attributes do stands in rows below it.
+/// The class of arrays: its methods and attributes are rows below it.
 pub const ARRAY: &str = "jax.Array";
 
-/// What names of libraries for `None` lead to.
+/// The name that library names for `None` resolve to.
 const NONE: &str = "builtins.None";
 
 /// All models known in a run.
@@ -38,7 +38,7 @@ pub struct Models {
     pub(super) draws_by: FxHashMap<String, DrawsBy>,
     pub(super) typed: BTreeMap<String, Typed>,
     pub(super) array_objects: BTreeMap<String, ArrayObject>,
-    /// What stands before and after the root package in the names of methods that say which array their object stands for.
+    /// The text before and after the root package in the names of conversion methods.
     pub(super) array_protocol: Vec<(String, String)>,
     /// PRNG implementations.
     pub implementations: Vec<Implementation>,
@@ -53,9 +53,9 @@ pub struct Models {
 impl Models {
     /// The model of a function: its own row, or else the default of the closest namespace around it.
     ///
-    /// Aliases are followed; `None` for classes (ask [`Models::class`]) and for names that nothing models.
+    /// Aliases are followed; `None` for classes (see [`Models::class`]) and for unmodelled names.
     pub fn callable(&self, path: &str) -> Option<&Callable> {
-        // A name with a row of its own leads nowhere else.
+        // A name with a row of its own is not an alias.
         if let Some(callable) = self.callables.get(path) {
             return Some(callable);
         }
@@ -102,14 +102,14 @@ impl Models {
 
     /// The model of a class.
     pub fn class(&self, path: &str) -> Option<&Class> {
-        // A name with a row of its own leads nowhere else.
+        // A name with a row of its own is not an alias.
         if self.callables.contains_key(path) {
             return self.classes.get(path);
         }
         self.classes.get(&*self.canonical(path, &[]))
     }
 
-    /// What an annotation of this name says of a key.
+    /// What an annotation of this name says about a key.
     pub fn annotation(&self, path: &str) -> Option<&Annotation> {
         let canonical = self.canonical(path, &[]);
         self.annotations.get(&*canonical).or_else(|| self.annotations.get(&*self.rooted(path, &[])))
@@ -125,8 +125,8 @@ impl Models {
         self.draws_by.get(&*self.canonical(path, &[]))
     }
 
-    /// The name under its canonical root; `roots` are further names of the library's root package. Aliases are not followed, so
-    /// that rules about deprecated names see what was written.
+    /// The name under its canonical root; `roots` are further names of the library's root package. Aliases are not followed, so that rules
+    /// about deprecated names see the name as written.
     pub fn rooted<'p>(&self, path: &'p str, roots: &[String]) -> Cow<'p, str> {
         rooted(path, roots)
     }
@@ -147,18 +147,18 @@ impl Models {
         name
     }
 
-    /// Whether the first segment of the name is one that some model speaks of; cheap, for an early no.
+    /// Whether some model has names with this first segment; a cheap early test.
     pub fn mentions(&self, path: &str, roots: &[String]) -> bool {
         self.roots.contains(first_segment(&self.rooted(path, roots)))
     }
 
-    /// Whether a row of its own, and not the default of a namespace, speaks of a path.
+    /// Whether a path has a row of its own, rather than the default of a namespace.
     pub fn is_modelled(&self, path: &str) -> bool {
         self.callable(path).is_some_and(|callable| callable.exact) || self.class(path).is_some()
     }
 
-    /// Whether `import path`, of a path under its canonical root, means the library that is modelled, be there a module of the program
-    /// of that name or not. What the array library does is modelled; of others the source, where it is there, says more than a default.
+    /// Whether `import path`, with a path under its canonical root, denotes the modelled library even if the program has a module of that
+    /// name. The array library always does; for others, the source in the program is more precise than a default.
     pub fn claims(&self, path: &str, roots: &[String]) -> bool {
         self.mentions(path, roots) && (is_of_arrays(path) || self.is_modelled(path))
     }
@@ -174,7 +174,7 @@ impl Models {
         self.implementations.iter().find(|one| one.name == name)
     }
 
-    /// The implementation of keys where nothing is said.
+    /// The default implementation of keys.
     pub fn default_implementation(&self) -> Option<&Implementation> {
         self.implementations.iter().find(|one| one.default)
     }
@@ -249,7 +249,7 @@ impl Models {
     }
 }
 
-/// Whether a path, under its canonical root, is the array library or lies below it.
+/// Whether a path, under its canonical root, is the array library or below it.
 pub fn is_of_arrays(path: &str) -> bool {
     first_segment(path) == ROOT
 }

@@ -1,14 +1,13 @@
-//! API models: what library functions do with keys, and how transforms run the functions they are given.
+//! API models: what library functions do with keys, and how transforms run their functions.
 //!
-//! A model file has these tables: `[library]` (or `[[library]]`) with name and versions checked; `[[alias]]`, one public
-//! path for another; `[[callable]]`, what a function does; `[[namespace]]`, what functions below a path do that have no
-//! row; `[[class]]`, what constructing one does; `[[annotation]]`, names that mark keys; `[[protocol]]`, what methods of
-//! a name do on objects of unknown class, in files that use a library or where they are given a key; `[[typed]]`, which functions
-//! take typed keys as they take raw ones; `[[array-object]]`, what functions do with objects that stand for arrays, by the methods of
-//! `[array-protocol]`; `[[implementation]]` and `[global-implementation]`, the PRNG implementations and how a program chooses one
-//! for all keys; `[words]`, what programs call things. Methods and attributes
-//! of arrays are callables below `jax.Array`, with the array as `self`; functions of Python itself are callables below
-//! `builtins`.
+//! A model file has these tables: `[library]` (or `[[library]]`) with name and versions checked; `[[alias]]`, one public path for another;
+//! `[[callable]]`, what a function does; `[[namespace]]`, the default for functions below a path; `[[class]]`, what constructing an
+//! instance does; `[[annotation]]`, names that mark keys; `[[protocol]]`, what methods of a name do on objects of unknown class, in files
+//! that use a library or if a key is passed; `[[typed]]`, which functions accept typed keys like raw ones; `[[array-object]]`, what
+//! functions do with objects that convert to arrays, by the methods of `[array-protocol]`; `[[implementation]]` and
+//! `[global-implementation]`, the PRNG implementations and how a program chooses one for all keys; `[words]`, words in names and comments.
+//! Methods and attributes of arrays are callables below `jax.Array`, with the array as `self`; functions of Python itself are callables
+//! below `builtins`.
 //!
 //! `docs/models.md` describes all keys. The rows live in `rules/models/*.toml`; [`Models::builtin`] holds them parsed. Users add their own with
 //! [`Models::parse`] and [`Models::merge`].

@@ -1,6 +1,6 @@
-//! What rows say of classes, annotations, and methods of objects whose class is not known.
+//! Rows about classes, annotations, and methods of objects of unknown class.
 //!
-//! **Invariant:** parameter names held by a construct are names of parameters of its class (the loader checks it).
+//! **Invariant:** parameter names in a construct are parameters of its class (the loader checks it).
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ pub enum Construct {
         /// What every other method gives.
         otherwise: Yield,
     },
-    /// An object that holds what its fields are given: base class or decorator of dataclass-like classes.
+    /// An object that stores its fields: base class or decorator of dataclass-like classes.
     Record {
         /// Whether its fields cannot be assigned after construction.
         frozen: bool,
@@ -112,10 +112,10 @@ pub struct Annotation {
     pub goes: bool,
 }
 
-/// Where a method's key stands among its arguments, `self` not counted.
+/// The position of a method's key among its arguments, without `self`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyPlace {
-    /// The position, where it can be given by position.
+    /// The position, if it can be passed by position.
     pub position: Option<usize>,
     /// The names it goes by when given by keyword.
     pub names: Vec<String>,
@@ -144,10 +144,10 @@ pub enum ProtocolEffect {
 pub struct Protocol {
     /// The method's name.
     pub method: String,
-    /// The roots of which the file, or a module of the project that it imports, must import one; where it imports none of those
-    /// that have a method of this name, a key in the key's place is evidence enough.
+    /// The roots of which the file, or a module of the project that it imports, must import one; if it imports no library that has a method
+    /// of this name, a key at the key's position is enough evidence.
     pub libraries: Vec<String>,
-    /// Where the key stands.
+    /// The position of the key.
     pub key: KeyPlace,
     /// What is done.
     pub effect: ProtocolEffect,
@@ -163,31 +163,31 @@ pub struct Protocol {
     pub blank: Vec<String>,
     /// Whether it reads nothing but the shapes of its other arguments.
     pub reads_shapes: bool,
-    /// The receiver's method that declares a parameter with an initialiser, its second argument, which the call runs: where all are
-    /// constant and the receiver's methods ask for no key in another way, nothing is drawn.
+    /// The receiver's method that declares a parameter with an initialiser, its second argument, which the call runs: if all are constant
+    /// and the receiver's methods request no key in another way, nothing is drawn.
     pub declares: Option<String>,
-    /// Methods of the receiver that ask for no key.
+    /// Methods of the receiver that request no key.
     pub requests_no_key: Vec<String>,
-    /// Whether each draw is from a key of its own, into which the way to the drawing part of the receiver is folded: equal keys give
-    /// equal numbers to calls of one kind only.
+    /// Whether each draw uses a key with the path of the drawing submodule folded in: equal keys give equal numbers only to calls of the
+    /// same method.
     pub folds_path: bool,
     /// Whether nothing is drawn unless the receiver was made to: the initial state of a recurrent cell is zeros by default.
     pub no_draw_by_default: bool,
-    /// Flags by keyword, each with the value that says that the call perhaps draws nothing from the keys it is given.
+    /// Flags by keyword, each with the value for which the call may draw nothing.
     pub no_draw_when: BTreeMap<String, bool>,
-    /// Keywords that, where they are given, say that the call perhaps draws nothing: the values that would be drawn.
+    /// Keywords with which the call may draw nothing: they supply the values that would be drawn.
     pub no_draw_with: Vec<String>,
-    /// Streams from which, where they are all that is given, perhaps nothing is drawn: that of parameters that are there already.
+    /// Streams with which alone the call may draw nothing: that of parameters that already exist.
     pub no_draw_streams: Vec<String>,
-    /// Callables that make receivers whose method takes no key, so that what stands in its place is something else.
+    /// Callables that make receivers whose method takes no key, so that the argument in its position is something else.
     pub keyless: Vec<String>,
 }
 
 /// With which initialisers instances of a library's class draw when they are initialised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrawsBy {
-    /// The parameters that take those with which it draws by default: where constant ones are given for them all, and for all
-    /// others that are given, nothing is drawn.
+    /// The parameters for the initialisers with which it draws by default: if all of these, and all others that are passed, are constant,
+    /// nothing is drawn.
     pub drawing: Vec<String>,
     /// What the names of all parameters end with that take initialisers.
     pub suffix: Option<String>,

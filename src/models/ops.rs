@@ -66,7 +66,7 @@ pub enum ShapeOp {
     TakeAlongAxis,
     /// `dynamic_index_in_dim(operand, index, axis, keepdims)`.
     Index,
-    /// `slice_in_dim`, `dynamic_slice` and kin.
+    /// `slice_in_dim`, `dynamic_slice` and similar functions.
     Slice,
     /// `split(ary, indices_or_sections, axis)` of arrays, not of keys.
     Split,
@@ -86,14 +86,14 @@ pub enum ShapeOp {
     Update,
 }
 
-/// What a key is taken for where it is taken for numbers.
+/// What a key is converted to when it is used as numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NumberOp {
     /// A number, or something else that a key is not: `int(key)`, `np.save(file, key)`.
     #[default]
     Value,
-    /// An array: the words of a raw key as they are, `np.asarray(key)`, `key.tolist()`.
+    /// An array: the words of a raw key, `np.asarray(key)`, `key.tolist()`.
     Words,
     /// The same array of another dtype: `key.astype(dtype)`.
     Cast,

@@ -1,6 +1,6 @@
 //! The rows of a model file as written.
 //!
-//! **Invariant:** every table denies unknown fields; nothing here is judged beyond its type.
+//! **Invariant:** every table denies unknown fields; only types are checked here.
 
 use std::collections::BTreeMap;
 
@@ -124,7 +124,7 @@ pub(super) struct RawCallable {
     pub statics: Option<OneOrMany>,
 }
 
-/// What a factory makes: a callable without a path of its own.
+/// The result of a factory: a callable without a path.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawMakes {

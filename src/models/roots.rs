@@ -1,10 +1,10 @@
 //! By which names programs call the array library.
 //!
-//! **Invariant:** a path that leads into the library has one form, below [`ROOT`], whatever its root package is called.
+//! **Invariant:** a path into the library has one form, below [`ROOT`], whatever its root package is called.
 
 use std::borrow::Cow;
 
-/// The root under which the array library's rows are written, whatever the package is called.
+/// The root of the array library's rows, whatever the package is called.
 pub const ROOT: &str = "jax";
 
 /// Root packages that are the library in every project, without being configured.

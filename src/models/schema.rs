@@ -1,7 +1,7 @@
-//! What a model says, as plain data.
+//! The contents of models, as plain data.
 //!
-//! **Invariant:** parameter names held by an effect are names of parameters of the callable that carries it
-//! (the loader checks it), so [`Callable::argument`] finds them by name.
+//! **Invariant:** parameter names in an effect are parameters of its callable (the loader checks it), so [`Callable::argument`] finds them
+//! by name.
 
 use std::sync::Arc;
 
@@ -26,9 +26,9 @@ pub enum ParamKind {
     Positional,
     /// By name only.
     KeywordOnly,
-    /// All further positional arguments (`*args`).
+    /// All other positional arguments (`*args`).
     Rest,
-    /// All further keyword arguments (`**kwargs`).
+    /// All other keyword arguments (`**kwargs`).
     KeywordRest,
 }
 
@@ -67,11 +67,11 @@ pub struct Callable {
     pub lengths: Option<String>,
     /// The elements of the result that hold no numbers of the arguments, only their structure.
     pub structure: Vec<u32>,
-    /// Whether it writes what it is given, to a file or for somebody to read.
+    /// Whether it writes its arguments, to a file or to a log.
     pub writes: bool,
-    /// What it has to do with randomness of Python's own.
+    /// Its relation to Python's own randomness.
     pub host: Option<Host>,
-    /// False where no row names the path and a namespace's default speaks for it.
+    /// False if the path has no row and the default of a namespace applies.
     pub exact: bool,
     /// The version that brought it, where later than the library's first modelled version.
     pub since: Option<String>,
@@ -79,7 +79,7 @@ pub struct Callable {
     pub removed: Option<String>,
 }
 
-/// What a function has to do with randomness of Python's own.
+/// The relation of a function to Python's own randomness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Host {
@@ -91,9 +91,9 @@ pub enum Host {
     Clock,
     /// It seeds the generator that all functions of its module share.
     Seeding,
-    /// It hashes what it is given: strings, and what holds them, otherwise in every process.
+    /// It hashes its argument; the hash of a string, or of a value that contains one, differs in every process.
     Hash,
-    /// It tells something that no other process repeats: an address, a number of its own.
+    /// It returns a value that no other process repeats: an address, a unique number.
     Unique,
 }
 
@@ -180,7 +180,7 @@ pub enum Effect {
     Pure {
         /// Whether an argument that is a key is thereby treated as a number (`jnp.sum(key)`).
         numeric: bool,
-        /// Whether the result is an array of at least one axis, whatever the arguments: as an index it selects several.
+        /// Whether the result is an array of at least one axis, for any arguments: as an index it selects several elements.
         many: bool,
         /// Whether the result counts up from zero to its one argument: element `i` is `i`.
         counts: bool,
@@ -210,7 +210,7 @@ pub enum Effect {
         /// Whether the result is an array of at least one axis: as an index it selects several.
         many: bool,
     },
-    /// Asks for a shape.
+    /// Queries a shape.
     ShapeOf {
         /// Which property is queried.
         query: ShapeQuery,
@@ -222,7 +222,7 @@ pub enum Effect {
         /// Whether it returns a sequence of fresh keys instead.
         many: bool,
     },
-    /// Runs a function it is given, or returns one that will.
+    /// Runs a function, or returns one that does.
     Transform(Box<Transform>),
     /// Takes trees apart or builds them.
     Tree {
@@ -251,15 +251,15 @@ impl Callable {
         self.params.iter().find(|param| param.name == name)
     }
 
-    /// The position of a parameter, where it can be given by position; for `*args`, the first position it takes.
+    /// The position of a parameter, if it can be passed by position; for `*args`, the first position it takes.
     pub fn position(&self, name: &str) -> Option<usize> {
         position(&self.params, name)
     }
 
     /// Which of a call's arguments is bound to `name`, given the number of positional arguments and the keywords used.
     ///
-    /// A namespace's default that lists no parameters binds keyword arguments by their names alone. A call that spreads
-    /// `*xs` or `**kw` must be answered by the caller, who alone knows what they hold.
+    /// A namespace's default without parameters binds keyword arguments by name only. If a call spreads `*xs` or `**kw`, the caller must
+    /// handle it, because only the caller knows their contents.
     pub fn argument(&self, name: &str, positional: usize, keywords: &[&str]) -> Option<Argument> {
         if !self.exact && self.params.is_empty() {
             return keywords.iter().position(|keyword| *keyword == name).map(Argument::Keyword);
@@ -276,7 +276,7 @@ impl Callable {
         }
     }
 
-    /// Whether it does nothing but wait until what it is given is computed.
+    /// Whether it only waits until its argument is computed.
     pub fn awaits(&self) -> bool {
         matches!(self.effect, Effect::Forward { awaits: true, .. })
     }

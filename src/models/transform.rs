@@ -1,4 +1,4 @@
-//! What a row says of a function that runs other functions.
+//! Rows about functions that run other functions.
 //!
 //! **Invariant:** plain data; parameter names are names of the callable that carries the transform.
 
@@ -12,7 +12,7 @@ pub enum Runs {
     Once,
     /// Once for each lane, all at once (`vmap`, `pmap`).
     Lanes,
-    /// Once for each device, all at once, on blocks that keep the axes of the arguments (`shard_map`).
+    /// Once per device, in parallel, on blocks that keep the axes of the arguments (`shard_map`).
     Blocks,
     /// `scan`: once for each element, with a carry.
     Scan,
@@ -65,7 +65,7 @@ pub enum TransformResult {
     Opaque,
 }
 
-/// How a transform runs the functions it is given. Strings are names of its parameters.
+/// How a transform runs its functions. Strings are names of its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transform {
     /// How often, and on what.
@@ -102,10 +102,10 @@ pub struct Transform {
     pub leading: usize,
     /// What the caller gets.
     pub result: TransformResult,
-    /// The flag that says that the body returns a pair of value and auxiliary result.
+    /// The flag for bodies that return a pair of value and auxiliary result.
     pub aux: Option<String>,
     /// Whether Python runs the body once, to record what it computes; what runs at each call is the record.
     pub traced: bool,
-    /// The parameters that say which arguments the body is given as they are, by number or by name.
+    /// The parameters that list, by number or by name, the arguments that are passed through untraced.
     pub statics: Vec<String>,
 }

@@ -1,7 +1,7 @@
-//! What becomes of calls that are given raw keys, once typed ones are made instead.
+//! How calls that receive raw keys behave once typed ones are made instead.
 //!
-//! **Invariant:** a row speaks of the call as it is written: it says *alike* only of calls whose result, key by key, is the
-//! same for typed keys as for raw ones. `fixtures/jax/typed_keys.py` holds every row against JAX.
+//! **Invariant:** a row is about the call as written: it is *alike* only if the result, key by key, is the same for typed keys as for raw
+//! ones. `fixtures/jax/typed_keys.py` checks every row against JAX.
 
 use serde::Deserialize;
 
@@ -12,18 +12,18 @@ use super::raw::OneOrMany;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a condition of its own that a row may set")]
 pub struct Typed {
-    /// The function or, for all functions below it without a row of their own, the namespace.
+    /// The function, or the namespace of all functions below it without a row of their own.
     pub path: String,
     /// Whether typed keys are taken as raw ones are, under the conditions below; otherwise they are refused, or something
     /// else comes out.
     pub is_alike: bool,
     /// Parameters that number axes: the result is the same if those count from the front, since the axis of the words is the last.
     pub axes: Vec<String>,
-    /// Whether the axes have to be given.
+    /// Whether the axes have to be passed.
     pub is_given: bool,
     /// Whether only arrays of keys behave the same, and not single keys.
     pub of_arrays: bool,
-    /// Parameters that must not be given: a dtype, or a shape.
+    /// Parameters that must not be passed: a dtype, or a shape.
     pub without: Vec<String>,
     /// Whether the library dropped the name before it had typed keys: what mentions it runs with none.
     pub is_older: bool,
@@ -76,8 +76,8 @@ impl Models {
         std::iter::once(&*path).chain(prefixes).find_map(|prefix| self.typed.get(prefix))
     }
 
-    /// Whether the library dropped this name, or one that it lies below, before it had typed keys. A name that another took the
-    /// place of counts as well.
+    /// Whether the library removed this name, or one that it is below, before it had typed keys. A name that was replaced by another counts
+    /// too.
     pub fn is_older(&self, path: &str) -> bool {
         let path = self.rooted(path, &[]);
         let prefixes = path.rmatch_indices('.').map(|(at, _)| &path[..at]);

@@ -1,13 +1,13 @@
 //! Words that programs use for things that no library has a name for: what keys and targets are called.
 //!
-//! **Invariant:** a word alone makes no finding; whoever asks has other evidence beside it.
+//! **Invariant:** a word alone never causes a finding; it is used in addition to other evidence.
 
 use serde::Deserialize;
 
-/// Declares the lists of `[words]`. After `=>`: the method that asks whether a word is in a list, where others ask just that.
+/// Declares the lists of `[words]`. After `=>`: the method that tests whether a word is in a list, if that is all that is needed.
 macro_rules! lists {
     ($($(#[$doc:meta])+ $list:ident $(=> $asks:ident)?,)+) => {
-        /// The words of `[words]`, each a whole word of a name unless it says otherwise.
+        /// The words of `[words]`, each a whole word of a name unless documented otherwise.
         #[derive(Clone, Debug, Default, Deserialize)]
         #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
         pub struct Words {
@@ -46,7 +46,7 @@ lists! {
     other_types => is_other_type,
     /// Last names of types that admit each of their arguments: `Optional[A]`.
     unions => is_union,
-    /// Last names of what says something else of the type that is its argument: `Final[A]`.
+    /// Last names of type qualifiers: `Final[A]`.
     type_qualifiers => qualifies_type,
     /// Last names of types that admit everything.
     any_types => is_any_type,
@@ -54,40 +54,40 @@ lists! {
     sequence_types => is_sequence_type,
     /// Last names of types of mappings.
     mapping_types => is_mapping_type,
-    /// What a network is called that lags behind another.
+    /// Words for a target network.
     targets,
-    /// What the spread of what is sampled is called: zero gives the mean or the likeliest.
+    /// Words for the spread of a sample: with zero, the result is the mean or the most likely value.
     spreads => scales_noise,
     /// Last names of base classes of tests.
     test_cases => is_test_case,
-    /// Names of functions that show what they are given to people.
+    /// Names of functions that show their arguments to people.
     logs => is_log,
     /// First words of names of functions that check something.
     assertions,
-    /// Words in names of functions that save or encode what they are given.
+    /// Words in names of functions that save or encode their arguments.
     savings,
     /// Names of Python's functions and types whose results are numbers.
     numbers => makes_number,
     /// Names of Python's functions and types whose results are strings or bytes.
     texts => makes_text,
-    /// Names of Python's functions that put together what they are given.
+    /// Names of Python's functions that collect their arguments.
     collections => collects,
     /// What compares ways to do one thing, as one word of a name.
     comparisons,
     /// Parts of names of versions.
     versions,
-    /// What a key is called that only stands where one is needed, as one word of its name.
+    /// Words for a placeholder key, as one word of its name.
     placeholders,
     /// What authors call keys and random numbers, in the singular.
     randomness,
     /// Phrases by which a comment or docstring says that a key is shared on purpose. In them `KEY` is a word for randomness, and `*`
     /// stands for up to two words.
     shared_on_purpose,
-    /// Phrases that say so in a comment beside a draw only.
+    /// Further phrases, for comments beside a draw only.
     said_beside,
-    /// Phrases that say so in a clause of few words beside a draw.
+    /// Further phrases, for clauses of few words beside a draw.
     said_alone,
-    /// Words that may not stand between the words of a phrase.
+    /// Words that may not be between the words of a phrase.
     joints,
     /// Words before a phrase that deny it.
     denials,
@@ -95,10 +95,10 @@ lists! {
     complaints,
 }
 
-/// Most words that a `*` of a phrase stands for.
+/// Most words that a `*` of a phrase matches.
 const BETWEEN: usize = 2;
 
-/// Most words of a clause that needs to say no more than that something is on purpose.
+/// Most words of a clause that only says that something is on purpose.
 const ALONE: usize = 3;
 
 fn holds(words: &[String], word: &str) -> bool {
@@ -106,7 +106,7 @@ fn holds(words: &[String], word: &str) -> bool {
 }
 
 impl Words {
-    /// Whether a function of this name saves or encodes what it is given.
+    /// Whether a function of this name saves or encodes its argument.
     pub fn saves(&self, name: &str) -> bool {
         name.split('_').any(|word| holds(&self.savings, word))
     }
@@ -117,8 +117,8 @@ impl Words {
         self.assertions.iter().any(|one| word == one || name.starts_with(one.as_str()) && one == "assert")
     }
 
-    /// Whether a name says that it is that of a key or a seed. Evidence only for a parameter that nothing reads, and for what stands
-    /// where a method takes its key.
+    /// Whether a name indicates a key or a seed. Evidence only for a parameter that nothing reads, and for the argument in the key position
+    /// of a method.
     pub fn names_a_key(&self, name: &str) -> bool {
         let name = name.trim_start_matches('_');
         holds(&self.keys, name) || self.key_endings.iter().any(|end| name.ends_with(end.as_str()))
@@ -129,12 +129,12 @@ impl Words {
         self.plurals.iter().map(|[one, several]| (one.as_str(), several.as_str()))
     }
 
-    /// Whether a word of a name stands for a key or for several.
+    /// Whether a word of a name means one or several keys.
     pub fn is_key_word(&self, word: &str) -> bool {
         self.key_words().any(|(one, several)| word == one || word == several)
     }
 
-    /// Whether a name says that it is that of several keys.
+    /// Whether a name indicates several keys.
     pub fn names_several_keys(&self, name: &str) -> bool {
         self.key_words().any(|(_, several)| name.ends_with(several))
     }
@@ -152,25 +152,25 @@ impl Words {
         self.unmistakable_keys.iter().any(|part| name.contains(part.as_str()))
     }
 
-    /// Whether a name says that something is compared: `compare_methods`, `benchmark`.
+    /// Whether a name indicates a comparison: `compare_methods`, `benchmark`.
     pub fn says_comparison(&self, name: &str) -> bool {
         name.split('_').any(|word| holds(&self.comparisons, &word.to_ascii_lowercase()))
     }
 
-    /// Whether a name says that it is that of a key which only stands where one is needed: `dummy_key`, `_unused_rng`.
+    /// Whether a name indicates a placeholder key: `dummy_key`, `_unused_rng`.
     pub fn names_placeholder(&self, name: &str) -> bool {
         let words = plain_words(name);
         let is_key = |word: &String| holds(&self.randomness, word) || holds(&self.keys, word);
         words.iter().any(|word| holds(&self.placeholders, word)) && words.iter().any(is_key)
     }
 
-    /// Whether a name says that it is that of a version: `__version__`, `JAX_VERSION`.
+    /// Whether a name indicates a version: `__version__`, `JAX_VERSION`.
     pub fn says_version(&self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
         self.versions.iter().any(|version| name.contains(version.as_str()))
     }
 
-    /// Whether a name says that it is that of a target: `target_critic`, `qf1_target_params`.
+    /// Whether a name indicates a target network: `target_critic`, `qf1_target_params`.
     pub fn says_target(&self, name: &str) -> bool {
         name.split('_').any(|word| self.targets.iter().any(|target| word.eq_ignore_ascii_case(target)))
     }

@@ -26,7 +26,7 @@ pub(super) fn python_only<'a>(text: &'a str, marks: &[u32]) -> Cow<'a, str> {
     Cow::Owned(only)
 }
 
-/// Where the command stands in a cell that passes it to another language.
+/// The position of the command in a cell that passes it to another language.
 fn start_of_foreign(cell: &str) -> Option<usize> {
     let mut at = 0;
     let is_code = |line: &&str| !line.trim_start().is_empty() && !line.trim_start().starts_with('#');

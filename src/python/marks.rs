@@ -4,11 +4,11 @@
 
 use super::Comment;
 
-/// How many lines into a script a notebook says what it was made of.
+/// Most lines at the start of a script that are searched for a jupytext header.
 const HEADER: usize = 40;
 
-/// Where the cells of a script start that stands for a notebook, by the comments of its text: at each `# %%`, as editors have it,
-/// and at each `# +` where the header says that `jupytext` wrote it.
+/// The positions where the cells of a script in notebook format start, by its comments: at each `# %%`, as in editors, and at each `# +` if
+/// the header says that `jupytext` wrote it.
 pub fn marks(text: &str, comments: &[Comment]) -> Vec<u32> {
     let starts_line = |start: u32| {
         text.get(..start as usize).is_some_and(|before| before.is_empty() || before.ends_with(['\n', '\r']))

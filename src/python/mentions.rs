@@ -1,4 +1,4 @@
-//! A cheap answer to "can this file matter at all?".
+//! A cheap test of whether a file can matter at all.
 //!
 //! **Invariant:** a file whose code names one of the words is never denied; a mention in a comment counts as well.
 

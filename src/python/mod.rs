@@ -1,8 +1,7 @@
-//! Python as syntax: parsing, comments and what they mark, statement spans, and which file answers to which module name.
+//! Python as syntax: parsing, comments and cell markers, statement spans, and resolution of module names to files.
 //!
-//! **Invariant:** this room is the only door to the parser's crates; everybody else writes `python::ast`. What
-//! [`parse()`] returns is at most [`MAX_DEPTH`] nodes deep, so whoever recurses over it on a stack of
-//! [`WORKER_STACK_BYTES`] cannot overflow.
+//! **Invariant:** only this room uses the parser's crates; all others write `python::ast`. The result of [`parse()`] is at most
+//! [`MAX_DEPTH`] nodes deep, so recursion over it on a stack of [`WORKER_STACK_BYTES`] cannot overflow.
 
 mod commands;
 mod marks;

@@ -1,7 +1,7 @@
-//! Which file an import means, judged from the paths of the project alone.
+//! Resolves imports to files, from the paths of the project alone.
 //!
-//! **Invariant:** no I/O, and the same list of paths in the same order gives the same answers. A name is resolved only where
-//! Python's own search could find it: a loose file elsewhere in the project never stands in for a library of its name.
+//! **Invariant:** no I/O, and the same list of paths in the same order gives the same results. A name is resolved only if Python's own
+//! search could find it: a loose file elsewhere in the project never stands in for a library of its name.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -30,12 +30,12 @@ pub struct ModuleGraph {
     files: Vec<Module>,
     /// Module path (`a/b/c`, a package under its folder) → file.
     by_path: FxHashMap<String, FileId>,
-    /// Dotted name within its root → files of that name, for modules that lie in a package.
+    /// Dotted name within its root → files of that name, for modules in a package.
     by_name: FxHashMap<String, Vec<FileId>>,
     packages: FxHashSet<String>,
 }
 
-/// What the suffix of a path says.
+/// The meaning of a path's suffix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Suffix {
     Module,
@@ -56,7 +56,7 @@ struct Module {
     names: Vec<String>,
     is_stub: bool,
     is_package: bool,
-    /// Whether no package is around the file, so that it can only run as a script and finds its siblings first.
+    /// Whether the file is in no package, so that it can only run as a script and finds its siblings first.
     is_script: bool,
 }
 
@@ -91,7 +91,7 @@ impl ModuleGraph {
         let mut names = Vec::new();
         for root in [&outer_root, &inner_root] {
             let within = path.strip_prefix(root.as_str()).unwrap_or(&path).trim_start_matches('/');
-            // Where nothing lies above a package, it has no name, and its `__init__.py` still has its stem.
+            // A package at the top has no name above it, and its `__init__.py` still has its stem.
             let name = if within.is_empty() { stem.to_owned() } else { within.replace('/', ".") };
             if names.contains(&name) {
                 continue;
@@ -105,7 +105,7 @@ impl ModuleGraph {
             names.push(stem.to_owned());
         }
         let known = self.by_path.get(&path).copied();
-        // A module shadows its stub, since only bodies say what becomes of keys; a package shadows a module of its name.
+        // A module shadows its stub, because only bodies show what happens to keys; a package shadows a module of its name.
         let rank = |stub: bool, package: bool| (!stub, package);
         let wins = known
             .and_then(|other| self.files.get(other.0 as usize))
@@ -142,7 +142,7 @@ impl ModuleGraph {
         self.files.get(file.0 as usize).and_then(|module| module.names.first()).map_or("", String::as_str)
     }
 
-    /// All names a file answers to: the longest first; its stem, as a script run beside its siblings sees it, last.
+    /// All names of a file: the longest first; its stem, as a script run beside its siblings sees it, last.
     pub fn names(&self, file: FileId) -> &[String] {
         self.files.get(file.0 as usize).map_or(&[], |module| &module.names)
     }
@@ -152,7 +152,7 @@ impl ModuleGraph {
         self.files.get(file.0 as usize).is_some_and(|module| module.is_package)
     }
 
-    /// The file of an absolute dotted name that lies in a package of the project.
+    /// The file of an absolute dotted name in a package of the project.
     pub fn file(&self, name: &str) -> Option<FileId> {
         self.by_name.get(name).and_then(|files| self.best(files, ""))
     }
@@ -187,7 +187,7 @@ impl ModuleGraph {
         }
         let found = self.elsewhere(importer, &dotted, name);
         if found == Resolution::External && importer.root == importer.folder {
-            // Test runners put a plain folder on the path even if it lies within a package.
+            // Test runners put a plain folder on the path even if it is within a package.
             return self.descend(&importer.folder, &dotted, name);
         }
         found
@@ -246,7 +246,7 @@ impl ModuleGraph {
     }
 }
 
-/// Folder, stem, and what the suffix says.
+/// Folder, stem, and suffix.
 fn parts(path: &str) -> (String, String, Suffix) {
     let mut components: Vec<&str> = Vec::new();
     for part in path.split(std::path::is_separator) {
@@ -277,7 +277,7 @@ fn join(folder: &str, name: &str) -> String {
     }
 }
 
-/// The folder above; the empty path stands for where the given paths are relative to, and nothing is above it.
+/// The parent folder; the empty path stands for the folder to which the given paths are relative, and it has no parent.
 fn parent(folder: &str) -> Option<&str> {
     match folder {
         "" | "/" => None,

@@ -1,4 +1,4 @@
-//! How deep a tree may become, judged from text or tokens in one pass and without recursion.
+//! A bound on the depth of a tree, from text or tokens in one pass and without recursion.
 //!
 //! **Invariant:** for the tokens that the parser saw, twice the bound and [`SLACK`] make at least the depth of the tree. For text the scan
 //! follows Python's lexical rules, and may differ from the parser only where strings or brackets are broken.
@@ -111,7 +111,7 @@ impl Meter {
         }
     }
 
-    /// A comma ends an item, but never outside of brackets, where it may stand in the header of a statement.
+    /// A comma ends an item, but not outside brackets, where it may be in the header of a statement.
     fn comma(&mut self) {
         if !self.outer.is_empty() && !self.frame.sticky {
             self.frame.closed = self.frame.levels();
@@ -120,7 +120,7 @@ impl Meter {
         }
     }
 
-    /// The end of a logical line; brackets still open are broken ones.
+    /// The end of a logical line; brackets that are still open are broken.
     fn end_statement(&mut self) {
         while !self.outer.is_empty() {
             self.close();
@@ -336,7 +336,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Closes the innermost string with these quotes, and whatever it left open.
+    /// Closes the innermost string with these quotes, and everything inside it.
     fn leave_string(&mut self, quotes: Quotes) {
         loop {
             let reading = self.meter.frame.reading;

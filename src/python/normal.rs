@@ -1,7 +1,7 @@
-//! Statements as they read whatever their layout and the names of their variables.
+//! Normal forms of statements, independent of layout and of the names of variables.
 //!
-//! **Invariant:** two texts of which one is the other with other white space, comments, quotes, trailing commas, brackets that
-//! only group, or other names for its variables, have one normal form. Fingerprints are made of it, so it may not change.
+//! **Invariant:** two texts that differ only in white space, comments, quotes, trailing commas, redundant brackets, or names of variables
+//! have one normal form. Fingerprints are made from it, so it may not change.
 
 use ruff_python_ast::PySourceType;
 use ruff_python_ast::token::{Token, TokenKind};
@@ -9,10 +9,10 @@ use ruff_python_parser::{ParseOptions, parse_unchecked};
 
 use super::span_of;
 
-/// The normal form of a statement or the header of one, whose first line begins with `text`; no more of it than `longest` bytes.
+/// The normal form of a statement or its header, whose first line begins with `text`; at most `longest` bytes of it.
 ///
-/// A variable is written as the number of its first place among those of the statement; a name that is called, an
-/// attribute, a keyword of an argument and the name that a definition gives stay as they are.
+/// A variable is written as the number of its first occurrence in the statement; called names, attributes, keywords of arguments and
+/// defined names are unchanged.
 pub fn normal_form(text: &str, longest: usize) -> String {
     let parsed = parse_unchecked(text, ParseOptions::from(PySourceType::Ipynb));
     let is_code = |token: &&Token| {
@@ -99,7 +99,7 @@ enum Bracket {
     Other,
 }
 
-/// Whether a bracket after this token calls what stands before it.
+/// Whether a bracket after this token calls the expression before it.
 fn ends_operand(kind: TokenKind) -> bool {
     matches!(kind, TokenKind::Name | TokenKind::String | TokenKind::FStringEnd) || is_closing(kind)
 }
@@ -122,7 +122,7 @@ fn put(form: &mut String, written: &str) {
     form.push_str(written);
 }
 
-/// The prefix and the opening quotes of a string, as they are written most often.
+/// The prefix and the opening quotes of a string, in their most common form.
 fn string_start(written: &str) -> String {
     let prefix = written.trim_end_matches(['"', '\'']).to_ascii_lowercase();
     format!("{}\"", prefix.trim_start_matches('u'))

@@ -1,7 +1,7 @@
 //! The code of a notebook → syntax tree and problems, each cell on its own.
 //!
-//! **Invariant:** a cell is judged as if there were no other one, since that is how it runs: what one leaves open ends with it. A
-//! text without cells is parsed as any other.
+//! **Invariant:** each cell is parsed as if it were alone, because that is how it runs: constructs that it leaves open end with it. A text
+//! without cells is parsed like any other.
 
 use ruff_text_size::Ranged;
 
@@ -45,8 +45,8 @@ pub fn parse_cells(text: &str, cells: &Cells, kind: SourceKind) -> Parsed {
 /// A block for the statements of a cell that starts with an indented line.
 const BLOCK: &str = "if 1:\n";
 
-/// The code of a cell that starts with an indented line, and is right otherwise: the indentation of the first line is taken away when the
-/// cell is run. There must be room for the start of a block before the cell.
+/// The code of a cell that starts with an indented line, and is valid otherwise: running the cell removes the indentation of the first
+/// line. There must be room for the start of a block before the cell.
 fn indented(alone: &str, cell: &Cell, kind: SourceKind) -> Option<Parsed> {
     let code = alone.get(cell.span.range())?.trim_start_matches('\n');
     let before = alone.get(..(cell.span.start as usize).checked_sub(BLOCK.len())?)?;
@@ -84,7 +84,7 @@ fn parts(module: &ast::ModModule, cells: &Cells) -> bool {
     })
 }
 
-/// The text with only these cells in it, where they stand; line ends take the place of the others.
+/// The text with only these cells in it, at their positions; line ends replace the others.
 fn only(text: &str, cells: &[Cell]) -> String {
     let mut only = String::with_capacity(text.len());
     for cell in cells {

@@ -1,7 +1,7 @@
 //! Text → syntax tree, problems and comments.
 //!
-//! **Invariant:** [`parse`] is total: any text whatever gives a tree (empty at worst) and problems, in time and memory
-//! linear in the text, without overflowing the stack of the calling thread, and the same text gives the same result.
+//! **Invariant:** [`parse`] is total: any text gives a tree (at worst empty) and problems, in time and memory linear in the text, without
+//! overflowing the stack of the calling thread, and the same text gives the same result.
 
 use ast::visitor::source_order::{SourceOrderVisitor, TraversalSignal};
 use ast::{AnyNodeRef, PythonVersion, token::TokenKind};
@@ -52,7 +52,7 @@ pub enum SourceKind {
 }
 
 impl SourceKind {
-    /// The dialect that the name of a file speaks of; anything but `.pyi` and `.ipynb` is a module.
+    /// The dialect for a file name; anything but `.pyi` and `.ipynb` is a module.
     pub fn of_path(path: &str) -> Self {
         match path.rsplit_once('.') {
             Some((_, suffix)) if suffix.eq_ignore_ascii_case("pyi") => Self::Pyi,
@@ -76,7 +76,7 @@ pub struct SyntaxProblem {
 pub struct Comment {
     /// From the `#` to before the end of the line.
     pub span: Span,
-    /// Whether only white space stands before it on its line.
+    /// Whether only white space precedes it on its line.
     pub own_line: bool,
 }
 
@@ -110,8 +110,8 @@ pub fn parse(text: &str, kind: SourceKind) -> Parsed {
     if raw.bound <= SHALLOW_BOUND { raw.parsed } else { measured(text, raw) }
 }
 
-/// Reads a broken script once more, with `IPython`'s commands among its code. Where editors run it cell by cell, they are no problem;
-/// elsewhere they are one problem together, if there is no other.
+/// Parses a broken script again, accepting IPython commands. If editors run it cell by cell, they are no problem; otherwise they are one
+/// problem together, if there is no other.
 fn with_commands(text: &str, mut raw: Raw) -> Raw {
     let marks = marks(text, &raw.parsed.comments);
     let mut cells = parse_raw(&python_only(text, &marks), SourceKind::Ipynb);
@@ -128,7 +128,7 @@ fn with_commands(text: &str, mut raw: Raw) -> Raw {
     cells
 }
 
-/// Refuses a text of which not even the tree should be built.
+/// Rejects a text before its tree is built.
 fn scanned(text: &str) -> Option<Parsed> {
     if u32::try_from(text.len()).is_err() {
         return Some(refused(text, Span::default(), "file of 4 GiB or more; split it or exclude it".to_owned()));
@@ -150,7 +150,7 @@ fn parse_raw(text: &str, kind: SourceKind) -> Raw {
     };
     let options = ParseOptions::from(source).with_target_version(PythonVersion::PY315);
     let Some(parsed) = parse_unchecked(text, options).try_into_module() else {
-        // The parser gives an expression only for the modes that ask for one.
+        // The parser returns an expression only in expression modes.
         return Raw { parsed: refused(text, Span::default(), "not a module".to_owned()), bound: 0 };
     };
     let mut problems: Vec<SyntaxProblem> = parsed
@@ -198,7 +198,7 @@ fn measured(text: &str, raw: Raw) -> Parsed {
     })
 }
 
-/// Measures a tree down to a limit and no further.
+/// Measures a tree down to a limit.
 #[derive(Default)]
 struct Depth {
     limit: u32,

@@ -1,4 +1,4 @@
-//! Where statements lie, for comments that speak of a statement.
+//! Spans of statements, for comments that apply to a statement.
 //!
 //! **Invariant:** every statement and every clause (`elif`, `else` of an `if`, `except`, `case`) of the tree has exactly one
 //! entry, and entries are sorted by where they start, outer before inner.
@@ -102,8 +102,8 @@ impl<'a> Walk<'a> {
         self.bodies.push(body);
     }
 
-    /// The offset after the colon that follows `start`; what lies between are brackets, keywords, white space and
-    /// comments. A broken statement without colon ends at `start`.
+    /// The offset after the colon that follows `start`; only brackets, keywords, white space and comments are between them. A broken
+    /// statement without colon ends at `start`.
     fn after_colon(&self, start: u32, limit: u32) -> u32 {
         let mut at = start as usize;
         let limit = (limit as usize).min(self.text.len());

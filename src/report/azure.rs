@@ -2,7 +2,7 @@
 //!
 //! A notebook's lines are those of the cell that the text names, since an issue has no place for it.
 //!
-//! **Invariant:** exactly one line per finding, whatever its texts hold.
+//! **Invariant:** exactly one line per finding, whatever its texts contain.
 
 use std::io::{self, Write};
 

@@ -1,7 +1,7 @@
-//! The `concise` format: `path:row:column: CODE [level] message`, in a notebook `path:cell number:row:column: …`. `[*]` before the
-//! message says that the finding can be fixed.
+//! The `concise` format: `path:row:column: CODE [level] message`, in a notebook `path:cell number:row:column: …`. `[*]` before the message
+//! marks findings that can be fixed.
 //!
-//! **Invariant:** exactly one line per finding, but for raw keys, which many files have: one line tells of all of them.
+//! **Invariant:** exactly one line per finding, except for raw keys in many files, which share one line.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! One mistake in copied code: findings that say the same of the same line in several files.
+//! Copied code: findings with the same message on the same line in several files.
 //!
 //! **Invariant:** each finding is shown once, either itself or by its place below the first of its copies.
 

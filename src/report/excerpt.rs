@@ -1,7 +1,7 @@
 //! Excerpts of source with labels, for a terminal.
 //!
-//! The renderer is given no source but a copy of the lines it will show, made inert and cut to a window around what is
-//! labelled; labels are mapped into the copy.
+//! The renderer gets no source but a copy of the lines it will show, neutralised and cut to a window around the labels; labels are mapped
+//! into the copy.
 //!
 //! **Invariant:** rows and columns that are printed are those of the file, however its lines were cut or escaped.
 
@@ -41,11 +41,11 @@ pub(super) struct Excerpt {
 }
 
 impl Excerpt {
-    /// Copies the lines that `marks` stand on; the labels come in the order of the marks.
+    /// Copies the lines of `marks`; the labels are in the order of the marks.
     pub(super) fn new(name: &str, text: &str, index: &LineIndex, marks: &[Mark<'_>]) -> (Self, Vec<Label<()>>) {
         let mut excerpt =
             Self { name: neutral(name), source: String::new(), lines: BTreeMap::new(), columns: BTreeMap::new() };
-        // A label over several lines is shown on its first: the call's name says more than its last bracket.
+        // A label over several lines is shown on its first: the name of the call is more useful than its last bracket.
         let placed: Vec<(u32, Span)> = marks
             .iter()
             .map(|mark| {
@@ -163,7 +163,7 @@ impl Cut {
         cut
     }
 
-    /// Where byte `offset` of the file stands in the cut text; beyond the window, at the mark that says so.
+    /// The position of byte `offset` of the file in the cut text; outside the window, the ellipsis.
     fn place(&self, offset: usize) -> usize {
         let index = self.starts.partition_point(|(start, _)| *start < offset);
         match self.starts.get(index) {
@@ -175,7 +175,7 @@ impl Cut {
     }
 }
 
-/// A mistake in the configuration, with an excerpt of where it stands.
+/// A mistake in the configuration, with an excerpt.
 pub fn problem(error: &ConfigError, colour: bool, out: &mut dyn Write) -> io::Result<()> {
     let mut diagnostic: Diagnostic<()> =
         Diagnostic::error().with_notes_iter(error.help.iter().map(|help| format!("help: {}", neutral(help))));

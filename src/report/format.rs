@@ -31,7 +31,7 @@ macro_rules! formats {
                 match self { $(Self::$format => $about,)* }
             }
 
-            /// Whether it is meant for people, and ends in a summary.
+            /// Whether it is for people, and ends with a summary.
             pub const fn is_for_people(self) -> bool {
                 matches!(match self { $(Self::$format => Audience::$audience,)* }, Audience::People)
             }

@@ -2,8 +2,8 @@
 //!
 //! A notebook's lines are those of the cell that the text names, since an annotation has no place for it.
 //!
-//! **Invariant:** exactly one line per finding, whatever its texts hold. No more annotations than GitHub shows, the worst first; the
-//! other findings are lines of the log in a group of their own.
+//! **Invariant:** exactly one line per finding, whatever its texts contain. No more annotations than GitHub shows, the most severe first;
+//! the other findings are lines in a group of the log.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

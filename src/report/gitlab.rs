@@ -23,7 +23,7 @@ struct Entry<'a> {
     location: Location,
 }
 
-/// What more there is to say.
+/// Further text.
 #[derive(Serialize)]
 struct Content<'a> {
     body: &'a str,

@@ -1,6 +1,6 @@
 //! The `grouped` format: under the name of each file its findings, one a line.
 //!
-//! **Invariant:** exactly one line per finding, but for raw keys, which many files have: one line tells of all of them.
+//! **Invariant:** exactly one line per finding, except for raw keys in many files, which share one line.
 
 use std::io::{self, Write};
 

@@ -1,6 +1,6 @@
 //! The `junit` format: a test suite per file, a failed test per finding.
 //!
-//! **Invariant:** a run that finds nothing is one test that passed, since readers take an empty report for a broken run.
+//! **Invariant:** a run without findings is one passed test, because some readers reject an empty report.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
 //! Findings for people and machines.
 //!
-//! **Invariant:** whatever is printed is inert: control and bidirectional characters of paths, messages and sources
-//! reach no terminal, and no line is longer than a screen or two. Machine formats hold the findings shown, nothing else.
+//! **Invariant:** all output is neutralised: control and bidirectional characters of paths, messages and sources reach no terminal, and
+//! lines are bounded. Machine formats contain the findings shown, nothing else.
 
 mod azure;
 mod concise;
@@ -41,7 +41,7 @@ pub use paint::coloured_diff;
 pub use root::Root;
 pub use summary::{statistics, statistics_json, summary, table};
 
-/// Gives path, text and cells of the files that findings speak of.
+/// Path, text and cells of the files that findings refer to.
 pub trait FileTable {
     /// The path as given.
     fn path(&self, file: FileId) -> &Path;
@@ -121,7 +121,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The same report, with files named from the root of a repository where a format asks for that.
+    /// The same report, with paths relative to the root of a repository in formats that use that.
     #[must_use]
     pub fn with_root(self, root: Root) -> Self {
         Self { root, ..self }
@@ -133,7 +133,7 @@ impl<'a> Report<'a> {
         Self { failed, ..self }
     }
 
-    /// The same report, in which people see each finding about raw keys: they asked for that rule.
+    /// The same report, in which the text formats list each finding about raw keys, because the rule was selected explicitly.
     #[must_use]
     pub fn with_raw_keys_listed(self, lists_raw_keys: bool) -> Self {
         Self { lists_raw_keys, ..self }
@@ -239,7 +239,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// `path:row:column`, or `path:cell number:row:column`, of a path in the form that the format asks for.
+    /// `path:row:column`, or `path:cell number:row:column`, with the path in the form that the format uses.
     fn locus_in(&self, path: &str, place: Place) -> String {
         let LineColumn { row, column } = self.start(place);
         format!("{path}{}:{row}:{column}", self.cell_suffix(place))

@@ -34,19 +34,19 @@ pub fn neutral_line(text: &str) -> String {
     out
 }
 
-/// Appends `c`, or what stands for it.
+/// Appends `c`, or its replacement.
 pub(super) fn push(out: &mut String, c: char) {
     match c {
         '\t' => out.push('\t'),
         '\u{7f}' => out.push('\u{2421}'),
-        // The control pictures stand in the order of the characters that they show.
+        // The control pictures are in the order of the characters that they show.
         c if u32::from(c) < 0x20 => out.extend(char::from_u32(0x2400 + u32::from(c))),
         c if is_dangerous(c) => out.extend(c.escape_unicode()),
         c => out.push(c),
     }
 }
 
-/// Escapes dangerous characters in JSON text. They can stand within strings only, where an escape means the same.
+/// Escapes dangerous characters in JSON text. They can be within strings only, where an escape is equivalent.
 pub(super) fn escape_json(json: &str) -> String {
     if !json.chars().any(is_dangerous) {
         return json.to_owned();

@@ -1,16 +1,16 @@
 //! Colours and links of a terminal.
 //!
-//! **Invariant:** without colours a text stays as it is.
+//! **Invariant:** without colours a text is unchanged.
 
 use crate::finding::Level;
 
 /// Bold.
 pub(super) const BOLD: &str = "1";
-/// What is taken away.
+/// Removed lines.
 pub(super) const RED: &str = "31";
 /// What is added.
 pub(super) const GREEN: &str = "32";
-/// Where a change stands.
+/// The position of a change.
 pub(super) const CYAN: &str = "36";
 
 /// Puts a text in colours, or leaves it.
@@ -38,7 +38,7 @@ pub(super) fn link(address: &str, text: &str) -> String {
     format!("\u{1b}]8;;{address}\u{1b}\\{text}\u{1b}]8;;\u{1b}\\")
 }
 
-/// A unified diff in colours; line ends stay as they are.
+/// A unified diff in colours; line ends are unchanged.
 pub fn coloured_diff(diff: &str) -> String {
     let paint = Paint(true);
     let line = |line: &str| {

@@ -1,6 +1,6 @@
 //! The patch of a fix below its finding: the lines that change, with their numbers.
 //!
-//! **Invariant:** the lines are inert, no longer and no more than fits on a screen, whatever the source holds.
+//! **Invariant:** the lines are neutralised and bounded in length and number, whatever the source contains.
 
 use std::fmt::Write;
 
@@ -65,7 +65,7 @@ pub(super) fn patch(report: &Report<'_>, finding: &Finding, fix: &Fix, colour: b
     patch
 }
 
-/// Edits that are shown in one piece, since no line between them would be left out.
+/// Edits that are shown together, because no line between them would be omitted.
 fn groups<'e>(index: &LineIndex, edits: &'e [Edit]) -> Vec<&'e [Edit]> {
     let is_near = |one: &Edit, next: &Edit| index.row(next.span.start) <= index.row(one.span.end) + 2 * CONTEXT + 1;
     edits.chunk_by(is_near).collect()

@@ -1,6 +1,6 @@
 //! The `rdjson` format of reviewdog.
 //!
-//! **Invariant:** columns count bytes of UTF-8, as the format asks.
+//! **Invariant:** columns count bytes of UTF-8, as the format requires.
 
 use std::io::{self, Write};
 
@@ -117,8 +117,8 @@ fn diagnostic<'a>(report: &Report<'_>, finding: &'a Finding) -> Diagnostic<'a> {
     }
 }
 
-/// Several edits as one: a reviewer's click applies one suggestion, and each of them alone would be of no use. None if they stand too
-/// far apart to be read as one.
+/// Several edits as one: a reviewer's click applies one suggestion, and one of several edits alone would be useless. `None` if they are too
+/// far apart.
 fn joined(text: &str, edits: &[Edit]) -> Option<Edit> {
     let (first, last) = (edits.first()?, edits.last()?);
     let span = Span::new(first.span.start, last.span.end);

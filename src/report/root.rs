@@ -8,7 +8,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::config::absolute;
 
-/// What a path segment of an address may hold as it is (RFC 3986, section 2.3).
+/// The characters that a path segment of a URI may contain unescaped (RFC 3986, section 2.3).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The root of the repository that a report is made for.
@@ -24,7 +24,7 @@ impl Root {
         Self { root, cwd }
     }
 
-    /// The segments of a path below the root; `None` for what lies elsewhere.
+    /// The segments of a path below the root; `None` for other paths.
     fn segments(&self, path: &Path) -> Option<Vec<String>> {
         let full = absolute(&self.cwd, path);
         let inner = full.strip_prefix(&self.root).ok()?;
@@ -36,7 +36,7 @@ impl Root {
         self.segments(path).map_or_else(|| slashes(path), |segments| segments.join("/"))
     }
 
-    /// The address of a file: relative to the root, else absolute. The second part tells which.
+    /// The URI of a file: relative to the root, else absolute. The second part tells which.
     pub(super) fn uri(&self, path: &Path) -> (String, bool) {
         match self.segments(path) {
             Some(segments) => (segments.iter().map(|segment| encode(segment)).collect::<Vec<_>>().join("/"), true),

@@ -34,7 +34,7 @@ pub fn summary(report: &Report<'_>) -> String {
     line
 }
 
-/// One line for all files with raw keys, where that stands for their findings.
+/// The one line for all files with raw keys, if it replaces their findings.
 pub(super) fn folded(report: &Report<'_>) -> Option<String> {
     let files = report.folded();
     let code = RuleId::LegacyPrngkey.code();
@@ -71,7 +71,7 @@ fn hidden(hidden: &HiddenCounts) -> String {
     if let Some((level, _)) = hidden.by_level.first_key_value() {
         let _ = write!(options, "--min-level {level}");
     }
-    // A note may also be of low confidence, but then the level hid it first; nothing more is known of it here.
+    // A note may also have low confidence, but then the level hid it first; nothing more is known here.
     if let Some((confidence, _)) = hidden.by_confidence.first_key_value() {
         let gap = if options.is_empty() { "" } else { " " };
         let _ = write!(options, "{gap}--min-confidence {confidence}");

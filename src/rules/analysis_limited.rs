@@ -1,6 +1,6 @@
 //! KEY006: a function that was not analysed in full.
 //!
-//! **Invariant:** one finding for each function, whatever bounds it hits.
+//! **Invariant:** one finding for each function, whatever bounds it reaches.
 
 use crate::finding::{Confidence, Finding};
 use crate::judge::facts::{Exhausted, Facts};

@@ -1,4 +1,4 @@
-//! KEY501: an object with `__jax_array__` takes the place of a key in a function that does not ask for the key.
+//! KEY501: an object with `__jax_array__` is used as a key in a function that does not convert it.
 //!
 //! **Invariant:** the primary place is the call; where a version is pinned that takes the object, nothing is reported.
 

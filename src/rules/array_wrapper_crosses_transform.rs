@@ -28,7 +28,10 @@ pub(super) fn describe(rule: &Rule, (wrapped, refused): &(&WrappedKey, Refused))
         format!("pass `jnp.asarray({})`", written.as_deref().unwrap_or("…"))
     };
     let text = Text {
-        message: format!("{subject} {crosses} `{callee}`, but the class is not a registered pytree{}", refused.ending()),
+        message: format!(
+            "{subject} {crosses} `{callee}`, but the class is not a registered pytree{}",
+            refused.ending()
+        ),
         label: if returned { "returned by this call" } else { "passed through here" }.to_owned(),
         help: format!("register `{class}` as a pytree, or {instead}"),
     };

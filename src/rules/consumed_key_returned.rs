@@ -1,6 +1,6 @@
-//! KEY109: a consumed key goes on to be used elsewhere.
+//! KEY109: a consumed key is used elsewhere afterwards.
 //!
-//! **Invariant:** reported only where the later use is out of sight.
+//! **Invariant:** reported only if the later use is not visible.
 
 use crate::finding::Finding;
 use crate::judge::facts::{CarriedKey, CarryKind, Facts};

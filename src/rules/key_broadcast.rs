@@ -1,4 +1,4 @@
-//! KEY108: one key serves all lanes of a batch.
+//! KEY108: all lanes of a batch share one key.
 //!
 //! **Invariant:** lanes are not iterations; a loop's repetition is another rule's.
 

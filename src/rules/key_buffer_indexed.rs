@@ -18,7 +18,7 @@ pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
     uses.iter().copied().filter(|used| !is_reported_by_seed(used)).collect()
 }
 
-/// Whether `inner` stands within `outer`, as the index in `PRNGKey(key[1])` does.
+/// Whether `inner` is within `outer`, as the index in `PRNGKey(key[1])` is.
 fn holds(outer: &BufferUse, inner: &BufferUse) -> bool {
     outer.place.file == inner.place.file && outer.place.span.covers(inner.place.span)
 }

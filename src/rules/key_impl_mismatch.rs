@@ -1,4 +1,4 @@
-//! KEY307: keys of one implementation where those of another are wanted.
+//! KEY307: keys of one implementation where another one is expected.
 //!
 //! **Invariant:** both implementations are known by name; the primary place is the call where they meet.
 

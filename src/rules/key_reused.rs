@@ -50,12 +50,15 @@ fn message(subject: &str, hit: &KeyReuse) -> String {
         );
     }
     // One key under two names.
-    let subject = reuse::two_names(hit).map_or_else(|| subject.to_owned(), |names| format!("{names} are the same key, which"));
+    let subject =
+        reuse::two_names(hit).map_or_else(|| subject.to_owned(), |names| format!("{names} are the same key, which"));
     match (hit.first.role, hit.second.role) {
         (Role::Unresolved, Role::Unresolved) => {
             format!("{subject} may be consumed twice{}", reuse::callees(hit, ","))
         }
-        (Role::Unresolved, _) => format!("{subject} is consumed by {second}, and may already have been consumed by {first}"),
+        (Role::Unresolved, _) => {
+            format!("{subject} is consumed by {second}, and may already have been consumed by {first}")
+        }
         (_, Role::Unresolved) => format!("{subject} is consumed by {first}, and may be consumed again by {second}"),
         (Role::Sample, Role::Sample) => {
             format!("{subject} is consumed twice{}{}", reuse::callees(hit, ","), reuse::NOT_INDEPENDENT)

@@ -62,7 +62,7 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
     reuse::finding(rule, hit, text)
 }
 
-/// How each iteration gets a key of its own.
+/// The advice on how each iteration gets its own key.
 fn help(hit: &KeyReuse) -> String {
     let name = hit.second.name.as_ref();
     if hit.derived_at.is_some() {

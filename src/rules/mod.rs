@@ -1,7 +1,7 @@
 //! The rules: one file each, facts in and findings out.
 //!
-//! A rule is two functions: `find` selects the facts it is about, and `describe` words one of them. Its metadata and
-//! its documentation are the page `rules/<name>.md`.
+//! A rule is two functions: `find` selects its facts, and `describe` writes the message for one of them. Its metadata and its documentation
+//! are the page `rules/<name>.md`.
 //!
 //! **Invariant:** the table in `finding/rule_id.rs` is the only list of rules. Rules read plain facts and never reach into the
 //! interpreter; whether a finding is shown is decided later, by the engine.

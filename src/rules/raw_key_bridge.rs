@@ -1,4 +1,4 @@
-//! KEY305: words of a key are handed to something that wants raw keys.
+//! KEY305: words of a key are passed to code that expects raw keys.
 //!
 //! **Invariant:** the primary place is the call that takes the words.
 

@@ -1,7 +1,7 @@
-//! References to library names, gathered so that one cause makes one finding.
+//! References to library names, grouped so that one cause makes one finding.
 //!
-//! **Invariant:** every matching reference is in at most one group, and groups keep source order. Only a name that the project gives
-//! to what a library exports is in none: the line that gives it is in one.
+//! **Invariant:** every matching reference is in at most one group, and groups keep source order. Only uses of an alias that the project
+//! defines for a library name are in none: the line that defines it is.
 
 use crate::judge::facts::{Facts, Reference, ReferenceKind};
 
@@ -9,7 +9,7 @@ use crate::judge::facts::{Facts, Reference, ReferenceKind};
 pub(super) struct Group<'a> {
     /// The reference to report: an import, or a name that no matching import brings in.
     pub lead: &'a Reference,
-    /// The uses of what the import brings in.
+    /// The uses of the imported name.
     pub uses: Vec<&'a Reference>,
 }
 
@@ -36,13 +36,13 @@ pub(super) fn grouped(facts: &Facts, matches: impl Fn(&Reference) -> bool) -> Ve
     groups
 }
 
-/// Whether one name stands for a path that no import of this file brings in: `Key = jax.random.KeyArray`, here or in a module that
-/// this one imports.
+/// Whether a name is an alias for a path that no import of this file binds: `Key = jax.random.KeyArray`, here or in a module that this one
+/// imports.
 fn is_alias(reference: &Reference) -> bool {
     !reference.written.contains('.')
 }
 
-/// Whether `path` is `root` or lies below it.
+/// Whether `path` is `root` or below it.
 pub(super) fn is_within(path: &str, root: &str) -> bool {
     path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

@@ -39,7 +39,7 @@ const REMOVED: [(&str, [u32; 3], &str); 10] = [
 ];
 
 pub(super) fn find(facts: &Facts) -> Vec<Group<'_>> {
-    // Where the project pins an older JAX, the name is still there.
+    // If the project pins an older JAX, the name still exists.
     let is_gone = |(_, version, _)| facts.jax.is_none_or(|newest| newest >= version);
     references::grouped(facts, |reference| !reference.is_guarded && removal(&reference.path).is_some_and(is_gone))
 }
@@ -59,7 +59,7 @@ pub(super) fn describe(rule: &Rule, hit: &Group<'_>) -> Finding {
     finding
 }
 
-/// The removed name that `path` is or lies below.
+/// The removed name that `path` is or is below.
 fn removal(path: &str) -> Option<(&'static str, [u32; 3], &'static str)> {
     REMOVED.iter().copied().find(|(name, ..)| references::is_within(path, name))
 }

@@ -15,7 +15,7 @@ pub(super) const NOT_INDEPENDENT: &str = ", so the draws are not independent";
 
 /// The finding for a reuse, at its second consumption.
 pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
-    // Where both draws meet says more than that they are not independent.
+    // The place where both draws meet is more informative than that they are not independent.
     let is_named = |fate: &&Consequence| fate.kind == ConsequenceKind::Meet && fate.message != fate.kind.sentence();
     if let Some(fate) = hit.consequence.as_ref().filter(is_named)
         && !hit.is_harmless()

@@ -1,7 +1,7 @@
 //! One rule as data: its identity, and the metadata that its page states.
 //!
-//! **Invariant:** metadata is written once, in the front matter of `rules/<name>.md`; only code and name stand in the
-//! table of rules as well, and a test holds the two equal.
+//! **Invariant:** metadata is written once, in the front matter of `rules/<name>.md`; only code and name are also in the table of rules,
+//! and a test compares them.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ pub struct Rule {
     pub fix: FixAvailability,
     /// The version that introduced the rule.
     pub since: String,
-    /// Where the rule stands in its life.
+    /// The lifecycle stage of the rule.
     pub status: Status,
     /// Other names that select the rule.
     pub aliases: Vec<String>,
@@ -53,11 +53,11 @@ pub enum FixAvailability {
     Always,
 }
 
-/// Where a rule stands in its life.
+/// The lifecycle stage of a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// New; its findings may still change much.
+    /// New; its findings may still change considerably.
     Preview,
     /// In force.
     #[default]

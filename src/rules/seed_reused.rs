@@ -19,7 +19,7 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
         _ => "the same seed".to_owned(),
     };
     let callees = reuse::callees(hit, ":");
-    // One constructor that two calls come to, or two.
+    // One constructor that two calls reach, or two constructors.
     let is_one = hit.derived_at.is_some_and(|(first, again)| first == again);
     let (message, help) = if is_one {
         (

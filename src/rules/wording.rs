@@ -8,12 +8,12 @@ use crate::judge::facts::{KeyName, Origin, Role, Trace, Use};
 
 use super::Rule;
 
-/// The function name of code that stands in no function.
+/// The function name of module-level code.
 pub(super) const MODULE: &str = "<module>";
 
 /// The three texts of a finding.
 pub(super) struct Text {
-    /// What is wrong; stands alone.
+    /// What is wrong; makes sense on its own.
     pub message: String,
     /// What the reader sees at the primary place.
     pub label: String,
@@ -21,7 +21,7 @@ pub(super) struct Text {
     pub help: String,
 }
 
-/// A finding at the rule's own level, with nothing related yet.
+/// A finding at the rule's own level, without related places.
 pub(super) fn finding(rule: &Rule, place: Place, confidence: Confidence, function: &str, text: Text) -> Finding {
     Finding {
         label: text.label,
@@ -65,8 +65,8 @@ fn derived(derivation: &Derivation) -> String {
     }
 }
 
-/// A statement that takes a child of a key and keeps another one under its name; `None` where no statement can bind that name, or the key
-/// has none.
+/// A statement that takes a child of a key and keeps another one under its name; `None` if no statement can bind that name, or the key has
+/// none.
 pub(super) fn rebinding(name: Option<&KeyName>) -> Option<String> {
     let key = &name.filter(|name| name.can_rebind && !name.is_several)?.text;
     // What holds the key may not be written to, unless it is the object of the method.
@@ -177,7 +177,7 @@ pub(super) fn sentence(text: &str) -> String {
     }
 }
 
-/// Whether the consuming call itself stands in the reporting frame.
+/// Whether the consuming call itself is in the reporting frame.
 fn is_direct(used: &Use) -> bool {
     used.place == used.leaf
 }

@@ -1,7 +1,7 @@
 //! What the client can do, and what the server offers it in return.
 //!
-//! **Invariant:** nothing is sent that the client did not say it understands; where it said nothing, the protocol's oldest
-//! form is taken.
+//! **Invariant:** the server sends only what the client declared to support; if it declared nothing, the oldest form of the protocol is
+//! used.
 
 use gen_lsp_types::{PositionEncodingKind, ServerCapabilities};
 use serde_json::{Value, json};
@@ -11,10 +11,10 @@ use crate::text::Unit;
 /// The kind of the action that applies every fix.
 pub(super) const FIX_ALL: &str = "source.fixAll.keylint";
 
-/// The same for a notebook, asked for as a whole.
+/// The same for a whole notebook.
 pub(super) const FIX_ALL_OF_NOTEBOOK: &str = "notebook.source.fixAll.keylint";
 
-/// The command that tells the lineage of the keys of a function.
+/// The command that returns the lineage of the keys of a function.
 pub(super) const SHOW_LINEAGE: &str = "keylint.showLineage";
 
 /// What the client can do.
@@ -23,15 +23,15 @@ pub(super) const SHOW_LINEAGE: &str = "keylint.showLineage";
 pub(super) struct Client {
     /// What it counts within a line.
     pub(super) unit: Unit,
-    /// Asks for diagnostics itself.
+    /// It pulls diagnostics.
     pub(super) pulls: bool,
-    /// Accepts a request to ask for diagnostics again.
+    /// It supports requests to refresh diagnostics.
     pub(super) refreshes: bool,
-    /// Accepts a request to ask for inlay hints again.
+    /// It supports requests to refresh inlay hints.
     pub(super) refreshes_hints: bool,
     pub(super) related_information: bool,
     pub(super) code_description: bool,
-    /// Keeps the data of diagnostics and sends them back.
+    /// It keeps the data of diagnostics and sends them back.
     pub(super) diagnostic_data: bool,
     /// Shows what is unnecessary as such.
     pub(super) unnecessary_tag: bool,
@@ -40,11 +40,11 @@ pub(super) struct Client {
     /// Takes the edit of an action later.
     pub(super) resolves_edits: bool,
     pub(super) markdown_hover: bool,
-    /// Answers `workspace/configuration`.
+    /// It supports `workspace/configuration`.
     pub(super) configuration: bool,
-    /// Can be asked to tell of changes of its settings.
+    /// It can be asked to report changes of its settings.
     pub(super) registers_configuration: bool,
-    /// Can be asked to watch files.
+    /// It can be asked to watch files.
     pub(super) watches_files: bool,
     /// Shows progress that the server begins.
     pub(super) progress: bool,
@@ -100,7 +100,7 @@ impl Client {
             Unit::Utf32 => PositionEncodingKind::UTF32,
         };
         let offer = ServerCapabilities { position_encoding: Some(encoding), ..ServerCapabilities::default() };
-        // Structures without data of their own cannot fail to be written.
+        // Structures without custom data cannot fail to serialise.
         let mut offer = serde_json::to_value(offer).unwrap_or_default();
         let further = json!({
             "textDocumentSync": {"openClose": true, "change": 2, "save": {"includeText": true}},

@@ -1,7 +1,7 @@
 //! `textDocument/codeAction` and `codeAction/resolve`: what can be done about the findings at a place.
 //!
-//! **Invariant:** an action's edit is what the command line would write: the fix that `check` tells, all that `--fix` applies,
-//! the comment that `--add-ignores` adds.
+//! **Invariant:** an action's edit is what the command line would write: the fix that `check` shows, all that `--fix` applies, the comment
+//! that `--add-ignores` adds.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ struct Promise {
     uri: Uri,
     /// Its version.
     version: i32,
-    /// The findings that are meant, by their fingerprints.
+    /// The fingerprints of the findings in question.
     #[serde(default)]
     fingerprints: Vec<String>,
 }
@@ -56,7 +56,7 @@ pub(super) fn list(
             .as_ref()
             .is_none_or(|only| only.iter().any(|wanted| is_within(kind, &String::from(wanted.clone()))))
     };
-    // Editors ask for actions of a whole notebook by kinds of their own.
+    // Editors request actions of a whole notebook by separate kinds.
     let all = if params.context.only.is_some() && wants(FIX_ALL_OF_NOTEBOOK) { FIX_ALL_OF_NOTEBOOK } else { FIX_ALL };
     let (wants_fixes, wants_all) = (wants("quickfix"), wants(all));
     if !wants_fixes && !wants_all {
@@ -69,7 +69,7 @@ pub(super) fn list(
     let here = desk.site().findings_at(params);
     let fixable: Vec<Span> =
         here.iter().filter(|(finding, _)| has_fixes(finding.rule)).map(|(finding, _)| finding.primary.span).collect();
-    // Repairs are tried for what is asked about, and for all of the file only where somebody asks for all of it.
+    // Fixes are searched for the requested findings, and for the whole file only if all of it is requested.
     let fixes = match fixable.into_iter().reduce(Span::cover) {
         _ if wants_all && params.context.only.is_some() => Fixes::All,
         Some(span) if wants_fixes => Fixes::At(span),
@@ -107,7 +107,7 @@ pub(super) fn resolve(request: &RequestContext<'_>, action: &CodeAction) -> Resu
     Ok(CodeAction { edit: site.ignoring(&findings), ..action.clone() })
 }
 
-/// Whether a kind is one that was asked for, or below it.
+/// Whether a kind is one that was requested, or below it.
 fn is_within(kind: &str, wanted: &str) -> bool {
     wanted.is_empty() || kind == wanted || kind.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('.'))
 }
@@ -128,7 +128,7 @@ struct Desk<'a> {
 }
 
 impl<'a> Desk<'a> {
-    /// `None` where no finding speaks of the document.
+    /// `None` if the document has no findings.
     fn new(
         request: &'a RequestContext<'a>,
         path: &Path,
@@ -167,7 +167,7 @@ impl<'a> Site<'a> {
         shown.map(|reported| &reported.finding).filter(move |finding| finding.primary.file == file)
     }
 
-    /// The findings that the range asked for touches, with where the client sees them.
+    /// The findings that touch the requested range, with their places in the client.
     fn findings_at(&self, params: &CodeActionParams) -> Vec<(&'a Finding, Range)> {
         let touches = |Location { uri, range }: &Location| {
             *uri == params.text_document.uri && range.start <= params.range.end && params.range.start <= range.end

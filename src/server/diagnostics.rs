@@ -35,7 +35,7 @@ pub(super) fn of_document(
         if let Some((uri, diagnostic)) = writer.diagnostic(finding) {
             all.entry(uri).or_default().push(diagnostic);
         } else if let Some(mut first) = all.first_entry() {
-            // What a notebook without code has to say stands at the top of a cell.
+            // A problem of a notebook without code is shown at the top of a cell.
             first.get_mut().push(writer.details(finding));
         }
     }
@@ -102,7 +102,7 @@ impl Writer<'_> {
     }
 }
 
-/// The file of an outcome that a path leads to.
+/// The file of an outcome at a path.
 pub(super) fn file_of(outcome: &Outcome, cwd: &Path, path: &Path) -> Option<FileId> {
     let index = outcome.files.paths().position(|known| cwd.join(known) == path)?;
     u32::try_from(index).ok().map(FileId)

@@ -1,7 +1,7 @@
-//! The text of an open document, and the edits that keep it what the editor shows.
+//! The text of an open document, kept in sync with the editor.
 //!
-//! **Invariant:** a text changes by edits of the client only, in the order in which they were sent; positions beyond the text
-//! are taken for its nearest place, as the protocol says. A text that is known to differ from the editor's is not judged.
+//! **Invariant:** a text changes by edits of the client only, in the order in which they were sent; positions outside the text are clamped,
+//! as the protocol says. A text that is known to differ from the editor's is not checked.
 
 use std::sync::Arc;
 
@@ -22,14 +22,14 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// A document as it is opened.
+    /// A newly opened document.
     pub(super) fn opened(item: &TextDocumentItem) -> Self {
         let is_python = item.language_id == LanguageKind::Python;
         Self { version: item.version, is_python, text: item.text.as_str().into(), is_lost: false }
     }
 
-    /// Applies changes one after the other; whether the text is now that of the editor, as far as one can tell. One that starts beyond
-    /// the text was made to another text.
+    /// Applies changes one after the other; returns whether the text is now in sync with the editor, as far as one can tell. A change that
+    /// starts outside the text was made to a different text.
     pub(super) fn change(&mut self, version: i32, changes: &[TextDocumentContentChangeEvent], unit: Unit) -> bool {
         let mut text = self.text.to_string();
         for change in changes {
@@ -73,7 +73,7 @@ pub(super) fn span_of(lines: &LineIndex, text: &str, range: Range, unit: Unit) -
 
 /// The offset of a position.
 pub(super) fn offset_of(lines: &LineIndex, text: &str, position: Position, unit: Unit) -> u32 {
-    // A line beyond the last one stands for the end of the text.
+    // A line beyond the last one means the end of the text.
     if position.line >= lines.line_count() {
         return u32::try_from(text.len()).unwrap_or(u32::MAX);
     }

@@ -1,6 +1,6 @@
 //! `textDocument/inlayHint`: where a key is consumed for the last time, and where it is consumed again.
 //!
-//! **Invariant:** nothing is marked unless the settings ask for it, and a place is marked once.
+//! **Invariant:** nothing is marked unless the settings enable hints, and a place is marked once.
 
 use std::collections::BTreeMap;
 
@@ -50,9 +50,9 @@ fn hint(position: gen_lsp_types::Position, label: String) -> InlayHint {
     }
 }
 
-/// What is said of each consuming call of the document.
+/// The hints for each consuming call of the document.
 fn marks(keys: &Keys, page: Page<'_>) -> BTreeMap<Place, String> {
-    // Functions see the same key under different derivations; each tells its own.
+    // Functions see the same key under different derivations; each has its own hint.
     let mut last: BTreeMap<(Span, &str), Place> = BTreeMap::new();
     for note in keys.notes.iter().filter(|note| !note.is_called) {
         let within = |place: &Place| place.file == keys.file && note.within.covers(place.span);

@@ -17,7 +17,7 @@ use crate::text::{LineIndex, Span};
 /// The most uses of one key that are listed.
 const USES: usize = 8;
 
-// Writing to a string cannot fail, so that the results of `write!` below say nothing.
+// Writing to a string cannot fail, so the results of `write!` below are ignored.
 
 pub(super) fn hover(request: &RequestContext<'_>, params: &HoverParams) -> Result<Option<Hover>, Failure> {
     let place = &params.text_document_position_params;
@@ -98,7 +98,7 @@ fn about_keys(keys: &Keys, page: Page<'_>, notes: &[&KeyNote]) -> String {
     text
 }
 
-/// Where a place is, for people who look at the document.
+/// A place in words, for people who look at the document.
 pub(super) fn row(keys: &Keys, page: Page<'_>, place: Place) -> String {
     if place.file == keys.file { page.row(place.span.start) } else { format!("`{}`", keys.files.locus(place)) }
 }

@@ -1,4 +1,4 @@
-//! `workspace/executeCommand` with `keylint.showLineage`: the keys of a function, from where they come to where they end.
+//! `workspace/executeCommand` with `keylint.showLineage`: the keys of a function, from their origin to their uses.
 //!
 //! **Invariant:** each key is listed once, below the key that it was derived from.
 
@@ -22,12 +22,12 @@ struct At {
     uri: Uri,
     #[serde(default)]
     position: Position,
-    /// What is wanted: text, or a picture in a format.
+    /// The requested form: text, or a graph in a format.
     #[serde(default)]
     format: Wanted,
 }
 
-/// What the command answers with.
+/// The result of the command.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Wanted {

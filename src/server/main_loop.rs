@@ -1,7 +1,7 @@
-//! The loop: messages in, work handed out, answers back in order of their making.
+//! The main loop: receives messages, starts tasks, and sends results in order.
 //!
-//! **Invariant:** the session is changed here only, one message after the other. Nothing that is worked out from what no longer
-//! holds is sent as if it did: diagnostics are made anew, other answers become an error that says so.
+//! **Invariant:** only the loop changes the session, one message at a time. No outdated result is sent as if it were current: diagnostics
+//! are computed again, other requests get an error that says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -28,13 +28,13 @@ use crate::engine::contained;
 pub(super) enum Event {
     /// The client sent something.
     Arrived(Incoming),
-    /// Nothing more will come; otherwise what went wrong.
+    /// The input has ended, or the error that ended it.
     Closed(Option<String>),
     /// A worker is done.
     Finished(Box<Finished>),
 }
 
-/// What an answer of the client will be about.
+/// What a response of the client will be about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     /// The settings of these folders.
@@ -78,7 +78,7 @@ pub(super) struct MainLoop<'a> {
     pending: BTreeMap<RequestId, Pending>,
     parked: Vec<Parked>,
     expected: BTreeMap<i32, Expected>,
-    /// How often the client was asked for something.
+    /// Number of requests sent to the client.
     request: i32,
     /// When documents are to be checked.
     pub(super) due: BTreeMap<PathBuf, Instant>,
@@ -126,7 +126,7 @@ impl<'a> MainLoop<'a> {
     /// Reacts to events until the client leaves.
     pub(super) fn run(mut self, events: &Receiver<Event>) -> Ended {
         let ended = self.react(events);
-        // What nobody waits for any more ends early.
+        // A task whose result is no longer needed ends early.
         for pending in self.pending.values() {
             pending.flag.store(true, Ordering::Relaxed);
         }
@@ -213,7 +213,7 @@ impl<'a> MainLoop<'a> {
         self.start(id, &method, params);
     }
 
-    /// Hands a request to a worker.
+    /// Passes a request to a worker.
     fn start(&mut self, id: RequestId, method: &str, mut params: Value) {
         if method == "workspace/diagnostic" {
             self.begin_progress(&mut params);
@@ -286,13 +286,13 @@ impl<'a> MainLoop<'a> {
     fn finished(&mut self, finished: Finished) {
         match finished {
             Finished::Answer { id, about, epoch, result } => {
-                // What was cancelled was answered then.
+                // A cancelled request was answered when it was cancelled.
                 let Some(pending) = self.pending.remove(&id) else { return };
                 let is_stale = about
                     .is_some_and(|path| self.session.as_ref().is_some_and(|session| session.changed_at(&path) > epoch));
                 let result = match result {
                     _ if is_stale => Err(Failure::stale(&pending.method)),
-                    // The person at the editor gets a message, and the client an empty answer.
+                    // The user gets a message, and the client an empty response.
                     Err(Failure { trouble: Some(trouble), .. }) => {
                         self.tell_trouble(&trouble);
                         Ok(requests::nothing(&pending.method))
@@ -317,7 +317,7 @@ impl<'a> MainLoop<'a> {
         }
     }
 
-    /// Cancels a request; it is answered here and now.
+    /// Cancels a request and answers it at once.
     pub(super) fn cancel(&mut self, id: &RequestId) {
         let parked = self.parked.iter().position(|parked| parked.id == *id).map(|index| self.parked.remove(index));
         let pending = self.pending.remove(id);
@@ -329,7 +329,7 @@ impl<'a> MainLoop<'a> {
         }
     }
 
-    /// Asks the client for something.
+    /// Sends a request to the client.
     pub(super) fn ask(&mut self, method: &str, params: &Value, expected: Expected) {
         self.request = self.request.wrapping_add(1);
         let id = self.request;
@@ -353,11 +353,11 @@ impl<'a> MainLoop<'a> {
     }
 
     fn send(&self, message: &Value) {
-        // A client that has gone away is noticed where it is read from.
+        // If the client is gone, the reader notices.
         let _ = self.out.send(message.to_string());
     }
 
-    /// Tells the person at the editor, once.
+    /// Reports a problem to the user, once.
     pub(super) fn tell_trouble(&mut self, trouble: &Trouble) {
         let message = match trouble {
             Trouble::Config(error) => error.to_string(),
@@ -376,7 +376,7 @@ impl<'a> MainLoop<'a> {
     }
 
     pub(super) fn say(&mut self, message: &str) {
-        // Standard error may be closed; there is nobody left to tell.
+        // Standard error may be closed; then the message is lost.
         let _ = writeln!(self.log, "{message}");
     }
 }

@@ -1,10 +1,10 @@
 //! The language server: the editor's side of the engine.
 //!
-//! One thread reads messages, one writes them, the main loop ([`main_loop`]) keeps the session ([`session`]) and hands
-//! snapshots of it ([`snapshot`]) to workers ([`workers`]), one of which is kept for what takes long. Every request has a file
-//! of its own; [`requests`] lists them.
+//! One thread reads messages, one writes them, the main loop ([`main_loop`]) owns the session ([`session`]) and passes snapshots of it
+//! ([`snapshot`]) to workers ([`workers`]), one of which is reserved for long tasks. Every request has its own file; [`requests`] lists
+//! them.
 //!
-//! **Invariant:** what is reported for a file is what `keylint check` says of the same text with the same configuration. Standard
+//! **Invariant:** what is reported for a file is what `keylint check` reports for the same text with the same configuration. Standard
 //! output carries the protocol and nothing else.
 
 mod client;
@@ -42,13 +42,13 @@ use transport::Incoming;
 /// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The client asked for it, and was answered.
+    /// The client sent a shutdown request, which was answered.
     Orderly,
     /// The client left without a word.
     Abrupt,
 }
 
-/// What a server speaks through.
+/// The streams of a server.
 pub struct Streams<'a> {
     /// Where the client writes.
     pub input: &'a mut (dyn Read + Send),
@@ -58,7 +58,7 @@ pub struct Streams<'a> {
     pub log: &'a mut dyn Write,
 }
 
-/// Serves one client until it leaves. What has no folder of its own belongs to `start`.
+/// Serves one client until it disconnects. Files without a folder belong to `start`.
 pub fn serve(streams: Streams<'_>, start: PathBuf, home: Option<PathBuf>) -> Ended {
     let Streams { input, output, log } = streams;
     let (events, arriving) = mpsc::channel();

@@ -1,7 +1,7 @@
 //! An open notebook, and the document that the engine reads in its place.
 //!
-//! The client sends cells, each a text of its own. For the engine they become a notebook as it would be saved, so that cells are
-//! joined, numbered and left out as they are for the command line.
+//! The client sends cells, each a separate text. For the engine they are assembled into a notebook as it would be saved, so that cells are
+//! joined, numbered and skipped as on the command line.
 //!
 //! **Invariant:** the cell of a number is the cell at that position in the client's list.
 
@@ -43,7 +43,7 @@ impl Notebook {
         }
     }
 
-    /// Applies changes of cells; whether their texts are now those of the editor, as far as one can tell.
+    /// Applies changes of cells; returns whether their texts are now in sync with the editor, as far as one can tell.
     pub(super) fn change(&mut self, version: i32, changes: &NotebookDocumentCellChanges, unit: Unit) -> bool {
         self.version = version;
         if let Some(structure) = &changes.structure {
@@ -52,7 +52,7 @@ impl Notebook {
             let end = start.saturating_add(array.delete_count as usize).min(self.cells.len());
             let new: Vec<Cell> = array.cells.iter().flatten().map(Cell::new).collect();
             let gone: Vec<Cell> = self.cells.splice(start..end, new).collect();
-            // A cell that was moved keeps its text.
+            // A moved cell keeps its text.
             let mut texts: Vec<(Uri, Document)> =
                 gone.into_iter().filter_map(|cell| Some((cell.uri, cell.document?))).collect();
             self.take_texts(&mut texts);
@@ -94,7 +94,7 @@ impl Cell {
             Some(document) if self.is_code && document.is_python => json!({
                 "cell_type": "code", "metadata": {}, "source": &*document.text, "outputs": [], "execution_count": null,
             }),
-            // Cells in another language keep their number and hold no code of ours.
+            // Cells in another language keep their number and contain no code.
             _ => json!({"cell_type": "raw", "metadata": {}, "source": ""}),
         }
     }

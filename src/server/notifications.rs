@@ -1,4 +1,4 @@
-//! What the client tells: documents that open, change and close, settings, files.
+//! Notifications of the client: documents that open, change and close, settings, files.
 //!
 //! **Invariant:** every one leaves the session as the client sees it; one that is malformed leaves it as it was.
 
@@ -16,7 +16,7 @@ use super::main_loop::{Expected, MainLoop};
 use super::notebook::Notebook;
 use super::session::{Session, file_path};
 
-/// The files whose changes matter beside Python's: what configures a run, and what tells the version of JAX.
+/// The files whose changes matter besides Python files: configuration files, and files that pin the version of JAX.
 const CONFIGURATION: [&str; 6] = [
     "**/keylint.toml",
     "**/.keylint.toml",
@@ -105,10 +105,10 @@ pub(super) fn react(main: &mut MainLoop<'_>, notification: Notification) -> Resu
     Ok(())
 }
 
-/// Takes the settings that the client was asked for.
+/// Applies the requested settings of the client.
 pub(super) fn configured(main: &mut MainLoop<'_>, settings: Vec<(String, Value)>) {
     let Some(session) = &mut main.session else { return };
-    // Most answers say what `initialize` said, and must not outdate what is being worked out.
+    // Most responses repeat what `initialize` said, and must not outdate running tasks.
     if session.take_configured(settings) {
         session.reset();
         judged_anew(main);
@@ -131,7 +131,7 @@ fn close(main: &mut MainLoop<'_>, uri: &gen_lsp_types::Uri) {
     main.wake();
 }
 
-/// Says that a text is no longer that of the editor, so that it cannot be judged.
+/// Reports that a text is out of sync with the editor and cannot be checked.
 fn warn_of_loss(main: &mut MainLoop<'_>, uri: &gen_lsp_types::Uri, is_known: Option<bool>) {
     if is_known != Some(false) {
         return;
@@ -156,7 +156,7 @@ fn saved(main: &mut MainLoop<'_>) {
     }
 }
 
-/// The client is ready to be asked.
+/// The client accepts requests from now on.
 fn introduced(main: &mut MainLoop<'_>) {
     let Some(session) = &main.session else { return };
     let mut registrations = Vec::new();
@@ -182,7 +182,7 @@ fn introduced(main: &mut MainLoop<'_>) {
     ask_for_settings(main);
 }
 
-/// Asks for the settings of what lies in no folder and of all folders, if the client can be asked.
+/// Requests the settings of all folders and of files outside folders, if the client supports it.
 fn ask_for_settings(main: &mut MainLoop<'_>) {
     let Some(session) = main.session.as_ref().filter(|session| session.client().configuration) else { return };
     let roots = session.roots().map(|uri| uri.as_str().to_owned());
@@ -221,7 +221,7 @@ fn files_changed(main: &mut MainLoop<'_>, params: &DidChangeWatchedFilesParams) 
     judged_anew(main);
 }
 
-/// Has everything judged anew that may have changed with files or settings.
+/// Checks everything again that a change of files or settings may affect.
 fn judged_anew(main: &mut MainLoop<'_>) {
     main.changed(false);
     main.wake();

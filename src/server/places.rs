@@ -1,7 +1,7 @@
 //! Places of findings as addresses and ranges of the client.
 //!
-//! **Invariant:** a place in an open notebook is given in its cell, with lines counted within the cell; one in a closed
-//! notebook is given by the address of the file.
+//! **Invariant:** a place in an open notebook is given in its cell, with lines counted within the cell; a place in a closed notebook is
+//! given by the URI of the file.
 
 use std::collections::BTreeMap;
 use std::path::Path;

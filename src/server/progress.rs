@@ -1,6 +1,6 @@
-//! Progress of work that takes its time, for clients that gave a token for it.
+//! Progress reports of long tasks, for clients that sent a token.
 //!
-//! **Invariant:** what begins ends, also where the work breaks off; percentages never fall.
+//! **Invariant:** every progress that begins also ends, even if the task breaks off; percentages never decrease.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ use super::workers::RequestContext;
 /// The progress of one piece of work.
 pub(super) struct Progress<'a> {
     notify: &'a (dyn Fn(&str, Value) + Sync),
-    /// Nothing where nobody wants to know.
+    /// `None` if the client wants no reports.
     token: Option<Value>,
     reported: Mutex<usize>,
 }

@@ -1,6 +1,6 @@
-//! `textDocument/diagnostic`: the diagnostics of one document, for clients that ask.
+//! `textDocument/diagnostic`: the diagnostics of one document, for clients that pull.
 //!
-//! **Invariant:** what is answered is what would be pushed. A result that the client has already is not sent again.
+//! **Invariant:** the response equals what would be pushed. A result that the client already has is not sent again.
 
 use std::path::Path;
 

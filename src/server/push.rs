@@ -1,7 +1,7 @@
 //! Diagnostics for clients that wait for notifications: checks after edits, and what is sent of them.
 //!
-//! **Invariant:** what is sent names the version that it is of, and is never older than what was sent before; that of the newest
-//! text follows as soon as it is there. What was sent of an address that is gone is taken back.
+//! **Invariant:** diagnostics name the version that they belong to, and are never older than what was sent before; those of the newest text
+//! follow as soon as they are ready. Diagnostics of a removed URI are cleared.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -113,7 +113,7 @@ impl MainLoop<'_> {
         }
     }
 
-    /// Takes back what was pushed for a document that is closed.
+    /// Clears the diagnostics of a closed document.
     pub(super) fn forget(&mut self, path: &Path) {
         self.due.remove(path);
         if let Some(was_open) = self.checking.get_mut(path) {

@@ -1,4 +1,4 @@
-//! Which requests there are, and who answers each.
+//! The supported requests, and their handlers.
 //!
 //! **Invariant:** a request that is not listed is refused; nothing but this list knows the names.
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::workers::{Job, Task};
 use super::{code_action, hints, hover, lineage, pull, workspace};
 
-/// The work that answers a request, and whether somebody waits for it.
+/// The task of a request, and whether the client waits for it.
 pub(super) fn task(method: &str, job: Job) -> Option<(bool, Task)> {
     Some(match method {
         "textDocument/codeAction" => (true, job.task(code_action::list)),
@@ -21,7 +21,7 @@ pub(super) fn task(method: &str, job: Job) -> Option<(bool, Task)> {
     })
 }
 
-/// The answer that says that there is nothing.
+/// An empty response.
 pub(super) fn nothing(method: &str) -> Value {
     match method {
         "textDocument/diagnostic" => json!({"kind": "full", "items": []}),
@@ -39,15 +39,15 @@ pub(super) struct Answered {
     pub(super) has_items: bool,
 }
 
-/// Whether a request is answered only when something changes, given what the client has learned since the last change: clients ask
-/// for the diagnostics of the workspace again as soon as they have them. Of a workspace in which nothing is wrong they have
-/// nothing to name; who names nothing although there was something has lost it.
+/// Whether a request is answered only when something changes, given what the client has received since the last change: clients request the
+/// diagnostics of the workspace again as soon as they have them. A client with a clean workspace has no result identifiers to send; one
+/// that sends none although there were some has lost them.
 pub(super) fn waits(method: &str, params: &Value, answered: Option<Answered>) -> bool {
     let names_any = params["previousResultIds"].as_array().is_some_and(|ids| !ids.is_empty());
     is_long(method) && answered.is_some_and(|answered| names_any || !answered.has_items)
 }
 
-/// Whether the answer of a request holds until something is saved, or settings or files change.
+/// Whether the response to a request stays valid until something is saved, or settings or files change.
 pub(super) fn is_long(method: &str) -> bool {
     method == "workspace/diagnostic"
 }

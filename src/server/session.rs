@@ -1,7 +1,6 @@
 //! What the client has sent so far: folders, documents, settings.
 //!
-//! **Invariant:** only the main loop has a session; every change raises the epoch, so that whatever was worked out before can be
-//! distinguished from what holds now.
+//! **Invariant:** only the main loop has a session; every change raises the epoch, so that outdated results can be recognised.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -28,14 +27,14 @@ enum Open {
 /// What the client has sent.
 pub(super) struct Session {
     snapshot: Snapshot,
-    /// The home of whoever runs the editor.
+    /// The home directory of the user.
     home: Option<PathBuf>,
-    /// Where the process was started: what has no folder of its own belongs there.
+    /// The working directory of the process, for files outside folders.
     start: PathBuf,
     roots: Vec<(PathBuf, Uri)>,
     pub(super) written: Written,
     open: BTreeMap<PathBuf, Open>,
-    /// What is wrong with the settings and was not reported yet.
+    /// Problems of the settings that are not reported yet.
     problems: BTreeSet<String>,
     reported: BTreeSet<String>,
     /// What prevented a check and was reported.
@@ -75,12 +74,12 @@ impl Session {
         &self.snapshot.client
     }
 
-    /// All of it as it is now.
+    /// A snapshot of the current state.
     pub(super) fn snapshot(&self) -> Snapshot {
         self.snapshot.clone()
     }
 
-    /// The epoch of the last change of what a file is judged by, as far as that is known without a check.
+    /// The epoch of the last change that affects a file, as far as that is known without a check.
     pub(super) fn changed_at(&self, path: &Path) -> u64 {
         self.snapshot.changed.get(path).copied().unwrap_or_default().max(self.snapshot.reset)
     }
@@ -90,7 +89,7 @@ impl Session {
         self.roots.iter().map(|(_, uri)| uri)
     }
 
-    /// What is wrong with the settings and was not reported yet.
+    /// Problems of the settings that are not reported yet.
     pub(super) fn take_problems(&mut self) -> Vec<String> {
         let fresh: Vec<String> =
             std::mem::take(&mut self.problems).into_iter().filter(|problem| !self.reported.contains(problem)).collect();
@@ -111,7 +110,7 @@ impl Session {
         self.path_for(uri)
     }
 
-    /// The path of what was opened under an address, a cell's not being one.
+    /// The path that was opened under a URI, unless it is that of a cell.
     fn path_opened(&self, uri: &Uri) -> Option<PathBuf> {
         let path = self.path_of(uri);
         let opened = self.snapshot.open.get(&path)?;
@@ -120,20 +119,20 @@ impl Session {
         is_its_own.then_some(path)
     }
 
-    /// Takes what a client answers for folders; whether that changes the settings of any.
+    /// Applies the client's response for folders; returns whether any settings changed.
     pub(super) fn take_configured(&mut self, configured: Vec<(String, Value)>) -> bool {
         let before = self.settings_in_force();
         self.written.replace_configured(configured);
         before != self.settings_in_force()
     }
 
-    /// The settings of each folder of the workspace, then those of what lies in none.
+    /// The settings of each folder of the workspace, then those of files outside folders.
     fn settings_in_force(&self) -> Vec<EditorSettings> {
         let folders = self.roots.iter().map(|(path, _)| path.as_path()).chain([Path::new("")]);
         folders.map(|folder| self.editor_settings(folder).0).collect()
     }
 
-    /// Whether a file may say how files of the workspace, or those that are open, are judged.
+    /// Whether a file may affect how files of the workspace, or open files, are checked.
     pub(super) fn concerns(&self, path: &Path) -> bool {
         let Some(folder) = path.parent() else { return false };
         let roots = self.roots.iter().map(|(root, _)| root);
@@ -141,7 +140,7 @@ impl Session {
             || roots.chain(self.open.keys()).any(|below| below.starts_with(folder))
     }
 
-    /// The paths of what is open.
+    /// The paths of open documents.
     pub(super) fn open_paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.open.keys()
     }
@@ -169,7 +168,7 @@ impl Session {
         path
     }
 
-    /// Applies changes of a text that is open; whether it is now that of the editor, as far as one can tell.
+    /// Applies changes of an open text; returns whether it is now in sync with the editor, as far as one can tell.
     pub(super) fn change_text(
         &mut self,
         uri: &Uri,
@@ -203,7 +202,7 @@ impl Session {
         differs.then_some(())
     }
 
-    /// Applies changes of a notebook that is open; whether it is now that of the editor, as far as one can tell.
+    /// Applies changes of an open notebook; returns whether it is now in sync with the editor, as far as one can tell.
     pub(super) fn change_notebook(
         &mut self,
         uri: &Uri,
@@ -239,7 +238,7 @@ impl Session {
         Arc::make_mut(&mut self.snapshot.changed).insert(path.to_owned(), self.snapshot.epoch);
     }
 
-    /// Notes that settings changed, or files came or went: everything is judged anew.
+    /// Records that settings changed, or files were added or removed: everything is checked again.
     pub(super) fn reset(&mut self) {
         self.snapshot.epoch += 1;
         self.snapshot.reset = self.snapshot.epoch;
@@ -296,7 +295,7 @@ impl Session {
         Arc::new(Folder { cwd: cwd.to_owned(), settings, resolver })
     }
 
-    /// What the client has set for a folder; also what is wrong with that.
+    /// The client's settings for a folder, and their problems.
     fn editor_settings(&self, cwd: &Path) -> (EditorSettings, Vec<String>) {
         let here = self.roots.iter().find(|(root, _)| root == cwd).map(|(_, uri)| uri);
         let is_here = |address: &str| match Uri::parse(address).ok().and_then(|uri| file_path(&uri)) {
@@ -306,8 +305,8 @@ impl Session {
         EditorSettings::read(&self.written.of(is_here))
     }
 
-    /// The path of an address. What is no file is taken to lie in the first folder, under a name that no file has: what is
-    /// not saved yet, or an older version that is shown beside a file, must not stand in for one.
+    /// The path of a URI. A URI that is not a file is placed in the first folder, under a name that no file has: an unsaved document, or an
+    /// older version that is shown beside a file, must not replace a file.
     fn path_for(&self, uri: &Uri) -> PathBuf {
         if let Some(path) = file_path(uri) {
             return path;
@@ -330,7 +329,7 @@ impl Session {
     }
 }
 
-/// The path of an address, if it is that of a file: others, such as an older version that Git keeps, may have paths as well.
+/// The path of a URI, if it is that of a file: others, such as an older version from Git, may have paths too.
 pub(super) fn file_path(uri: &Uri) -> Option<PathBuf> {
     if uri.scheme() == "file" { uri.to_file_path().ok() } else { None }
 }

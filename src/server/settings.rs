@@ -41,7 +41,7 @@ pub(super) struct EditorSettings {
     pub(super) verify: bool,
     /// Whether fix-all applies fixes that change numbers, as `--unsafe-fixes` would.
     pub(super) unsafe_fixes: bool,
-    /// The reason that comments give which silence a finding.
+    /// The reason in comments that suppress a finding.
     pub(super) ignore_reason: String,
     /// Whether consumptions are marked in the text.
     pub(super) inlay_hints: bool,
@@ -61,7 +61,7 @@ impl Default for EditorSettings {
 }
 
 impl EditorSettings {
-    /// Reads settings; also what is wrong with them.
+    /// Reads settings; also returns their problems.
     pub(super) fn read(written: &Map<String, Value>) -> (Self, Vec<String>) {
         let mut settings = Self::default();
         let mut reader = Reader { written, problems: Vec::new() };
@@ -162,8 +162,8 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// Reads `initializationOptions`: the settings themselves, or below `settings` and `globalSettings`. Below `settings`
-    /// stands either an object, or a list with the address of a folder in each.
+    /// Reads `initializationOptions`: the settings themselves, or below `settings` and `globalSettings`. `settings` is either an object, or
+    /// a list with the URI of a folder in each item.
     pub(super) fn from_initialize(options: &Value) -> Self {
         let mut written = Self::default();
         let object = |value: &Value| value.as_object().cloned().unwrap_or_default();
@@ -188,7 +188,7 @@ impl Written {
         written
     }
 
-    /// Takes what a client that is not asked sends when its settings change; whether any of it is ours.
+    /// Applies settings that a client pushes when they change; returns whether any of them is for keylint.
     pub(super) fn replace_global(&mut self, settings: &Value) -> bool {
         let is_ours = |settings: &Map<String, Value>| {
             settings.contains_key("keylint") || settings.keys().any(|name| NAMES.contains(&name.as_str()))
@@ -200,13 +200,13 @@ impl Written {
         is_ours
     }
 
-    /// Takes what a client answers for folders.
+    /// Applies the client's response for folders.
     pub(super) fn replace_configured(&mut self, configured: Vec<(String, Value)>) {
         self.configured = configured.into_iter().map(|(address, settings)| (address, section(&settings))).collect();
     }
 
-    /// What is written for a folder, the nearest last. In an answer, `null` takes back what `initialize` said; an empty address
-    /// stands for all folders.
+    /// The settings of a folder, the most specific last. In a response, `null` removes the value from `initialize`; an empty URI stands for
+    /// all folders.
     pub(super) fn of(&self, is_folder: impl Fn(&str) -> bool) -> Map<String, Value> {
         let mut all = self.global.clone();
         let here = |(address, _): &&(String, Map<String, Value>)| !address.is_empty() && is_folder(address);
@@ -226,13 +226,13 @@ impl Written {
     }
 }
 
-/// The object of our settings, whether or not it stands below our name.
+/// The object with keylint's settings, whether or not it is below the key `keylint`.
 fn section(settings: &Value) -> Map<String, Value> {
     let inner = settings.get("keylint").unwrap_or(settings);
     inner.as_object().cloned().unwrap_or_default()
 }
 
-/// A path of the settings as it is meant: `~` is the home of whoever runs the editor.
+/// A path in the settings, expanded: `~` is the home directory of the user.
 pub(super) fn expanded(path: &str, home: Option<&Path>) -> String {
     match (path.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest).display().to_string(),

@@ -1,4 +1,4 @@
-//! All that a request may look at, as it was when the request was read; and the checks that requests share.
+//! The state that a request may use, as of when the request was read; and the checks that requests share.
 //!
 //! **Invariant:** a snapshot never changes. A check is used again only while nothing has changed that it has read.
 
@@ -37,7 +37,7 @@ pub(super) struct Folder {
 
 /// What a check came to.
 pub(super) struct Checked {
-    /// When the snapshot was taken that it looked at.
+    /// The epoch of the snapshot that it used.
     pub(super) epoch: u64,
     /// Which findings have their fixes.
     pub(super) fixes: Fixes,
@@ -50,7 +50,7 @@ pub(super) type Surveyed = Mutex<BTreeMap<PathBuf, Arc<Vec<PathBuf>>>>;
 /// What is believed of the keys of files, each with the epoch in which that was so.
 type KnownKeys = BTreeMap<PathBuf, (u64, Arc<Keys>)>;
 
-/// All that a request may look at.
+/// The state that a request may use.
 #[derive(Clone)]
 pub(super) struct Snapshot {
     pub(super) client: Arc<Client>,
@@ -79,7 +79,7 @@ pub(super) enum Trouble {
     Config(Box<ConfigError>),
     /// The baseline cannot be read.
     Baseline(String),
-    /// Nobody wants it any more.
+    /// The result is no longer needed.
     Cancelled,
 }
 
@@ -89,7 +89,7 @@ impl From<ConfigError> for Trouble {
     }
 }
 
-/// Tells whether work is still wanted.
+/// Whether a result is still needed.
 pub(super) type Cancelled<'a> = &'a (dyn Fn() -> bool + Sync);
 
 impl Snapshot {
@@ -100,7 +100,7 @@ impl Snapshot {
         around.max_by_key(|folder| folder.cwd.components().count()).or_else(own)
     }
 
-    /// What the command line would say of an open file, run in its folder; from an earlier check where that still holds.
+    /// What the command line would report for an open file, run in its folder; from an earlier check if that is still valid.
     pub(super) fn checked(
         &self,
         path: &Path,
@@ -128,10 +128,10 @@ impl Snapshot {
         Ok(checked)
     }
 
-    /// An earlier check that still holds.
+    /// An earlier check that is still valid.
     pub(super) fn known(&self, path: &Path) -> Option<Arc<Checked>> {
         let known = self.checks.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned()?;
-        // What a later snapshot saw says nothing of this one.
+        // A check of a later snapshot does not apply to this one.
         (known.epoch <= self.epoch && self.holds(path, known.epoch, &known.outcome)).then_some(known)
     }
 
@@ -158,13 +158,13 @@ impl Snapshot {
         Ok(keys)
     }
 
-    /// Whether what was found of a file at some epoch still holds.
+    /// Whether the results for a file at some epoch are still valid.
     pub(super) fn holds(&self, path: &Path, epoch: u64, outcome: &Outcome) -> bool {
         let is_old = |path: &Path| self.changed.get(path).is_none_or(|changed| *changed <= epoch);
         self.reset <= epoch && is_old(path) && outcome.read.iter().all(|path| is_old(path))
     }
 
-    /// Does `work` with an open file as what is given to check; with no file where its configuration leaves it out.
+    /// Runs `work` with an open file as the only input; with none if the configuration excludes it.
     pub(super) fn run(
         &self,
         path: &Path,
@@ -176,7 +176,7 @@ impl Snapshot {
         })?
     }
 
-    /// Does `work` with an open file as what is given.
+    /// Runs `work` with an open file as the only input.
     pub(super) fn with<T>(
         &self,
         path: &Path,

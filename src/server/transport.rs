@@ -1,7 +1,7 @@
-//! Messages as bytes: the header with the length, the JSON behind it.
+//! The framing of messages: the header with the length, then JSON.
 //!
-//! **Invariant:** a message that is no JSON, or no message, is distinguished from a stream that has ended or lost its frame; only
-//! the latter ends the session.
+//! **Invariant:** a frame without a valid message is distinguished from a stream that has ended or lost its framing; only the latter ends
+//! the session.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -13,14 +13,14 @@ use serde_json::Value;
 pub(super) enum Incoming {
     /// A message.
     Message(Message),
-    /// A frame that holds no message, and what to answer.
+    /// A frame without a valid message, and the response to it.
     Garbage(Garbage),
 }
 
 /// A frame that holds no message.
 #[derive(Debug, PartialEq)]
 pub(super) struct Garbage {
-    /// The identity of the request that it may have been meant for, or null.
+    /// The identity of the request that it may have been, or null.
     pub(super) id: Value,
     /// The code of the error.
     pub(super) code: i32,
@@ -33,7 +33,7 @@ const INVALID_REQUEST: i32 = -32_600;
 
 /// The name of the header that counts, in lower case.
 const LENGTH: &str = "content-length:";
-/// The longest message that is taken for one.
+/// The longest accepted message.
 const LONGEST: u64 = 1 << 30;
 /// The longest line of a header.
 const LONGEST_LINE: u64 = 1 << 16;
@@ -68,7 +68,7 @@ pub(super) fn read(from: &mut dyn BufRead) -> io::Result<Option<Incoming>> {
     Ok(Some(incoming))
 }
 
-/// The length that a header announces; of a header without one, what to answer. The next header is looked for behind it.
+/// The length in a header; for a header without one, the response. The next header is searched for after it.
 fn header(from: &mut dyn BufRead) -> io::Result<Option<Result<u64, Garbage>>> {
     let mut length = None;
     let mut is_first = true;
@@ -88,9 +88,9 @@ fn header(from: &mut dyn BufRead) -> io::Result<Option<Result<u64, Garbage>>> {
     }
 }
 
-/// A length as it is written, if a message can have it.
+/// A length as written, if it is acceptable.
 fn length_in(line: &str) -> Option<u64> {
-    // What stands before the name is the rest of a frame whose length was missing.
+    // The text before the name is the rest of a frame whose length was missing.
     let at = line.to_ascii_lowercase().rfind(LENGTH)?;
     line.get(at + LENGTH.len()..)?.trim().parse().ok().filter(|length| *length <= LONGEST)
 }

@@ -1,7 +1,6 @@
-//! The threads that work out answers, and what a piece of work may look at.
+//! The threads that run tasks, and what a task may use.
 //!
-//! **Invariant:** a piece of work ends with an answer whatever happens in it: a panic of ours becomes an error, and the thread
-//! goes on with the next.
+//! **Invariant:** every task ends with a response: a panic becomes an error, and the thread continues with the next task.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +31,7 @@ pub(super) mod code {
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
     pub(super) error: ResponseError,
-    /// What the person at the editor should know, beside the client.
+    /// A message for the user, besides the response.
     pub(super) trouble: Option<Trouble>,
 }
 
@@ -55,7 +54,7 @@ impl Failure {
         if method != "textDocument/diagnostic" {
             return Self::new(code::CONTENT_MODIFIED, MESSAGE);
         }
-        // The client is to ask for diagnostics again.
+        // The client should request diagnostics again.
         let mut failure = Self::new(code::SERVER_CANCELLED, MESSAGE);
         failure.error.data = Some(serde_json::json!({"retriggerRequest": true}));
         failure
@@ -81,11 +80,11 @@ impl From<Trouble> for Failure {
     }
 }
 
-/// What a request is answered from.
+/// The context of a request.
 pub(super) struct RequestContext<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) is_cancelled: Cancelled<'a>,
-    /// Sends a notification while the work goes on.
+    /// Sends a notification while the task continues.
     pub(super) notify: &'a (dyn Fn(&str, Value) + Sync),
 }
 
@@ -99,7 +98,7 @@ impl<'a> RequestContext<'a> {
 
 /// What came of a piece of work.
 pub(super) enum Finished {
-    /// The answer of a request.
+    /// The response to a request.
     Answer {
         id: RequestId,
         /// The document it is about.
@@ -118,10 +117,10 @@ pub(super) type Published = Vec<(Uri, Option<i32>, Vec<Diagnostic>)>;
 /// A piece of work.
 pub(super) type Task = Box<dyn FnOnce() -> Finished + Send>;
 
-/// Tells whether a request was cancelled.
+/// Whether a request was cancelled.
 pub(super) type Flag = Arc<AtomicBool>;
 
-/// Does pieces of work until there are no more.
+/// Runs tasks until there are no more.
 pub(super) fn work(tasks: &Receiver<Task>, events: &Sender<Event>) {
     for task in tasks {
         // Tasks contain their own panics; this holds those of the frame around them.
@@ -133,7 +132,7 @@ pub(super) fn work(tasks: &Receiver<Task>, events: &Sender<Event>) {
     }
 }
 
-/// The work that answers one request.
+/// The task that answers one request.
 pub(super) struct Job {
     pub(super) id: RequestId,
     pub(super) params: Value,
@@ -155,7 +154,7 @@ impl Job {
             let is_cancelled = || flag.load(Ordering::Relaxed);
             let notify = |method: &str, params: Value| {
                 let message = serde_json::json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string();
-                // If nobody receives the answer, the client is gone.
+                // If the receiver is closed, the client is gone.
                 let _ = notify.lock().map(|sender| sender.send(message));
             };
             let result = if is_cancelled() {
@@ -169,7 +168,7 @@ impl Job {
     }
 }
 
-/// What a handler answers, be it that it panics.
+/// The result of a handler, even if it panics.
 fn answered<P, R>(
     request: &RequestContext<'_>,
     params: Value,

@@ -1,7 +1,6 @@
-//! `workspace/diagnostic`: what `keylint check` says of every folder of the workspace.
+//! `workspace/diagnostic`: what `keylint check` reports for every folder of the workspace.
 //!
-//! **Invariant:** every file that the client has findings of, and every one that has findings now, is reported; a file whose
-//! findings are gone is reported as clean.
+//! **Invariant:** every file with findings, now or in the client, is reported; a file whose findings are gone is reported as clean.
 
 use std::collections::BTreeMap;
 
@@ -21,11 +20,11 @@ pub(super) fn diagnose(request: &RequestContext<'_>, params: &WorkspaceDiagnosti
     let progress = Progress::begin(request, token, "Checking the workspace");
     for folder in request.snapshot.roots.iter() {
         match scan(request, folder, &progress) {
-            // Folders within each other share files, and say the same of them.
+            // Nested folders share files, which have the same findings in both.
             Ok(found) => found.into_iter().for_each(|(uri, diagnostics)| {
                 reports.entry(uri).or_insert(diagnostics);
             }),
-            // One folder that is not configured well leaves the others as they are.
+            // A folder with an invalid configuration does not affect the others.
             Err(Failure { error, trouble: Some(_) }) if request.snapshot.roots.len() > 1 => {
                 let message = format!("{}: {}", folder.cwd.display(), error.message);
                 (request.notify)("window/logMessage", json!({"type": 1, "message": message}));

@@ -14,11 +14,11 @@ pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// How a file spells its text in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// UTF-8, also where the file says ASCII and keeps to it.
+    /// UTF-8, including files that declare ASCII and contain only that.
     Utf8,
     /// ISO 8859-1: bytes are code points. The web's tables take this name for windows-1252, Python does not.
     Latin1,
-    /// An ISO 8859 part of which the web's table differs in the control characters 0x80 to 0x9F.
+    /// An ISO 8859 part whose table on the web differs in the control characters 0x80 to 0x9F.
     Iso(&'static encoding_rs::Encoding),
     /// Any other encoding that contains ASCII.
     Table(&'static encoding_rs::Encoding),
@@ -166,7 +166,7 @@ pub fn decode(path: &str, bytes: Vec<u8>) -> Result<SourceFile, Problem> {
 
 /// The bytes that a text is read from, in the encoding that it declares itself; UTF-8 where that cannot spell it.
 pub fn encoded(text: &str) -> Vec<u8> {
-    // The declaration stands in ASCII, on one of the first two lines.
+    // The declaration is in ASCII, on one of the first two lines.
     let head: String = text.split_inclusive('\n').take(2).collect();
     if !head.contains("coding") {
         return text.as_bytes().to_vec();

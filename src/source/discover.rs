@@ -1,8 +1,8 @@
-//! Which files a run looks at.
+//! Which files a run checks.
 //!
-//! **Invariant:** the result is sorted by path and holds each file once, also if links lead to it, whatever the order of the arguments and of the
-//! file system. What cannot be looked at is a problem beside the result. Links to folders are not followed below the
-//! paths given, so no loop and no file outside of them can be reached.
+//! **Invariant:** the result is sorted by path and contains each file once, even if links lead to it, for any order of the arguments and of
+//! the file system. A path that cannot be read is a problem beside the result. Links to folders below the given paths are not followed, so
+//! no loop and no file outside them can be reached.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -49,12 +49,12 @@ pub const DEFAULT_EXCLUDES: &[&str] = &[
 /// What to take of the paths given.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// Globs of what to leave out. One without `/` matches the name of any file or folder; one with `/` matches a path
-    /// relative to `root`, or an absolute one.
+    /// Globs to exclude. One without `/` matches the name of any file or folder; one with `/` matches a path relative to `root`, or an
+    /// absolute one.
     pub exclude: Vec<String>,
-    /// Whether [`DEFAULT_EXCLUDES`] are left out too.
+    /// Whether [`DEFAULT_EXCLUDES`] are excluded too.
     pub default_excludes: bool,
-    /// Whether `exclude` holds for files that are given by name, too.
+    /// Whether `exclude` also applies to files that are given by name.
     pub force_exclude: bool,
     /// Whether `.gitignore`, `.ignore` and git's own excludes hold below the folders given.
     pub ignore_files: bool,
@@ -74,7 +74,7 @@ impl Default for Selection {
     }
 }
 
-/// A file to look at.
+/// A file to check.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Found {
     /// Where it is.
@@ -90,19 +90,18 @@ pub struct Found {
 pub struct Discovery {
     /// The files, sorted.
     pub files: Vec<Found>,
-    /// What could not be looked at, sorted.
+    /// Paths that could not be read, sorted.
     pub problems: Vec<Problem>,
     /// The paths given at which there is nothing, in the order given.
     pub missing: Vec<Problem>,
 }
 
-/// Finds the files that the paths stand for: files as they are, folders with all `.py`, `.pyi`, `.pyw` and `.ipynb` files
-/// below.
+/// Finds the files at the paths: files themselves, and all `.py`, `.pyi`, `.pyw` and `.ipynb` files below folders.
 pub fn discover(paths: &[PathBuf], selection: &Selection) -> Discovery {
     discover_where(paths, selection, &|_| None)
 }
 
-/// The same where others may say which files of a folder are looked at; of what they say nothing, the usual ones are.
+/// The same with a filter for the files in a folder; if it has no opinion, the usual patterns apply.
 pub fn discover_where(
     paths: &[PathBuf],
     selection: &Selection,
@@ -152,7 +151,7 @@ impl Search<'_> {
     fn add(&mut self, path: &Path, explicit: bool, real: PathBuf) {
         let display = if explicit { path.display().to_string() } else { plain(path).display().to_string() };
         let found = Found { path: path.to_owned(), display, explicit };
-        // A file that was given by name keeps the name it was given by; of several others it has its own, or the first.
+        // A file that was given by name keeps that name; a file with several names has its own, or the first.
         let rank = |found: &Found| {
             let is_link = std::fs::symlink_metadata(&found.path).is_ok_and(|data| data.file_type().is_symlink());
             (!found.explicit, is_link, plain(&found.path))
@@ -304,7 +303,7 @@ impl Excluded {
         Self { names, paths, root: absolute(&selection.root) }
     }
 
-    /// Whether the path itself is left out.
+    /// Whether the path itself is excluded.
     fn path(&self, path: &Path) -> bool {
         if path.file_name().is_some_and(|name| self.names.is_match(name)) {
             return true;
@@ -316,7 +315,7 @@ impl Excluded {
         self.paths.is_match(&full) || full.strip_prefix(&self.root).is_ok_and(|inner| self.paths.is_match(inner))
     }
 
-    /// Whether the path or a folder around it, up to the root, is left out.
+    /// Whether the path or an enclosing folder, up to the root, is excluded.
     fn path_or_parent(&self, path: &Path) -> bool {
         let full = absolute(path);
         full.ancestors().take_while(|part| **part != *self.root).any(|part| self.path(part))

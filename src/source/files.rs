@@ -1,7 +1,6 @@
 //! The file system as far as keylint reads it, behind one trait.
 //!
-//! **Invariant:** nothing here writes, and a [`MemoryFiles`] answers for the files it holds without asking what lies under
-//! it.
+//! **Invariant:** nothing here writes, and [`MemoryFiles`] never reads an underlying file that it overlays.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -27,7 +26,7 @@ impl Files for OsFiles {
     }
 }
 
-/// Files held in memory: alone, for tests, or over others, for the unsaved texts of an editor.
+/// Files in memory: alone, for tests, or over others, for the unsaved texts of an editor.
 #[derive(Default)]
 pub struct MemoryFiles {
     files: BTreeMap<PathBuf, Vec<u8>>,
@@ -35,7 +34,7 @@ pub struct MemoryFiles {
 }
 
 impl MemoryFiles {
-    /// No files yet, over others that show through.
+    /// No files yet; underlying ones show through.
     pub fn over(under: impl Files + 'static) -> Self {
         Self { files: BTreeMap::new(), under: Some(Box::new(under)) }
     }
@@ -45,7 +44,7 @@ impl MemoryFiles {
         self.files.insert(path.into(), content.into());
     }
 
-    /// Whether no file is held, so that all come from under it.
+    /// Whether there are no overlays, so that all files come from below.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
@@ -73,14 +72,14 @@ pub fn read(files: &dyn Files, path: &Path, display: &str) -> Result<SourceFile,
     decoded(files.read(path), display)
 }
 
-/// Like [`read`], with the digest of the file's bytes, or of what stands in their way.
+/// Like [`read`], with the digest of the file's bytes, or of the error.
 pub fn read_with_digest(files: &dyn Files, path: &Path, display: &str) -> (Result<SourceFile, Problem>, Digest) {
     let bytes = files.read(path);
     let digest = digest(&bytes);
     (decoded(bytes, display), digest)
 }
 
-/// The digest of what was read, or of what stands in its way.
+/// The digest of the bytes, or of the error.
 pub fn digest(bytes: &io::Result<Vec<u8>>) -> Digest {
     let mut digester = Digester::default();
     match bytes {

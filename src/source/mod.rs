@@ -1,7 +1,7 @@
-//! Which files, and what they say: discovery, reading, decoding, editor overlays.
+//! Which files, and their contents: discovery, reading, decoding, editor overlays.
 //!
-//! **Invariant:** nothing that can be wrong with a file or folder stops a run: it becomes a [`Problem`] beside the
-//! results. All access to the file system outside of discovery goes through [`Files`].
+//! **Invariant:** no problem of a file or folder stops a run: it becomes a [`Problem`] beside the results. All access to the file system
+//! outside discovery goes through [`Files`].
 
 mod decode;
 mod discover;

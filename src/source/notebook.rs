@@ -1,7 +1,7 @@
 //! Notebooks as text: the Python of all code cells in order.
 //!
-//! **Invariant:** this file is the only one that names the crate that knows the format. Each cell's code is followed by one line
-//! end, so that a statement never joins two cells' lines; cells with a magic of their own (`%%bash`) are left out.
+//! **Invariant:** this is the only file that uses the crate for the format. Each cell's code is followed by one line end, so that a
+//! statement never joins lines of two cells; cells with a foreign magic (`%%bash`) are skipped.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::text::{Cell, Cells, Span};
 
-/// The first words of what Git LFS checks out where the contents were not fetched (its specification, "The Pointer").
+/// The first words of a Git LFS pointer, which Git LFS leaves if the contents were not fetched (its specification, "The Pointer").
 const LFS_POINTER: &str = "version https://git-lfs.github.com/spec/";
 
 /// The code of a notebook and where its cells are; of one in another language than Python there is none.
@@ -100,7 +100,7 @@ enum Half {
     Low,
 }
 
-/// Whether an escape sequence starts here that stands for half a character.
+/// Whether an escape sequence for half of a surrogate pair starts here.
 fn surrogate(rest: &[u8]) -> Option<Half> {
     match rest.get(..6)? {
         [b'\\', b'u', b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', _, _] => Some(Half::High),
@@ -109,8 +109,8 @@ fn surrogate(rest: &[u8]) -> Option<Half> {
     }
 }
 
-/// What is read of a notebook, as it is written. Outputs are most of many documents, and Jupyter opens notebooks in which other fields are
-/// not quite those of the format.
+/// The parts of a notebook that are read, as written. Outputs make up most of many documents, and Jupyter opens notebooks whose other
+/// fields do not quite match the format.
 #[derive(Deserialize)]
 struct Document<'d> {
     #[serde(borrow)]
@@ -164,8 +164,8 @@ struct Kernel {
     language: Option<IgnoredAny>,
 }
 
-/// Whether nothing but the name of the kernel tells the language, and it is that of Python's. Notebooks that never ran
-/// and those that tools wrote are like this.
+/// Whether only the name of the kernel shows the language, and it is Python's. Notebooks that never ran and those written by tools are like
+/// this.
 fn names_python(document: &str) -> bool {
     let head: Result<Head, _> = serde_json::from_str(document);
     let kernel = head.ok().map(|head| head.metadata).filter(|metadata| metadata.language_info.is_none());

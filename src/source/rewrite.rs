@@ -1,9 +1,9 @@
 //! Edits of a text as new bytes of its file.
 //!
-//! In a notebook the text is spread over the strings of a JSON document. Of the cells that edits touch, the strings that they
-//! touch are written anew, in the cell's own style: one string, or a list with a line each, laid out as the list was.
+//! In a notebook the text is spread over the strings of a JSON document. In the edited cells, only the edited strings are rewritten, in the
+//! cell's own style: one string, or a list with one string per line, formatted as before.
 //!
-//! **Invariant:** what no edit touches keeps its bytes, be it white space, the order of fields, outputs or how a character is
+//! **Invariant:** everything that no edit touches keeps its bytes: white space, the order of fields, outputs, and how characters are
 //! escaped.
 
 use std::fmt::Write as _;
@@ -58,7 +58,7 @@ impl SourceFile {
     }
 }
 
-/// As much of a notebook as edits need, as it is written.
+/// The parts of a notebook that edits need, as written.
 #[derive(Deserialize)]
 struct Document<'a> {
     #[serde(borrow)]
@@ -71,10 +71,10 @@ struct Written<'a> {
     source: &'a RawValue,
 }
 
-/// The code of a cell as it is written: one string, or a list of strings.
+/// The code of a cell as written: one string, or a list of strings.
 struct Source<'a> {
     written: &'a str,
-    /// Where the strings stand in `written`, with their quotes.
+    /// The ranges of the strings in `written`, with their quotes.
     strings: Vec<Range<usize>>,
     is_list: bool,
     /// Whether characters beyond ASCII are escaped.
@@ -85,9 +85,9 @@ struct Source<'a> {
 #[derive(Clone, Copy)]
 struct Letter<'a> {
     character: char,
-    /// How it is written, if it stood there before.
+    /// Its source text, if it existed before.
     kept: Option<&'a str>,
-    /// The string that it stands in or was put before.
+    /// The string that contains it or that it was put before.
     string: usize,
     /// Whether it is the last one of its string.
     is_last: bool,
@@ -153,8 +153,8 @@ impl<'a> Source<'a> {
         string
     }
 
-    /// A list of which only the strings that lost or gained characters are written anew; what stands between the
-    /// others, empty strings included, is what stood there.
+    /// A list of which only the strings that lost or gained characters are rewritten; the text between the others, empty strings included,
+    /// is unchanged.
     fn list(&self, letters: &[Letter<'_>]) -> String {
         let Some((first, last)) = self.strings.first().zip(self.strings.last()) else {
             let lines: Vec<String> = lines(letters).into_iter().map(|line| self.string(line)).collect();
@@ -162,13 +162,13 @@ impl<'a> Source<'a> {
         };
         let mut list = self.slice(0..first.start).to_owned();
         let mut is_first = true;
-        // Where the letters start that are not written yet, and the string that the first of them stood in.
+        // The start of the letters that are not written yet, and the string of the first of them.
         let (mut from, mut opened) = (0, 0);
         for (index, range) in self.strings.iter().enumerate() {
             let to = letters.partition_point(|letter| letter.string <= index);
             let own = letters.get(from..to).unwrap_or_default();
             let is_kept = opened == index && is_same(own, range);
-            // A line whose end was taken away goes on with the next one.
+            // A line whose end was removed continues with the next one.
             let had_end = opened < index || self.slice(range.clone()).ends_with("\\n\"");
             let has_end = own.last().is_none_or(|last| last.character == '\n');
             if !is_kept && had_end && !has_end && to < letters.len() {
@@ -242,7 +242,7 @@ fn letters<'a>(string: &'a str, index: usize, letters: &mut Vec<Letter<'a>>) {
     }
 }
 
-/// The character that an escape sequence stands for, and the sequence's length.
+/// The character of an escape sequence, and the sequence's length.
 fn unescape(rest: &str) -> (char, usize) {
     let unit = |at: usize| u32::from_str_radix(rest.get(at..at + 4)?, 16).ok();
     match rest.as_bytes().get(1) {
@@ -283,7 +283,7 @@ fn escape(character: char, escapes: bool, out: &mut String) {
     }
 }
 
-/// Whether a document keeps to ASCII where it could do otherwise.
+/// Whether a document escapes all characters outside ASCII.
 fn escapes_letters(document: &str) -> bool {
     let bytes = document.as_bytes();
     let is_escape = |at: usize| {

@@ -1,7 +1,7 @@
 //! A cheap survey: which Python files a project contains beyond those that a run checks.
 //!
-//! **Invariant:** at most [`SURVEY_LIMIT`] entries are looked at, in an order that does not depend on the file system, and
-//! nothing is read. What cannot be read is skipped silently, since nobody asked for it.
+//! **Invariant:** at most [`SURVEY_LIMIT`] entries are visited, in an order that does not depend on the file system, and no file is read.
+//! Unreadable folders are skipped silently, because they were not requested.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::config::PROJECT_MARKS;
 
 use super::discover::{DEFAULT_EXCLUDES, has_endless_ignores, is_python};
 
-/// How many entries a survey looks at. Beyond them, files are unknown and imports of them stay unresolved.
+/// Most entries that a survey visits. Beyond them, files are unknown and imports of them stay unresolved.
 pub const SURVEY_LIMIT: usize = 100_000;
 
 /// Folders below each other that a survey enters.

@@ -57,7 +57,7 @@ pub struct Applied {
     pub silenced: Vec<Silenced>,
 }
 
-/// Applies the comments of one file to its findings; `is_selected` says whether a rule's findings count in this file.
+/// Applies the comments of one file to its findings; `is_selected` tells whether a rule's findings count in this file.
 pub fn apply(source: Source<'_>, is_selected: &dyn Fn(RuleId) -> bool, findings: Vec<Finding>) -> Applied {
     let mut read = Comments::default();
     for comment in source.comments {
@@ -103,13 +103,13 @@ struct Named {
 #[derive(Debug)]
 struct Suppression {
     scope: Scope,
-    /// The row it stands on, or, alone on a line, the row it stands above.
+    /// Its row, or the row below it if it is alone on its line.
     line: u32,
-    /// Whether it stands alone on its line, and so reaches the statement that starts at `line` only.
+    /// Whether it is alone on its line, and so applies only to the statement that starts at `line`.
     own_line: bool,
     /// What it names; `None` for a blanket `noqa`.
     named: Option<Vec<Named>>,
-    /// Whether it is written in our own grammar, and so is ours to judge.
+    /// Whether it has keylint's own syntax, and so is checked.
     ours: bool,
     reason: String,
     span: Span,
@@ -286,10 +286,7 @@ fn resolve(written: &str, whole_file: bool) -> Result<RuleId, (String, String)> 
             let mentioned = several.iter().filter(|rule| !is_reserved(**rule));
             let codes: Vec<String> = mentioned.take(3).map(|rule| format!("`{rule}`")).collect();
             let help = format!("name each rule to ignore, such as {}", codes.join(", "));
-            return Err((
-                format!("`{written}` stands for {} rules", several.len()),
-                help,
-            ));
+            return Err((format!("`{written}` stands for {} rules", several.len()), help));
         }
         let near = suggest(written, rules::in_force().flat_map(|rule| [rule.code(), rule.name()]));
         let help = near.map_or_else(
@@ -311,12 +308,12 @@ fn resolve(written: &str, whole_file: bool) -> Result<RuleId, (String, String)> 
     }
 }
 
-/// Whether a comment on a statement can silence findings of a code.
+/// Whether a comment on a statement can suppress findings of a code.
 pub fn can_be_ignored(rule: RuleId) -> bool {
     !is_reserved(rule)
 }
 
-/// Codes that no comment on a statement can silence.
+/// Codes that no comment on a statement can suppress.
 fn is_reserved(rule: RuleId) -> bool {
     rule.family() == Family::Run
 }
@@ -351,7 +348,7 @@ impl Reach {
 }
 
 impl Source<'_> {
-    /// What is deleted with a comment: the white space before it, and its line where nothing else stands there.
+    /// The text that is deleted with a comment: the white space before it, and its line if nothing else is on it.
     fn without(self, comment: Span) -> Span {
         let line = self.lines.line(self.text, self.lines.row(comment.start));
         let before = self.text.get(line.start as usize..comment.start as usize).unwrap_or_default();
@@ -363,8 +360,8 @@ impl Source<'_> {
         Span::new(start, comment.end + if is_alone { u32::try_from(ending).unwrap_or_default() } else { 0 })
     }
 
-    /// The first row below `row` that is not itself a comment: comments stacked on one another all reach it. At the end
-    /// of a cell there is none, which no row is equal to.
+    /// The first row below `row` that is not itself a comment: stacked comments all apply to it. At the end of a cell there is none; the
+    /// result then equals no row.
     pub(super) fn after_comments(self, row: u32) -> u32 {
         let is_comment = |row: u32| {
             let span = self.lines.line(self.text, row);

@@ -24,7 +24,7 @@ pub struct Entry {
     pub code: String,
     /// The qualified name of the enclosing function.
     pub function: String,
-    /// What was said of it.
+    /// Its message.
     pub message: String,
     /// The fingerprint, by which the finding is known again.
     pub fingerprint: String,
@@ -108,7 +108,7 @@ impl Baseline {
         self.entries.is_empty()
     }
 
-    /// The fingerprints of what is accepted.
+    /// The fingerprints of accepted findings.
     pub fn fingerprints(&self) -> BTreeSet<&str> {
         self.entries.iter().map(|entry| entry.fingerprint.as_str()).collect()
     }
@@ -119,8 +119,7 @@ impl Baseline {
         finding.rule.family() != Family::Run
     }
 
-    /// The entries that match none of the findings, among those of which `is_decided` says that the run would
-    /// have found them.
+    /// The entries that match none of the findings, among those for which `is_decided` tells that the run would have found them.
     pub fn stale<'a>(
         &self,
         findings: impl IntoIterator<Item = &'a Finding>,

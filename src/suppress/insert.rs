@@ -1,4 +1,4 @@
-//! Comments that silence findings, as edits of the program.
+//! Comments that suppress findings, as edits of the program.
 //!
 //! **Invariant:** what is inserted is a comment to Python, or nothing is inserted at all: the edited text has the same statements,
 //! and as many comments more as were added.
@@ -23,10 +23,10 @@ pub struct Wanted {
 /// The longest line that gets a comment at its end rather than above.
 const LONGEST: usize = 100;
 
-/// The edits that silence these findings of one text, in order. What no comment can silence is left out.
+/// The edits that suppress these findings of one text, in order. Findings that no comment can suppress are skipped.
 pub fn insertions(text: &str, cells: &Cells, kind: SourceKind, wanted: &[Wanted], reason: &str) -> Vec<Edit> {
     let parsed = python::parse_cells(text, cells, kind);
-    // What one cell of a notebook lacks does not keep the others from being edited.
+    // An error in one cell of a notebook does not prevent edits in the others.
     let broken = python::broken_cells(&parsed, cells);
     if !parsed.problems.is_empty() && broken.is_empty() {
         return Vec::new();
@@ -120,7 +120,7 @@ impl Page<'_> {
         })
     }
 
-    /// The end of the statement's last row, if a comment can stand there, and whether one does already.
+    /// The end of the statement's last row, if a comment can be added there, and whether there is one already.
     fn at_end(self, (_, last): (u32, u32), span: Span) -> Option<(u32, bool)> {
         let Source { text, lines, comments, statements, .. } = self.source;
         let line = lines.line(text, last);

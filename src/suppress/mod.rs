@@ -1,7 +1,7 @@
 //! What silences findings: comments, with those that are unused or wrong, and the baseline.
 //!
-//! **Invariant:** suppressions are judged against all findings of a file, before any is hidden for its level or
-//! confidence; whether a comment is needed must not depend on what one happens to look at.
+//! **Invariant:** suppressions are matched against all findings of a file, before any is hidden for its level or confidence; whether a
+//! comment is needed must not depend on what is shown.
 
 mod apply;
 mod baseline;

@@ -11,8 +11,8 @@
 //!
 //! One comment may hold several, each after its own `#`: `# type: ignore # keylint: ignore[KEY101] reason`.
 //!
-//! **Invariant:** parsing is total. Whatever starts as ours and does not follow the grammar is a [`Problem`] at its
-//! place; anything else is not ours.
+//! **Invariant:** parsing is total. A comment that starts with keylint's prefix and does not follow the grammar is a [`Problem`] at its
+//! place; other comments are ignored.
 
 use crate::config::suggest;
 
@@ -57,7 +57,7 @@ pub enum Directive {
         /// Where it holds.
         place: NoqaPlace,
     },
-    /// `keylint: consumes(…)` and its kin.
+    /// `keylint: consumes(…)` and similar comments.
     Effect {
         /// The effect.
         effect: Effect,
@@ -132,7 +132,7 @@ impl<'a> Part<'a> {
         is_directive.then(|| Err(self.problem("missing `:` after `keylint`", format!("write `# keylint: {word}[…]`"))))
     }
 
-    /// What a comment says that is addressed to another tool and may concern us.
+    /// A comment for another tool that may also apply to keylint.
     fn of_tool(self, tool: &str, rest: &str) -> Option<Result<Directive, Problem>> {
         if let Some(rest) = strip_word(rest, "noqa") {
             return noqa(rest, NoqaPlace::File).map(Ok);

@@ -1,5 +1,4 @@
-//! Program text in, what is left of its findings out. Every call of `draw` stands for a finding of KEY101, every
-//! `1 + key` for one of KEY202.
+//! Program text in, remaining findings out. Every call of `draw` stands for a finding of KEY101, every `1 + key` for one of KEY202.
 
 use proptest::prelude::*;
 
@@ -40,7 +39,7 @@ fn run(text: &str, is_selected: &dyn Fn(RuleId) -> bool) -> Applied {
     apply(source, is_selected, findings)
 }
 
-/// What remains, as `row: code`, and for findings about comments also what they point at and their message.
+/// What remains, as `row: code`; for findings about comments also their span and message.
 fn left(text: &str) -> Vec<String> {
     let lines = LineIndex::new(text);
     let show = |finding: &Finding| {

@@ -1,8 +1,8 @@
-//! What comes of a touched key buffer: which key a word of it seeds, which seeds a sum with it stands for, what lanes over the wrong
-//! axis get.
+//! The consequence of misusing a key buffer: which key a word of it seeds, which seeds a sum with it corresponds to, what lanes over the
+//! wrong axis get.
 //!
-//! The operation is evaluated by `eval`'s functions on the words of the key. A key that comes from somewhere else is stood in for by that
-//! of one seed, and the sentence says so.
+//! The operation is evaluated by `eval`'s functions on the words of the key. A key from elsewhere is replaced by the key of one seed, and
+//! the sentence says so.
 //!
 //! **Invariant:** nothing is shown but what was computed; where the operation or the key cannot be evaluated there is no witness.
 
@@ -20,7 +20,7 @@ use crate::prng::mode::Mode;
 use crate::python::ast::{self, Expr, Number, Stmt, UnaryOp};
 use crate::python::{SourceKind, parse, span_of};
 
-/// The seed of the key that stands for one that comes from somewhere else.
+/// The seed of the placeholder for a key from elsewhere.
 const STAND_IN: i128 = 42;
 /// Another seed, to see what does not depend on it.
 const OTHER: i128 = 43;
@@ -28,13 +28,13 @@ const OTHER: i128 = 43;
 const ROWS: usize = 3;
 /// Rows of a sum where their number is not known.
 const SOME_ROWS: i128 = 4;
-/// Most words of a result that are looked at.
+/// Most words of a result that are shown.
 const WORDS: usize = 64;
 
-/// What is shown: a sentence, and the keys that it speaks of.
+/// The result: a sentence, and the keys that it mentions.
 type Shown = (String, Vec<Vec<u32>>);
 
-/// Shows what the operation at a place of `text` makes of a key.
+/// Shows the result of the operation at a place of `text` on a key.
 pub fn witness(text: &str, place: Place, touch: &Touch) -> Option<Witness> {
     let code = text.get(place.span.start as usize..place.span.end as usize)?;
     let key = Key::of(&touch.derivation)?;
@@ -60,7 +60,7 @@ pub fn witness(text: &str, place: Place, touch: &Touch) -> Option<Witness> {
 /// A key with its words, or an array of keys.
 struct Key<'a> {
     keys: Keys,
-    /// What it stands for, if it is a stand-in.
+    /// The expression that it is a placeholder for.
     stands_for: Option<&'a str>,
 }
 

@@ -1,4 +1,4 @@
-//! The key that a derivation leads to.
+//! The key data of a derivation.
 //!
 //! **Invariant:** every key is that of the reference PRNG under JAX's defaults; where the derivation leaves anything open there is none.
 
@@ -12,7 +12,7 @@ use crate::prng::mode::Mode;
 /// Most children of a key that are made to take one.
 const CHILDREN: i128 = 1 << 16;
 
-/// The key, or the two children of a `split` whose number is not said.
+/// The key, or the two children of a `split` with an unknown number of children.
 pub fn keys(derivation: &Derivation) -> Option<Keys> {
     match derivation.made() {
         Made::Elsewhere | Made::Part(_) => None,

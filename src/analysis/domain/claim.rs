@@ -1,7 +1,7 @@
-//! What literals of a guard say, and which of them cannot hold together.
+//! The constraints that literals of a guard put on values, and which of them contradict each other.
 //!
-//! A literal is the truth of a term. Many a term says something of another one: `x == 1`, `n < 3`, `len(xs) == 0`, `n < m + 2`,
-//! `s.lower() == "a"`. Claims about one subject are held together against an interval, a few literals and a few lengths.
+//! A literal is the truth of a term. Many terms constrain another one: `x == 1`, `n < 3`, `len(xs) == 0`, `n < m + 2`, `s.lower() == "a"`.
+//! The constraints on one subject are kept together as an interval, a few literals and a few lengths.
 //!
 //! **Invariant:** what is refused cannot hold in a run that evaluates both; what cannot be decided is admitted.
 
@@ -18,7 +18,7 @@ pub const LENGTH: &str = "len";
 /// Where the methods of texts are: their values depend on the text and the arguments alone.
 pub const TEXT_METHODS: &str = "builtins.str.";
 
-/// Types of which no two share an instance (`bool`, a kind of `int`, is left out).
+/// Types of which no two share an instance (`bool`, a kind of `int`, is not listed).
 const VALUE_TYPES: &[&str] = &[
     "builtins.bytes",
     "builtins.dict",
@@ -42,14 +42,14 @@ enum Part {
     Size,
     /// What remains when it is divided by the first number, after the second was added.
     Rest(i128, i128),
-    /// What a method of it answers, by the term of the call.
+    /// The result of one of its methods, by the term of the call.
     Answer(TermId),
 }
 
 /// What claims are about: a term, or the difference of two.
 pub(super) type Subject = (TermId, Option<TermId>);
 
-/// What a literal says of its subject.
+/// The constraint that a literal puts on its subject.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Claim {
     pub(super) subject: Subject,
@@ -58,7 +58,7 @@ pub(super) struct Claim {
 }
 
 impl Terms {
-    /// What the literal says.
+    /// The constraint of a literal.
     pub(super) fn claim(&self, id: TermId) -> Claim {
         let about = |subject: TermId, says: Says| {
             let (subject, part) = self.part(subject);
@@ -100,7 +100,7 @@ impl Terms {
         }
     }
 
-    /// Whether something can be among literals, or not, beside what else is known of it.
+    /// Whether membership in these tuples, or absence from them, is consistent with the other constraints on the element.
     fn can_be_among(
         &self,
         among: &[(TermId, bool)],
@@ -128,7 +128,7 @@ impl Terms {
         among.iter().filter(|(_, polarity)| *polarity).all(|(tuple, _)| members(*tuple).iter().any(is_possible))
     }
 
-    /// That an element of an array without repetitions is a number says where that number is: in which array, and at which index.
+    /// If an element of an array without repetitions equals a number, that gives the number's place: the array and the index.
     fn place_of(&self, element: TermId, number: TermId) -> Option<(TermId, Bound)> {
         let Term::Item(array, index, _) = self.get(element) else { return None };
         let is_known = self.is_varied(*array) && self.as_exact_int(number).is_some() && self.as_int(*index)? >= 0;
@@ -249,7 +249,7 @@ impl Terms {
             return false;
         }
         if let Some(literal) = equals {
-            // A comparison that `None` never came to may have gone either way. What a library calls by a name may be a number.
+            // A comparison that was never evaluated with `None` may have either result. A named constant of a library may be a number.
             let is_none = matches!(self.get(literal), Term::None);
             let is_known = self.is_constant(literal) || self.is_value_type(literal);
             if unequal.contains(&literal)
@@ -276,7 +276,7 @@ impl Terms {
         if size.is_known && size.high >= 1.0 && size.high < length.high {
             (length.high, length.is_open[1], length.is_known) = (size.high, size.is_open[1], true);
         }
-        // Rates lie between 0 and 1: to be compared with these says of nothing that it is an integer.
+        // Rates lie between 0 and 1, so a comparison with 0 or 1 does not imply that the subject is an integer.
         let is_rate = number.low >= 0.0 && number.low < number.high && number.high <= 1.0 && !self.is_count(subject.0);
         let whole = if is_rate { &number } else { &integer };
         if number.is_empty() || whole.is_empty() || length.is_empty() || size.is_empty() || self.clash(&answers) {
@@ -313,7 +313,7 @@ impl Terms {
         })
     }
 
-    /// Whether two answers of methods of one text cannot both be.
+    /// Whether the results of two methods of one text contradict each other.
     fn clash(&self, answers: &[(TermId, Says, bool)]) -> bool {
         let argument = |call: TermId| match self.get(call) {
             Term::Apply(name, parts) => match parts.get(1).map(|part| self.get(*part)) {
@@ -344,7 +344,7 @@ impl Terms {
         answers.iter().enumerate().any(|(at, a)| answers[..at].iter().any(|b| differ(a, b)))
     }
 
-    /// What a method of a text that is known answers.
+    /// The result of a method of a known text.
     fn answer(&self, call: TermId, text: &str) -> Option<Answer> {
         let Term::Apply(name, parts) = self.get(call) else { return None };
         let method = name.strip_prefix(TEXT_METHODS)?;
@@ -363,7 +363,7 @@ impl Terms {
         })
     }
 
-    /// Whether a term is a literal, an object of its own, or what a library calls by a name: a type, a member of an enumeration.
+    /// Whether a term is a literal, a unique object, or a named constant of a library: a type, a member of an enumeration.
     pub(super) fn is_named(&self, id: TermId) -> bool {
         self.is_constant(id) || self.is_own(id) || self.library_name(id).is_some()
     }
@@ -372,7 +372,7 @@ impl Terms {
         self.symbol(id).is_some_and(|info| info.symbol == Symbol::Own)
     }
 
-    /// The path of what a library calls by a name.
+    /// The path of a named constant of a library.
     fn library_name(&self, id: TermId) -> Option<&str> {
         match self.get(id) {
             Term::Apply(name, parts) if parts.is_empty() && !name.starts_with('<') && !name.ends_with(')') => {
@@ -382,8 +382,8 @@ impl Terms {
         }
     }
 
-    /// Whether two names of libraries are of different things: `jnp.float32` and `jnp.int32`, but not `jnp.float32` and
-    /// `np.float32`, of which one may be the other, nor `jnp.float32` and `jnp.float_`.
+    /// Whether two library names denote different things: `jnp.float32` and `jnp.int32`, but not `jnp.float32` and `np.float32`, which may
+    /// be the same, nor `jnp.float32` and `jnp.float_`.
     fn are_unlike(a: &str, b: &str) -> bool {
         let (Some((owner, name)), Some((other_owner, other))) = (a.rsplit_once('.'), b.rsplit_once('.')) else {
             return false;
@@ -391,7 +391,7 @@ impl Terms {
         owner == other_owner && name != other && !name.ends_with('_') && !other.ends_with('_')
     }
 
-    /// Whether a class is one of Python's own types of values, of which `None` is no instance.
+    /// Whether a class is one of Python's own value types, so that `None` is not an instance of it.
     pub(super) fn is_value_type(&self, class: TermId) -> bool {
         match self.get(class) {
             Term::Apply(name, parts) if parts.is_empty() => VALUE_TYPES.contains(&&**name),
@@ -428,7 +428,7 @@ impl Terms {
             (Term::Float(a), Term::Float(b)) => {
                 f64::from_bits(*a).partial_cmp(&f64::from_bits(*b)) != Some(Ordering::Equal)
             }
-            // Which integer a float is equal to is not asked.
+            // Floats are not compared with integers here.
             (Term::Float(_), Term::Bool(_) | Term::Int(_)) | (Term::Bool(_) | Term::Int(_), Term::Float(_)) => false,
             _ => match (self.as_exact_int(a), self.as_exact_int(b)) {
                 (Some(a), Some(b)) => a != b,
@@ -437,7 +437,7 @@ impl Terms {
         }
     }
 
-    /// The least and the greatest integer that a term can be, as far as its form says.
+    /// The least and the greatest integer that a term can be, according to its form.
     pub fn bounds(&self, id: TermId) -> [Option<i128>; 2] {
         self.bounds_within(id, 4)
     }
@@ -471,7 +471,7 @@ impl Terms {
             },
             Term::Attribute(_, name, _) if matches!(&**name, "size" | "ndim") => [Some(0), None],
             Term::Operate(Operator::Mod, parts) => match self.as_int(parts[1]) {
-                // What remains of a float that is divided by one is what stands behind the point.
+                // The remainder of a float modulo one is its fractional part.
                 Some(divisor) if divisor > 1 => [Some(0), Some(divisor - 1)],
                 _ => [None; 2],
             },
@@ -481,7 +481,7 @@ impl Terms {
     }
 }
 
-/// Whether Python's `str.strip` takes a character away.
+/// Whether Python's `str.strip` removes a character.
 fn is_blank(letter: char) -> bool {
     letter.is_whitespace() || ('\x1c'..='\x1f').contains(&letter)
 }
@@ -492,14 +492,14 @@ pub const MINIMUM: &str = "min";
 /// The name of the function that is the greatest of its arguments.
 pub const MAXIMUM: &str = "max";
 
-/// What a method of a text answers.
+/// The result of a method of a text.
 enum Answer {
     Text(String),
     Truth(bool),
 }
 
 impl Answer {
-    /// Whether it is not what a claim says.
+    /// Whether a value contradicts a constraint.
     fn is_unlike(&self, terms: &Terms, says: Says, polarity: bool) -> bool {
         match (self, says) {
             (Self::Text(text), Says::Equals(literal)) => match terms.get(literal) {
@@ -512,7 +512,7 @@ impl Answer {
     }
 }
 
-/// Whether a claim that holds says that its subject is a number; if that has to be exact, by more than a comparison of order.
+/// Whether a constraint that holds implies that its subject is a number; if `exact`, by more than an order comparison.
 fn say_number(claims: &[(Claim, bool)], is_exact: bool) -> bool {
     claims.iter().any(|(claim, polarity)| {
         let says = match claim.says {

@@ -1,6 +1,6 @@
 //! Terms as text, for messages.
 //!
-//! **Invariant:** what is shown is what the program writes, as far as it is short; otherwise an ellipsis.
+//! **Invariant:** what is shown is what the program writes, if it is short; otherwise an ellipsis.
 
 use std::cell::Cell;
 

@@ -1,7 +1,7 @@
 //! Which keys of an array a consumption covers, and whether two consumptions must share one.
 //!
-//! **Invariant:** [`must_overlap`] answers `true` only if every run in which both consumptions happen has a key in both. Two
-//! views are assumed not to be empty: a program that maps over an empty array of keys draws nothing.
+//! **Invariant:** [`must_overlap`] returns `true` only if every run in which both consumptions happen has a key in both. Two views are
+//! assumed not to be empty: a program that maps over an empty array of keys draws nothing.
 
 use super::term::{TermId, Terms};
 

@@ -6,9 +6,8 @@
 //!
 //! Source: R. E. Bryant, "Graph-Based Algorithms for Boolean Function Manipulation", IEEE Transactions on Computers, 1986.
 //!
-//! **Invariant:** levels increase along every path, no node has two equal children, and every node is interned once. When
-//! the node budget is hit, operations answer [`Guard::FALSE`] and [`Guards::exhausted`] says so: a path that cannot be
-//! distinguished makes no fact.
+//! **Invariant:** levels increase along every path, no node has two equal children, and every node is interned once. When the node budget
+//! is exhausted, operations return [`Guard::FALSE`] and [`Guards::exhausted`] is true: a path that cannot be distinguished yields no fact.
 
 mod path;
 mod search;
@@ -47,21 +46,21 @@ const NODE_BUDGET: usize = 6_000;
 /// Fewest nodes that a part of an analysis may make, while there are as many.
 const NODE_PORTION: usize = 250;
 
-/// The part of what is left that a call gets: one of this many. What a function does itself is reported in its own frame, and its
-/// callees are analysed on their own as well, so that most is left to it.
+/// The fraction of the remaining budget that a call gets is 1 / this. Most is left to the caller's own frame, because callees are analysed
+/// on their own as well.
 const SHARE: usize = 8;
 
-/// Number of answers of `choose` that are kept.
+/// Size of the memo table of `choose`.
 const MEMO: usize = 1 << 13;
 
-/// Where the answer to a question is kept.
+/// The slot of a memo key.
 fn slot_of([test, then, orelse]: [Guard; 3]) -> usize {
     let mixed =
         test.0.wrapping_mul(0x9e37_79b1) ^ then.0.wrapping_mul(0x85eb_ca77) ^ orelse.0.wrapping_mul(0xc2b2_ae3d);
     (mixed >> 16) as usize % MEMO
 }
 
-/// The place of a literal in the order of the diagrams: the literal that was met last comes first.
+/// The place of a literal in the order of the diagrams: the most recent literal comes first.
 ///
 /// A path condition grows by one conjunct at a time, and a join drops the newest. With the newest literal on top, each is one
 /// node on a diagram that is there already; at the bottom, it would be a copy of the whole diagram.
@@ -105,17 +104,17 @@ pub struct Guards {
     nodes: Vec<Node>,
     /// Of each guard, how many nodes it has if none of them is shared.
     sizes: Vec<u16>,
-    /// Of each guard that has a *model*, a path whose literals can hold together, the literal's value there; the path goes on
-    /// with the model of the guard below.
+    /// For each guard that has a *model* (a path whose literals are consistent), the literal's value on it; the path continues with the
+    /// model of the guard below.
     models: Vec<Option<bool>>,
     interned: FxHashMap<Node, Guard>,
-    /// Answers of `choose`, each at the place that its question hashes to; a later question takes the place over.
+    /// Results of `choose`, each in the slot of its hash; a later result overwrites an earlier one.
     memo: Vec<[Guard; 4]>,
-    /// Where `memo` holds answers; more than [`MEMO`] places stand for all of them.
+    /// The slots in use; more than [`MEMO`] slots stand for all of them.
     answered: Vec<u16>,
-    /// The literals, in the order in which they were first met.
+    /// The literals, in order of first use.
     literals: Vec<TermId>,
-    /// What they say.
+    /// The constraints of the literals.
     claims: Claims,
     levels: FxHashMap<TermId, Level>,
     exhausted: bool,
@@ -260,7 +259,7 @@ impl Guards {
         result
     }
 
-    /// The literals that a guard depends on, in the order in which they were first met.
+    /// The literals that a guard depends on, in order of first use.
     pub fn support(&self, guard: Guard) -> Vec<TermId> {
         let mut levels = Vec::new();
         self.visit(guard, |node| {
@@ -285,15 +284,15 @@ impl Guards {
         met > nodes
     }
 
-    /// Calls `meet` with every node of a guard once, as long as it answers yes.
-    fn visit(&self, guard: Guard, mut meet: impl FnMut(Node) -> bool) {
+    /// Calls `visit_node` with every node of a guard once, as long as it returns true.
+    fn visit(&self, guard: Guard, mut visit_node: impl FnMut(Node) -> bool) {
         self.visits.each(guard.0, |handle, work| {
             if Guard(handle).is_true() || Guard(handle).is_false() {
                 return true;
             }
             let node = self.nodes[handle as usize];
             work.extend([node.low.0, node.high.0]);
-            meet(node)
+            visit_node(node)
         });
     }
 
@@ -302,7 +301,7 @@ impl Guards {
         (self.nodes.len(), self.literals.len())
     }
 
-    /// Forgets the guards made since a mark: their handles must be gone.
+    /// Drops the guards that were made since a mark. Their handles must not be used again.
     pub fn truncate(&mut self, mark: (usize, usize)) {
         self.sizes.truncate(mark.0);
         self.models.truncate(mark.0);
@@ -321,7 +320,7 @@ impl Guards {
         self.renew();
     }
 
-    /// A budget of its own for what follows; the one before it, for [`Guards::resume`].
+    /// Starts a new budget. [`Guards::resume`] takes the returned old one.
     pub fn renew(&mut self) -> Budget {
         let budget = self.budget();
         self.exhausted = false;
@@ -329,13 +328,13 @@ impl Guards {
         budget
     }
 
-    /// Goes on with the budget before a new one, as if nothing had been made meanwhile.
+    /// Restores the old budget, as if nothing had been spent since.
     pub fn resume(&mut self, budget: Budget) {
         self.exhausted = budget.exhausted;
         self.limit = budget.limit + self.nodes.len().saturating_sub(budget.made);
     }
 
-    /// A share of what is left, for a part of the analysis; what was left before, for [`Guards::rejoin`].
+    /// Gives a part of the analysis a portion of the remaining budget. Returns the old budget for [`Guards::rejoin`].
     pub fn portion(&mut self) -> Budget {
         let budget = self.budget();
         self.limit = budget.made + self.share();
@@ -348,7 +347,7 @@ impl Guards {
         (left / SHARE).max(left.min(NODE_PORTION))
     }
 
-    /// Goes on with the budget before a portion of it was spent.
+    /// Returns to the old budget, minus what the portion has spent.
     pub fn rejoin(&mut self, budget: Budget) {
         self.limit = budget.limit;
         self.exhausted = budget.exhausted || self.nodes.len() >= self.limit;

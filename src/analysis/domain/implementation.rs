@@ -1,6 +1,6 @@
-//! Which PRNG implementation a key is of, as far as its derivation says.
+//! The PRNG implementation of a key, according to its derivation.
 //!
-//! **Invariant:** derived keys are of the implementation of what they were derived from; of keys from outside nothing is known.
+//! **Invariant:** a derived key has the implementation of its parent; the implementation of a key from outside is unknown.
 
 use super::marks::SEEDED;
 use super::term::{Term, TermId, Terms};
@@ -8,16 +8,16 @@ use super::term::{Term, TermId, Terms};
 /// Longest chain of derivations that is followed.
 const DEPTH: usize = 128;
 
-/// What a derivation says of an implementation.
+/// What a derivation reveals about the implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Implementation {
-    /// None was given.
+    /// None was named.
     Default,
-    /// This was given.
+    /// This one was named.
     Given(TermId),
 }
 
-/// The implementation of a key, an array of keys, or their words. `wraps` says whether a library function makes keys of words.
+/// The implementation of a key, an array of keys, or their words. `wraps` tells whether a library function makes keys from words.
 pub fn implementation(terms: &Terms, key: TermId, wraps: &dyn Fn(&str) -> bool) -> Option<Implementation> {
     let mut current = key;
     for _ in 0..DEPTH {

@@ -1,6 +1,6 @@
 //! The words of the recording: how a key is consumed, what is done to its buffer, how it leaves a function.
 //!
-//! **Invariant:** each enumeration is closed and says what happened, never what that is worth.
+//! **Invariant:** each enumeration is closed and describes what happened, without judging it.
 
 /// What a consumption does with the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,7 +43,7 @@ pub enum Meeting {
     Wrapped,
     /// Words that are no key's are wrapped.
     Width,
-    /// A raw key is given to what takes it for one of the default implementation.
+    /// A raw key is used as one of the default implementation.
     Taken,
 }
 
@@ -66,13 +66,13 @@ pub enum BufferOp {
     Reshape,
     /// Logic on `.shape`, `.ndim`, `.size` or `len`.
     ShapeLogic,
-    /// `keys.reshape(n, -1)` of raw keys, which keeps each key's words together.
+    /// `keys.reshape(n, -1)` of raw keys, which keeps the words of each key together.
     RawShape,
     /// Logic on `.dtype`, or `astype`/`view`.
     DtypeLogic,
     /// Edited key data wrapped again.
     Rewrap,
-    /// `zeros_like` and kin that fabricate a key.
+    /// `zeros_like` and similar functions that fabricate a key.
     Fabricate,
     /// A new key seeded with words of another key's buffer (`PRNGKey(key[1])`).
     Reseed,
@@ -89,7 +89,7 @@ pub enum CarryKind {
     Stored,
     /// Carried on by a loop-like transform.
     Carried,
-    /// Returned to the caller, and kept in the attribute that the next call derives from.
+    /// Returned to the caller, and kept in the attribute from which the next call derives.
     Kept,
     /// Consumed by a constructor, and left in the attribute that methods derive from.
     Left,
@@ -108,13 +108,13 @@ pub enum ReferenceKind {
     Annotation,
 }
 
-/// How an object that stands for a key came to a library function.
+/// How an object with `__jax_array__` around a key reached a library function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WrapperWay {
     /// As an argument of a function that needs an array.
     Handed,
-    /// As an argument of what a transform runs.
+    /// As an argument of a function that a transform runs.
     Argument,
-    /// As a result of what a transform runs.
+    /// As a result of a function that a transform runs.
     Result,
 }

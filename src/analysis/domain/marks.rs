@@ -1,11 +1,11 @@
-//! Names within terms that stand for what has no name in the program.
+//! Reserved names in terms, for values that have no name in the program.
 //!
 //! **Invariant:** none of them is an identifier of Python.
 
-/// Stands for a seed with the implementation it is given to, where that is not the default.
+/// A seed together with its implementation, where that is not the default.
 pub const SEEDED: &str = "<seeded>";
 
-/// Stands for the implementation of keys that are made without one, where the program chooses it.
+/// The implementation of keys that are made without `impl`, where the program chooses the default.
 pub const CHOSEN: &str = "<chosen>";
 
 /// The name of a key that a stateful source supplied.

@@ -27,8 +27,8 @@ mod tests;
 /// One sweep over a table costs less than taking out one in so many of its entries.
 const SWEPT: usize = 8;
 
-/// Takes dropped keys out of a table of handles; `is_kept` says which handles are left. Many keys cost one sweep over the
-/// table, which hashes nothing.
+/// Removes dropped keys from a table of handles; `is_kept` tells which handles remain valid. Many keys cost one sweep over the table, which
+/// hashes nothing.
 fn forget<K: Eq + Hash, V: Copy>(
     table: &mut FxHashMap<K, V>,
     dropped: impl ExactSizeIterator<Item = K>,

@@ -1,12 +1,12 @@
-//! Numbers that are known in part: an interval with what it leaves out, and remainders.
+//! Partially known numbers: an interval with excluded values, and residues.
 //!
-//! **Invariant:** a range or remainders are refused only where no number that the program can have lies in them.
+//! **Invariant:** a range or a set of residues is rejected only if it contains no number that the program can have.
 
 use std::cmp::Ordering;
 
 use super::term::{TermId, common_multiple};
 
-/// Most integers of an interval that are held against those that are left out.
+/// Most integers of an interval that are checked against the excluded ones.
 const FEW: i128 = 16;
 
 /// Largest number that bounds are distinguished up to.
@@ -22,7 +22,7 @@ pub(super) struct Bound {
     pub(super) is_integer: bool,
 }
 
-/// What is said.
+/// One constraint on a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Says {
     /// It equals (or is) a literal.
@@ -47,7 +47,7 @@ pub(super) enum Says {
 pub(super) struct Range {
     pub(super) low: f64,
     pub(super) high: f64,
-    /// Whether the bounds themselves are left out.
+    /// Whether the bounds themselves are excluded.
     pub(super) is_open: [bool; 2],
     pub(super) without: Vec<f64>,
     /// Whether the program compares it with integers only.
@@ -148,7 +148,7 @@ impl Range {
             && !self.without.iter().any(|other| other.total_cmp(&as_float(number)).is_eq())
     }
 
-    /// Whether it can be this number, of whatever kind.
+    /// Whether the value can be this number, whether integer or float.
     pub(super) fn reaches(&self, number: f64) -> bool {
         self.low <= number && number <= self.high && !self.without.contains(&number)
     }
@@ -238,7 +238,7 @@ fn congruent([a, m]: [i128; 2], [b, n]: [i128; 2]) -> Option<[i128; 2]> {
     if (a - b).rem_euclid(divisor) != 0 {
         return None;
     }
-    // One of the first `n / divisor` steps of the first meets the second.
+    // One of the first `n / divisor` steps of the first reaches the second.
     let (mut low, mut steps) = (a.rem_euclid(m), n / divisor);
     while (low - b).rem_euclid(n) != 0 && steps > 0 && steps <= LONGEST {
         low += m;
@@ -247,7 +247,7 @@ fn congruent([a, m]: [i128; 2], [b, n]: [i128; 2]) -> Option<[i128; 2]> {
     Some(if (low - b).rem_euclid(n) == 0 { [low, both] } else { [a.rem_euclid(m), m] })
 }
 
-/// Most steps that are taken until two remainders meet.
+/// Most steps in the search for a common value of two residues.
 const LONGEST: i128 = 1 << 12;
 
 #[expect(clippy::cast_precision_loss, reason = "the number is below 2^53")]

@@ -1,8 +1,8 @@
 //! Sizes of values, and walks through what they hold.
 //!
-//! A program can double a tuple thirty times, nest one in itself, or put a list into itself. Values are trees of shared parts, so both
-//! the size and the depth of each are bounded where an operation has made it; what objects hold has no such bound, since it may be
-//! changed later, and may lead back to the object: who follows it takes a [`Walk`] along.
+//! A program can double a tuple thirty times, nest one in itself, or put a list into itself. Values are trees of shared parts, so the size
+//! and the depth of each value are bounded when an operation has made it. The heap has no such bound, because it may change later and may
+//! be cyclic: whoever traverses it takes a [`Walk`] along.
 //!
 //! **Invariant:** a value in a variable or an object has at most [`PARTS`] parts, at most [`NESTED`] deep.
 
@@ -11,13 +11,13 @@ use super::value::{Elements, Val, Value};
 /// Most parts of a value, those of its parts included.
 pub const PARTS: usize = 4_096;
 
-/// Most parts within each other.
+/// Deepest nesting of parts.
 const NESTED: u32 = 64;
 
-/// Most objects and parts that one walk meets.
+/// Most objects and parts that one walk visits.
 const STEPS: u32 = 4_096;
 
-/// Number of parts of a value, those of its parts included; `None` where there are more, or deeper ones, than are kept.
+/// Number of parts of a value, including nested ones; `None` if there are more, or deeper ones, than the bound allows.
 pub fn parts(value: &Value) -> Option<usize> {
     let mut left = PARTS;
     spend(value, NESTED, &mut left)?;
@@ -62,7 +62,7 @@ fn each<'v>(mut parts: impl Iterator<Item = &'v Value>, depth: u32, left: &mut u
     parts.try_for_each(|part| spend(part, depth, left))
 }
 
-/// How far one may still go through what objects hold.
+/// How much of the heap a walk may still visit.
 #[derive(Clone, Debug)]
 pub struct Walk {
     deeper: u32,

@@ -80,7 +80,7 @@ impl From<String> for Text {
     }
 }
 
-/// What a symbol stands for.
+/// The origin of a symbol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Symbol {
     /// A parameter of the function that is analysed.
@@ -89,9 +89,9 @@ pub enum Symbol {
     Input,
     /// The result of a call or operation that nothing resolves: fresh at each evaluation.
     Opaque,
-    /// What an attribute is once `del` took it away: the class may still have one of that name.
+    /// An attribute after `del`: the class may still have one of that name.
     Deleted,
-    /// An object of its own that nothing equals which is not it: a sentinel, a member of an enumeration.
+    /// A unique object that equals only itself: a sentinel, a member of an enumeration.
     Own,
     /// The number of the lane that a mapped function runs in.
     Lane,
@@ -106,7 +106,7 @@ pub enum Symbol {
 /// The text, place and kind of a symbol.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SymbolInfo {
-    /// What it stands for.
+    /// The origin of the symbol.
     pub symbol: Symbol,
     /// For people.
     pub text: Text,
@@ -153,7 +153,7 @@ pub enum Term {
     Child(TermId, TermId),
     /// `fold_in(parent, data)`
     Fold(TermId, TermId),
-    /// `clone(key)`, with a number of its own: the same key data with a fresh licence.
+    /// `clone(key)`, numbered: the same key data, which may be used once more.
     Clone(TermId, u32),
     /// An attribute of a value, at an epoch of the value's contents.
     Attribute(TermId, Name, u32),
@@ -193,7 +193,7 @@ impl Default for Queries {
     }
 }
 
-/// Largest common multiple that is kept.
+/// Largest common multiple that is computed.
 const MULTIPLE: i128 = 1 << 40;
 
 impl Queries {
@@ -225,10 +225,10 @@ fn hash(value: &impl std::hash::Hash) -> u64 {
     std::hash::BuildHasher::hash_one(&rustc_hash::FxBuildHasher, value)
 }
 
-/// Deepest chain of derivations that is kept; what is deeper becomes a fresh symbol.
+/// Deepest chain of derivations; a deeper one becomes a fresh symbol.
 const DEPTH: usize = 64;
 
-/// Longest text that is put together.
+/// Longest text that is concatenated.
 const TEXT: usize = 64;
 
 impl Terms {
@@ -242,7 +242,7 @@ impl Terms {
         (self.arena.len(), self.symbols.len())
     }
 
-    /// Forgets the terms made since a mark: their handles must be gone.
+    /// Drops the terms that were made since a mark. Their handles must not be used again.
     pub fn truncate(&mut self, mark: (usize, usize)) {
         let dropped = mark.0..self.arena.len();
         if dropped.len() < self.interned.len() / SWEPT {
@@ -285,7 +285,7 @@ impl Terms {
         self.queries
     }
 
-    /// Goes on with these queries; answers with those until now.
+    /// Continues with these queries; returns the queries so far.
     pub fn replace_queries(&mut self, queries: Queries) -> Queries {
         std::mem::replace(&mut self.queries, queries)
     }
@@ -304,7 +304,7 @@ impl Terms {
         }
     }
 
-    /// The term behind a handle.
+    /// The term of a handle.
     pub fn get(&self, id: TermId) -> &Term {
         &self.arena[id.0 as usize]
     }
@@ -316,7 +316,7 @@ impl Terms {
         self.intern(Term::Symbol(index))
     }
 
-    /// What a symbol stands for.
+    /// The origin of a symbol.
     pub fn symbol(&self, id: TermId) -> Option<&SymbolInfo> {
         match self.get(id) {
             Term::Symbol(index) => self.symbols.get(*index as usize),
@@ -420,7 +420,7 @@ impl Terms {
         }
     }
 
-    /// Whether a term is what a function was given for a parameter.
+    /// Whether a term is the value of a parameter.
     pub fn is_parameter(&self, id: TermId) -> bool {
         self.symbol(id).is_some_and(|info| info.symbol == Symbol::Parameter)
     }
@@ -447,7 +447,7 @@ impl Terms {
         chain
     }
 
-    /// Whether a term is deeper than is kept.
+    /// Whether a term exceeds the depth bound.
     pub fn too_deep(&self, id: TermId) -> bool {
         self.ancestors(id).len() >= DEPTH
     }
@@ -562,7 +562,7 @@ impl Terms {
                     }
                 }
                 let [a, b] = if operator == Operator::Eq { self.balanced([*a, *b]) } else { [*a, *b] };
-                // The constant stands second.
+                // The constant is the second operand.
                 let (a, b) = if self.is_named(a) || (!self.is_named(b) && b < a) { (b, a) } else { (a, b) };
                 let [a, b] = if operator == Operator::Eq { self.balanced([a, b]) } else { [a, b] };
                 self.intern(Term::Operate(operator, Box::new([a, b])))
@@ -591,7 +591,7 @@ impl Terms {
         self.offset(base, offset.rem_euclid(divisor))
     }
 
-    /// `id * factor`, with the product of what is added to a symbol added to that of the symbol.
+    /// `id * factor`, distributed over the constant offset of a symbol.
     fn multiple(&mut self, id: TermId, factor: i128) -> TermId {
         if let Term::Offset(base, offset) = *self.get(id)
             && let Some(offset) = offset.checked_mul(factor)

@@ -266,7 +266,7 @@ fn a_portion_ends_what_is_in_it_and_not_what_is_around_it() {
     assert!(guards.exhausted());
 }
 
-/// A value as the list of what is written under which condition, the last one that holds deciding.
+/// A value as the list of conditional writes, of which the last one that holds decides.
 fn written() -> impl Strategy<Value = Vec<(Formula, u32)>> {
     prop::collection::vec((formula(), 0..4u32), 0..4)
 }
@@ -280,7 +280,7 @@ fn value_of(guards: &mut Guards, writes: &[(Formula, u32)]) -> Value {
     value
 }
 
-/// What a value is under an assignment; more than one answer breaks its invariant.
+/// The alternatives of a value under an assignment; more than one breaks its invariant.
 fn value_at(guards: &mut Guards, value: &Value, assignment: u32) -> Vec<u32> {
     let term = |val: &Val| match val {
         Val::Term(term) => term.0,
@@ -427,7 +427,7 @@ enum Expression {
     Binary(Operator, Box<Expression>, Box<Expression>),
 }
 
-/// Binary operators; identity is left out, being of objects and not of values.
+/// Binary operators except identity, which concerns objects and not values.
 const BINARY: [Operator; 17] = [
     Operator::Add,
     Operator::Add,

@@ -14,7 +14,7 @@ use crate::ir::{FunctionId, Name};
 use super::guard::{Guard, Guards};
 use super::term::{Symbol, Term, TermId, Terms, Text};
 
-/// Most alternatives that a value keeps.
+/// Most alternatives of a value.
 pub const ALTERNATIVES: usize = 8;
 
 /// Handle of a heap object.
@@ -73,9 +73,9 @@ pub enum Elements {
         /// What is known of the order.
         order: Order,
     },
-    /// Keys (or arrays of keys) put together along the first axis.
+    /// Keys (or arrays of keys) stacked along the first axis.
     Listed(Rc<[Value]>),
-    /// Arrays joined along the first axis, or keys of which it is not known which stands where.
+    /// Arrays concatenated along the first axis, or keys in an unknown order.
     Joined(Rc<[Value]>),
     /// Copies of one key.
     Copies(Rc<Value>),
@@ -111,7 +111,7 @@ pub struct Closure {
     pub class: Option<ClassHandle>,
 }
 
-/// A function wrapped by a transform, with the arguments that the transform was given.
+/// A function wrapped by a transform, with the arguments of the transform.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Wrapped {
     /// Canonical path of the transform.
@@ -133,7 +133,7 @@ pub struct Partial {
     pub keywords: Vec<(Name, Value)>,
 }
 
-/// A name that another module of the program binds by importing it: what it stands for is found when it is asked for.
+/// A name that another module of the program binds by an import; it is resolved on demand.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Import {
     /// The module that imports.
@@ -151,7 +151,7 @@ pub struct Import {
 /// One alternative, without its guard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Val {
-    /// Whatever is known by its term only: numbers, constants, inputs, results of unknown calls.
+    /// Anything known only by its term: numbers, constants, inputs, results of unknown calls.
     Term(TermId),
     /// A key.
     Key(Key),
@@ -169,7 +169,7 @@ pub enum Val {
     Function(Rc<Closure>),
     /// A function with its receiver.
     Method(Rc<(Value, Value)>),
-    /// A method of something that has none in sight: receiver and name.
+    /// A method of a receiver without visible methods: receiver and name.
     UnknownMethod(Rc<(Value, Name)>),
     /// A class of the program.
     Class(ClassHandle),
@@ -177,7 +177,7 @@ pub enum Val {
     Module(ModuleIndex),
     /// A name of a library, canonical.
     Library(Name),
-    /// An import that is not followed yet; only the globals of other modules hold such.
+    /// An import that is not resolved yet; only the globals of other modules contain these.
     Import(Rc<Import>),
     /// A function under a transform.
     Wrapped(Rc<Wrapped>),
@@ -215,7 +215,7 @@ impl Value {
         Self(SmallVec::from_buf([Alternative { guard: Guard::TRUE, val }]))
     }
 
-    /// Places in which nothing is bound yet.
+    /// Slots in which nothing is bound yet.
     pub fn places(count: usize) -> Vec<Self> {
         std::iter::repeat_with(Self::default).take(count).collect()
     }
@@ -275,7 +275,7 @@ impl Value {
         result
     }
 
-    /// The alternatives whose guards are kept.
+    /// The alternatives whose guards are kept by a predicate.
     #[must_use]
     pub fn filtered(&self, mut is_kept: impl FnMut(Guard) -> bool) -> Self {
         Self(self.0.iter().filter(|alternative| is_kept(alternative.guard)).cloned().collect())
@@ -295,7 +295,7 @@ impl Value {
         result
     }
 
-    /// Whether the value has more alternatives than are kept.
+    /// Whether the value exceeds the bound on alternatives.
     pub fn is_too_various(&self) -> bool {
         self.0.len() > ALTERNATIVES
     }

@@ -4,21 +4,21 @@
 
 use std::cell::RefCell;
 
-/// Room that visits to one arena use in turn. A visit within a visit has room of its own.
+/// Scratch space that visits to one arena use in turn. A nested visit has its own.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Visits(RefCell<Room>);
 
 #[derive(Clone, Debug, Default)]
 struct Room {
-    /// The visit, by its number, that met a handle last.
+    /// The number of the last visit that reached each handle.
     met: Vec<u32>,
     visit: u32,
     work: Vec<u32>,
 }
 
 impl Visits {
-    /// Calls `meet` once with `start` and with every handle that it adds to the work, until there is none or it answers no.
-    pub(super) fn each(&self, start: u32, mut meet: impl FnMut(u32, &mut Vec<u32>) -> bool) {
+    /// Calls `visit` once with `start` and with every handle that it pushes to the work list, until none is left or it returns false.
+    pub(super) fn each(&self, start: u32, mut visit: impl FnMut(u32, &mut Vec<u32>) -> bool) {
         let mut room = self.0.take();
         if room.visit == u32::MAX {
             room.met.clear();
@@ -30,7 +30,7 @@ impl Visits {
         room.work.push(start);
         while let Some(handle) = room.work.pop() {
             let is_met = std::mem::replace(&mut room.met[handle as usize], room.visit) == room.visit;
-            if !is_met && !meet(handle, &mut room.work) {
+            if !is_met && !visit(handle, &mut room.work) {
                 break;
             }
         }

@@ -1,7 +1,7 @@
 //! Functions of Python itself.
 //!
-//! **Invariant:** an operation that passes its argument on passes on the same keys; whatever is not listed here answers with something
-//! that depends on its arguments only.
+//! **Invariant:** an operation that returns its argument returns the same keys; an operation that is not listed here returns something that
+//! depends on its arguments only.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ use crate::finding::Place;
 use crate::ir::{Name, Operator};
 use crate::models::BuiltinOp;
 
-/// Whether `hasattr` asks for a function of a library that a model describes, and no version has removed.
+/// Whether `hasattr` tests for a function of a library that has a model and was not removed in any version.
 fn is_modelled_member(machine: &Machine<'_>, parts: &[Value]) -> bool {
     let [of, name] = parts else { return false };
     let (Some(Val::Library(path)), Some(Val::Term(name))) = (of.single(), name.single()) else { return false };
@@ -148,7 +148,7 @@ pub fn builtin<'p>(
         BuiltinOp::Raises => Value::term(machine.state.terms.intern(Term::Apply(exec::EXPECTS.into(), Box::new([])))),
         BuiltinOp::Suppress => applied(&mut machine.state, &exec::SUPPRESSES.into(), args),
         BuiltinOp::Nullcontext => first.unwrap_or_else(|| machine.state.terms.none()),
-        // Whatever these answer with holds no key that is known, and what they are given may be run.
+        // The results of these hold no known key, and their arguments may be called.
         BuiltinOp::Asdict
         | BuiltinOp::Astuple
         | BuiltinOp::Counter
@@ -163,7 +163,7 @@ pub fn builtin<'p>(
     }
 }
 
-/// An unknown result, where whatever is passed may be run.
+/// An unknown result; the arguments may be called.
 fn escaped<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, path: &Name, args: &Args, place: Place) -> Value {
     for value in args.values().cloned().collect::<Vec<_>>() {
         machine.run_escaping(frame, &value, place);
@@ -187,7 +187,7 @@ fn tuple<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, first: Option<Val
     }
 }
 
-/// Functions that wrap functions, or say how they are looked up.
+/// Functions that wrap functions, or determine how they are looked up.
 fn wrapper(terms: &mut Terms, op: BuiltinOp, path: &Name, args: &Args, place: Place) -> Value {
     let first = args.positional.first().map(|arg| arg.value.clone());
     let mark = match (op, &first) {
@@ -201,7 +201,7 @@ fn wrapper(terms: &mut Terms, op: BuiltinOp, path: &Name, args: &Args, place: Pl
         (BuiltinOp::ContextManager, Some(function)) => return function.clone(),
         (BuiltinOp::Cached | BuiltinOp::ContextManager, None) => return Value::of(Val::Library(path.clone())),
         (BuiltinOp::Cached, Some(_)) => "<cached>",
-        // Which of its implementations runs depends on the type of what it is given.
+        // Which implementation runs depends on the type of the first argument.
         (BuiltinOp::SingleDispatch, Some(_)) => DISPATCHED,
         (BuiltinOp::SingleDispatch, None) => "<dispatch>",
         (BuiltinOp::Property, _) => "<property>",
@@ -331,7 +331,7 @@ fn number<'p>(
     Value::term(machine.state.terms.intern(Term::Apply(path.into(), Box::new([term]))))
 }
 
-/// `min(n, 1)`, `any(flags)`: a function of what it is given, where that is no object that may change.
+/// `min(n, 1)`, `any(flags)`: a function of its arguments, unless they are mutable objects.
 fn of_numbers(machine: &mut Machine<'_>, op: BuiltinOp, path: &Name, args: &Args, place: Place) -> Value {
     let is_plain = args.is_positional();
     let given: Option<Vec<TermId>> = args
@@ -375,7 +375,7 @@ fn of_numbers(machine: &mut Machine<'_>, op: BuiltinOp, path: &Name, args: &Args
     }
 }
 
-/// A function with a mark that says how it is looked up.
+/// A function with a mark that determines how it is looked up.
 fn marked(terms: &mut Terms, mark: &str, function: Value) -> Value {
     let none = terms.none();
     Value::of(Val::Partial(Rc::new(Partial { function, positional: Vec::new(), keywords: vec![(mark.into(), none)] })))

@@ -1,4 +1,4 @@
-//! The functions that Python's builtins run on every element: that of `starmap`, and the `key` of what sorts or compares.
+//! The functions that Python's builtins call on every element: that of `starmap`, and the `key` of sorting and comparing functions.
 //!
 //! **Invariant:** each element is passed once, and one of an unknown number of them is one iteration of a loop.
 
@@ -60,7 +60,7 @@ pub fn run_key_function<'p>(
     }
 }
 
-/// Runs `body` on the elements of something of which it is not known how many it has.
+/// Runs `body` on the elements of a container of unknown length.
 fn run_on_each<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,

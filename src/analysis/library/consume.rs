@@ -1,4 +1,4 @@
-//! Consumption: what a sink does to the keys it is given.
+//! Consumption: what a sink does to the keys passed to it.
 //!
 //! **Invariant:** an event is logged under the paths on which it happens, and not at all where a transform only traces.
 
@@ -156,7 +156,7 @@ pub fn target(machine: &mut Machine<'_>, term: TermId, derivation: DerivationId)
     Target { family, extent, term, folded, derivation }
 }
 
-/// A lane's index stands for all the indices that the lanes have.
+/// The index of a lane stands for the indices of all lanes.
 fn extent_of_index(machine: &Machine<'_>, index: TermId) -> Extent {
     machine.transforms.extents.get(&index).copied().unwrap_or(Extent::Index(index))
 }
@@ -214,7 +214,7 @@ pub fn flat_length(terms: &mut Terms, array: &Array) -> Option<TermId> {
     Some(product)
 }
 
-/// The key that a value must be, where a sink takes it for one.
+/// The key that a value must be if a sink uses it as one.
 pub fn as_key(terms: &mut Terms, val: &Val) -> Option<Key> {
     match val {
         Val::Key(key) => Some(*key),
@@ -255,7 +255,7 @@ pub fn log_event<'p>(
     }
 }
 
-/// A key that is the same in every lane serves them all.
+/// A key that is the same in every lane is shared by all of them.
 fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
     let event = &machine.recorder.log().consumptions[index];
     let (target, guard) = (event.target, event.guard);
@@ -275,7 +275,7 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
         }) {
             continue;
         }
-        // A whole array passed to one lane is what the call was given.
+        // A whole array that is passed to one lane is the argument of the call.
         let whole = target.term == target.family && !matches!(target.extent, Extent::Single);
         if own || whole {
             continue;

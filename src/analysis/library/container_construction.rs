@@ -1,4 +1,4 @@
-//! Containers that functions of Python make of what they are given: `list(…)`, `dict(…)`, copies.
+//! Containers that Python's functions build from their arguments: `list(…)`, `dict(…)`, copies.
 //!
 //! **Invariant:** the elements are the very same, and so are the keys among them.
 
@@ -47,7 +47,7 @@ pub fn list_of<'p>(
             let kind = Kind::List { items, unknown: false };
             Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place))))
         }
-        // The same elements behind another object.
+        // The same elements in another object.
         None => match value.single() {
             Some(Val::Array(_) | Val::Term(_)) => value,
             _ => machine.state.terms.opaque("<list>", Some(place)),

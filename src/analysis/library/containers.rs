@@ -111,7 +111,7 @@ fn popped(
         .map(|index| if index < 0 { index + length } else { index })
         .and_then(|index| usize::try_from(index).ok())
         .filter(|index| *index < items.len());
-    // On the paths on which nothing is taken, nothing may stay behind either.
+    // On the paths on which nothing is removed, the container keeps everything.
     let is_whole = certain
         || items.first().is_some_and(|item| {
             index::is_there(state, item.guard) && state.paths.guards.without(item.guard, state.paths.pc).is_false()

@@ -1,6 +1,6 @@
 //! Sources and derivations: constructors, `split`, `fold_in`, `clone`, and streams.
 //!
-//! **Invariant:** a derived key's term says all that its key data depends on.
+//! **Invariant:** the term of a derived key contains everything that its key data depends on.
 
 use std::rc::Rc;
 

@@ -1,7 +1,6 @@
-//! Whether the call of a network draws, as far as flags and the key itself say.
+//! Whether a call of a network draws, according to flags and to the key itself.
 //!
-//! **Invariant:** a flag counts only with the value that a model lists for it. Beside one with another value, or with one that is not known,
-//! the call may draw.
+//! **Invariant:** a flag counts only with the value that a model lists for it. With any other value, or an unknown one, the call may draw.
 
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{ModuleIndex, Val, Value};
@@ -13,7 +12,7 @@ use crate::finding::Place;
 use crate::ir::{Argument, Constant, Function, FunctionId, Name, Op, OpKind, Temp};
 use crate::models::{Protocol, ProtocolEffect};
 
-/// What is said of a call.
+/// What a flag implies for a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Said {
     /// It draws nothing.
@@ -22,8 +21,8 @@ enum Said {
     Draws,
 }
 
-/// Whether a call perhaps draws nothing: by default, because a flag says so (`deterministic=True`, `train=False`), or because its key is
-/// there for the sake of the signature.
+/// Whether a call may draw nothing: by default, because of a flag (`deterministic=True`, `train=False`), or because its key only satisfies
+/// the signature.
 pub fn is_drawless(
     machine: &mut Machine<'_>,
     receiver: &Val,
@@ -51,7 +50,7 @@ pub fn is_drawless(
     said.is_empty() && (is_for_show(machine) || turns_off(machine, receiver, protocol))
 }
 
-/// Whether the class of a receiver, where it is part of the program, draws whatever the call says: it asks for a key itself, or
+/// Whether the class of a receiver, if it is part of the program, draws whatever the flags: it requests a key itself, or contains
 /// `nn.Dropout(0.5, deterministic=False)`.
 fn draws_always(machine: &Machine<'_>, receiver: &Val, protocol: &Protocol) -> bool {
     let Val::Object(id) = receiver else { return false };
@@ -90,14 +89,14 @@ fn said_by(terms: &Terms, protocol: &Protocol, name: &str, value: &Value) -> Opt
 fn function_of(machine: &Machine<'_>, receiver: &Val) -> Option<(ModuleIndex, FunctionId)> {
     match receiver {
         Val::Term(term) => machine.state.store.transformed.get(term).copied(),
-        // What a decorator makes of a function is taken for the function.
+        // The result of a decorator stands for the decorated function.
         Val::Function(closure) => Some((closure.module, closure.function)),
         _ => None,
     }
 }
 
-/// Whether a key is made from a constant seed in the call itself, `net.apply(params, x, rngs={"dropout": PRNGKey(0)})`: whoever wants
-/// to draw says so by a flag, and hands over a key that changes.
+/// Whether a key is made from a constant seed in the call itself, `net.apply(params, x, rngs={"dropout": PRNGKey(0)})`: a caller that wants
+/// draws sets a flag and passes a key that changes.
 fn is_constant_here(machine: &Machine<'_>, key: &Arg, place: Place) -> bool {
     let is_made_here = |val: &Val| match val {
         Val::Key(key) => {

@@ -1,4 +1,4 @@
-//! Calls of library functions, by what their models say.
+//! Calls of library functions, according to their models.
 //!
 //! **Invariant:** what a function does with keys is read from its model; nothing here knows a path.
 
@@ -32,7 +32,7 @@ pub fn call_library<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, path: 
     apply_model(machine, frame, callable, path, args, place)
 }
 
-/// Does what a model says.
+/// Applies a model to a call.
 pub fn apply_model<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -156,7 +156,7 @@ fn run_model<'p>(
     }
 }
 
-/// What a call says of the implementation of the keys that it makes.
+/// The implementation of the keys that a call makes, according to its arguments.
 fn implementation(machine: &mut Machine<'_>, callable: &Callable, args: &Args) -> Implementation {
     let argument = args.of(callable, "impl").or_else(|| args.of(callable, "dtype"));
     meetings::given(machine, argument.map(|arg| arg.value.clone()).as_ref())
@@ -209,7 +209,7 @@ fn sample<'p>(
     Value::term(drawn)
 }
 
-/// A pure function: its result depends on its arguments only; a key among them is taken for numbers.
+/// A pure function: its result depends on its arguments only, and a key among them is used as a number.
 fn pure<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -322,7 +322,7 @@ fn wrapped(terms: &mut Terms, path: &Name, words: TermId, given: Implementation)
     terms.intern(Term::Apply(path.into(), parts))
 }
 
-/// Most parts of a term that are asked whether they are selections.
+/// Most parts of a term that are tested for being selections.
 const PARTS: usize = 256;
 
 /// Whether a term selects among the buffers of keys, or arranges them, and computes nothing.
@@ -442,7 +442,7 @@ fn construct_library<'p>(
     }
 }
 
-/// `@dataclass` and kin: the class is a record from here on; with options only, a decorator.
+/// `@dataclass` and similar decorators: the class becomes a record; with options only, the result is a decorator.
 fn record_decorator(machine: &mut Machine<'_>, path: &Name, frozen: bool, args: &Args, place: Place) -> Value {
     let frozen =
         frozen || args.keyword("frozen").is_some_and(|arg| transform::is_true(&mut machine.state, &arg.value.clone()));

@@ -1,6 +1,6 @@
 //! Functions of Python that make iterators, and `next`.
 //!
-//! **Invariant:** an iterator yields the very elements of what it was made of, in their order; making one runs nothing.
+//! **Invariant:** an iterator yields exactly the elements of its source, in order; creating one runs nothing.
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Symbol;

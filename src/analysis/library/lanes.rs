@@ -3,7 +3,7 @@
 //! The body runs once, on the element of a lane whose number is a symbol. A key that mentions the symbol is the lane's own; one
 //! that does not is shared by all.
 //!
-//! **Invariant:** lanes are not iterations: what one lane consumes never meets what another does, except as a shared key.
+//! **Invariant:** lanes are not iterations: what one lane consumes never meets what another consumes, except as a shared key.
 
 use std::rc::Rc;
 
@@ -51,7 +51,7 @@ pub fn run_lanes<'p>(
     run_along(machine, frame, function, &args, &axes, place)
 }
 
-/// Runs a function that sees blocks of its arguments: of which axes of an array, and how much of them, is not known.
+/// Runs a function on blocks of its arguments: which axes are divided, and into how many blocks, is unknown.
 pub fn run_blocks<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -176,7 +176,7 @@ fn lane_val<'p>(
             return Value::of(val.clone());
         }
         Axis::Unknown => {
-            // Neither shared nor the lane's own for certain: something of which nothing is claimed.
+            // Neither certainly shared nor certainly the lane's own: unknown.
             let fresh = machine.state.terms.fresh(Symbol::Lane, "<perhaps mapped>", Some(place));
             lane.symbols.push(fresh);
             return Value::term(fresh);
@@ -249,7 +249,7 @@ fn lane_val<'p>(
     }
 }
 
-/// The key of one lane: it stands for the whole view.
+/// The key of one lane; it stands for the whole view.
 fn lane_element(machine: &mut Machine<'_>, array: &Rc<Array>, lane: &mut Lane, place: Place) -> Value {
     let index = machine.state.terms.fresh(Symbol::Lane, "<lane>", Some(place));
     lane.symbols.push(index);
@@ -300,7 +300,7 @@ fn lane_element(machine: &mut Machine<'_>, array: &Rc<Array>, lane: &mut Lane, p
     {
         let (start, first, step, to_end, order) = (*start, *first, *step, *to_end, *order);
         if machine.state.terms.mentions(start, &|term| term == index) {
-            // The first key of a row stands for the first keys of all rows: they are a row's length apart.
+            // The first key of a row stands for the first keys of all rows: they are one row length apart.
             let inner = inner.clone();
             let rows = machine.transforms.rows.get(&first).cloned();
             let rows = rows.and_then(|rows| with_inner_rows(&mut machine.state.terms, &rows, array));
@@ -456,7 +456,7 @@ fn stacked_family(terms: &mut Terms, term: TermId) -> Elements {
     Elements::View { family, start, step: 1, to_end: true, order: Order::Known }
 }
 
-/// The outputs of the iterations of a loop-like transform, put together.
+/// The outputs of the iterations of a loop-like transform, stacked.
 pub fn joined(state: &mut State, outputs: &[Value], place: Place) -> Value {
     let Some(first) = outputs.first() else { return state.terms.opaque("<outputs>", Some(place)) };
     match first.single() {

@@ -1,7 +1,7 @@
 //! Keys that were made with different implementations, where they come together.
 //!
-//! **Invariant:** only what the derivations of both sides say is compared; whether two implementations that are spelled differently are
-//! two is not decided here.
+//! **Invariant:** only the derivations of both sides are compared; whether two differently spelled implementations differ is not decided
+//! here.
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::implementation::{Implementation, implementation};
@@ -30,7 +30,7 @@ pub fn wraps(models: &Models, path: &str) -> bool {
     models.callable(path).is_some_and(|callable| matches!(callable.effect, Effect::Wrap { .. }))
 }
 
-/// What the argument of a call, if it has one, says of the implementation of the keys that it makes.
+/// The implementation of the keys that a call makes, according to its `impl` argument.
 pub fn given(machine: &mut Machine<'_>, argument: Option<&Value>) -> Implementation {
     let models = machine.program.models;
     let argument = argument.map(|value| machine.state.term_of(value));
@@ -177,7 +177,7 @@ pub fn note_wrapped<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, val: &Val,
     });
 }
 
-/// A raw key that is taken for one of the default implementation.
+/// A raw key that is used as one of the default implementation.
 pub fn note_taken<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, key: Key, place: Place) {
     if key.kind != KeyKind::Raw || machine.state.paths.pc.is_false() || frame.module != machine.context.home {
         return;

@@ -1,6 +1,6 @@
-//! Methods of what is known by its kind only: keys and arrays of them, texts, streams, transformed functions.
+//! Methods of values that are known only by kind: keys and arrays of keys, texts, streams, transformed functions.
 //!
-//! **Invariant:** what no kind knows is left to protocols; a method that a model describes does what the model says.
+//! **Invariant:** a method that no kind has is left to protocols; a method with a model does what the model says.
 
 use crate::analysis::domain::claim::TEXT_METHODS;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
@@ -147,7 +147,7 @@ fn text_method<'p>(program: &'p Program<'p>, name: &Name, args: &Args) -> Option
     (callable.exact && args.is_positional() && callable.params.len() == args.positional.len() + 1).then_some(callable)
 }
 
-/// `x.at[i].set(…)` and kin.
+/// `x.at[i].set(…)` and similar methods.
 fn updated_at<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,

@@ -1,6 +1,6 @@
 //! What libraries do with keys: the models applied.
 //!
-//! **Invariant:** the machine knows no library; it asks through [`Library`], which is implemented here.
+//! **Invariant:** the machine knows no library; it calls [`Library`], which is implemented here.
 
 #![expect(
     clippy::needless_pass_by_value,

@@ -1,10 +1,10 @@
-//! Whether initialising a module of a library draws anything, as far as its class says.
+//! Whether initialising a module of a library draws anything, according to its class.
 //!
-//! A module whose parameters are all constants, or that has none, leaves the key alone that `init` is given.
+//! `init` of a module without parameters, or with constant parameters only, does not use its key.
 //!
-//! **Invariant:** nothing is said to be drawn only where every call in the methods of a class is seen: a parameter is declared with a
-//! constant initialiser, no other module is made or called that may draw, and no key is asked for; or where a class of a library is
-//! given constant initialisers in place of all with which it would draw.
+//! **Invariant:** a class is drawless only if every call in its methods is visible: parameters are declared with constant initialisers, no
+//! other module that may draw is made or called, and no key is requested; or if a library class gets constant initialisers in place of all
+//! those with which it would draw.
 
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, ObjectId, Val, Value};
@@ -19,10 +19,10 @@ use crate::models::{Effect, Protocol, ProtocolEffect};
 /// What shows its arguments to people.
 pub const PRINT: &str = "builtins.print";
 
-/// How deep functions of the program are looked into.
+/// Deepest nesting of calls that are followed.
 pub const DEPTH: u32 = 3;
 
-/// A class that is looked through.
+/// A class whose methods are checked.
 pub struct Looked<'a> {
     protocol: &'a Protocol,
     /// The names of its methods.
@@ -43,7 +43,7 @@ pub fn draws_nothing(machine: &mut Machine<'_>, receiver: &Val, protocol: &Proto
     }
     let Val::Object(id) = receiver else { return false };
     let Some(class) = machine.state.store.objects[id.0 as usize].class else { return false };
-    // What a module was made with holds whatever a call may have changed in it since.
+    // The constructor arguments of a module include what a call may have changed since.
     if machine.caches.drawless.objects.contains(id) || is_given_constants(machine, *id, class) {
         machine.caches.drawless.objects.insert(*id);
         return true;
@@ -105,8 +105,8 @@ pub fn makes_drawless<'p>(program: &'p Program<'p>, path: &str, args: &Args) -> 
             .all(|(_, given)| is_constant(&given.value))
 }
 
-/// Whether an instance of a class that the models speak of, where the program is that library, holds constant initialisers in
-/// place of all with which it would draw.
+/// Whether an instance of a modelled class, in a program that is the library itself, has constant initialisers in place of all those with
+/// which it would draw.
 fn is_given_constants(machine: &Machine<'_>, instance: ObjectId, class: ClassHandle) -> bool {
     let class = &machine.state.store.classes[class.0 as usize];
     let module = machine.module(class.module);
@@ -162,7 +162,7 @@ fn is_quiet(machine: &mut Machine<'_>, looked: &Looked<'_>, module: ModuleIndex,
     })
 }
 
-/// Whether a call asks the module itself for a key that is printed, and nothing else: `print(f"{self.make_rng('params')}")`.
+/// Whether a call only requests a key that is printed: `print(f"{self.make_rng('params')}")`.
 fn is_key_shown(machine: &mut Machine<'_>, module: ModuleIndex, id: FunctionId, call: Temp, callee: Temp) -> bool {
     let code = machine.module(module).function(id);
     let OpKind::Attribute(object, name) = &code.ops[callee as usize].kind else { return false };
@@ -317,7 +317,7 @@ fn is_constant_initialiser(
     is_constant(machine, module, code, *initialiser)
 }
 
-/// Whether an initialiser, as it is written, leaves its key alone.
+/// Whether an initialiser, as written, does not use its key.
 fn is_constant(machine: &mut Machine<'_>, module: ModuleIndex, code: &Function, initialiser: Temp) -> bool {
     if let Some(id) = function_at(code, initialiser) {
         return leaves_key_alone(machine.program, module, id);
@@ -374,7 +374,7 @@ fn effect_of<'p>(
     }
 }
 
-/// What a name of a module, or an attribute chain on one, stands for.
+/// What a module-level name, or an attribute chain on one, resolves to.
 pub fn named(machine: &mut Machine<'_>, module: ModuleIndex, code: &Function, temp: Temp) -> Option<Value> {
     match &code.ops[temp as usize].kind {
         OpKind::Load(Variable::Global(name)) => machine
@@ -393,7 +393,7 @@ fn is_among(libraries: &[String], root: &str) -> bool {
     libraries.iter().any(|library| library == root)
 }
 
-/// The functions of which this holds, and those within them.
+/// The functions that satisfy a predicate, and those nested in them.
 fn functions_of(module: &Module, holds: impl Fn(&Function) -> bool) -> impl Iterator<Item = FunctionId> {
     let mut selected: Vec<bool> = Vec::with_capacity(module.functions.len());
     for function in &module.functions {

@@ -1,7 +1,7 @@
-//! Methods of which protocols say what they do with keys: those of libraries, on objects of unknown class.
+//! Methods that protocols of libraries describe, on objects of unknown class.
 //!
-//! **Invariant:** a method of something from outside consumes a key only if a protocol says so, and either the file uses the library
-//! or what is passed is known to be a key or called one.
+//! **Invariant:** a method of an object from outside consumes a key only if a protocol says so, and either the file uses the library, or
+//! the argument is known to be a key or named like one.
 
 use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::size::Walk;
@@ -39,7 +39,7 @@ pub fn protocol_or_unknown<'p>(
         |protocol: &&'p Protocol| protocol.libraries.iter().any(|library| relevance.imports(frame.module, library));
     let (imported, elsewhere): (Vec<&Protocol>, Vec<&Protocol>) =
         models.protocols(name).iter().filter(|protocol| !is_keyless(machine, val, protocol)).partition(is_imported);
-    // Where a library in use has a method of this name, it says which position is the key's.
+    // If a library in use has a method of this name, its protocol gives the position of the key.
     let is_strange = imported.is_empty();
     // Two methods of one name may have their keys in different places: what is evidently a key decides between them.
     let mut possible = None;
@@ -80,7 +80,7 @@ pub fn protocol_or_unknown<'p>(
         }
         (protocol, key)
     });
-    // The library may be that of whoever made the receiver; then the key itself has to be the evidence.
+    // The library may be used only by the code that made the receiver; then the key itself has to be the evidence.
     if matched.is_none() && !has_run {
         matched =
             elsewhere.into_iter().filter(|protocol| protocol.effect == ProtocolEffect::Consume).find_map(|protocol| {
@@ -92,7 +92,7 @@ pub fn protocol_or_unknown<'p>(
     }
     match matched.map(|(protocol, key)| (protocol.effect, protocol, key)) {
         Some((ProtocolEffect::Consume, protocol, key)) => {
-            // What is declared deterministic is given keys for the sake of one signature and perhaps draws nothing.
+            // A deterministic network takes keys only for the sake of a uniform signature and may draw nothing.
             let is_drawless = flags::is_drawless(machine, val, protocol, &key, (&args, place))
                 || parameters::draws_nothing(machine, val, protocol);
             for (part, is_drawless_stream) in streams_of(&machine.state, protocol, &key) {
@@ -131,7 +131,7 @@ fn note_unresolved(machine: &mut Machine<'_>, val: &Val, name: &Name, args: &Arg
         machine.state.store.axis_lengths.insert(*term, lengths.into());
         annotate::note_view(&mut machine.state, *of, name, *term);
     }
-    // What an array is asked for by this method has these lengths.
+    // The array that this method returns has these lengths.
     if let Some(callable) = machine.program.models.of_array(name)
         && callable.lengths.is_some()
     {
@@ -161,8 +161,8 @@ fn key_of_protocol<'a>(protocol: &Protocol, args: &'a Args) -> Option<Option<&'a
     Some(named.or_else(|| protocol.key.position.and_then(|position| args.positional.get(position))))
 }
 
-/// The keys that a call is given, each with whether it is for a stream that mostly nobody draws from:
-/// `apply(variables, x, rngs={"params": key})`, `init({"params": key, "batch_stats": key_2}, x)`.
+/// The keys of a call, each with whether it is for a stream from which modules rarely draw: `apply(variables, x, rngs={"params": key})`,
+/// `init({"params": key, "batch_stats": key_2}, x)`.
 fn streams_of(state: &State, protocol: &Protocol, given: &Arg) -> Vec<(Arg, bool)> {
     let whole = || vec![(given.clone(), false)];
     let Some(Val::Object(id)) = given.value.single() else { return whole() };
@@ -204,7 +204,7 @@ fn run_named<'p>(
     if !given.values().cloned().collect::<Vec<_>>().iter().any(|value| holds_key(machine, value)) {
         return false;
     }
-    // What the library does before and after is unknown: the call is taken to return, whatever was made of its body.
+    // What the library does before and after is unknown: the call is assumed to return, whatever happened in the method's body.
     let kept = machine.budget.portion(RUN_FUEL);
     paths::aside(machine, |machine| machine.call_value(frame, &bound, given, Some(place)));
     machine.budget.rejoin(kept);
@@ -223,7 +223,7 @@ fn is_keyless(machine: &Machine<'_>, val: &Val, protocol: &Protocol) -> bool {
     })
 }
 
-/// What a protocol's keyword is given are keys.
+/// The argument of a protocol's keyword consists of keys.
 fn take_for_keys(machine: &mut Machine<'_>, value: &Value, walk: &mut Walk) {
     if !walk.down() {
         return;
@@ -251,7 +251,7 @@ fn take_for_keys(machine: &mut Machine<'_>, value: &Value, walk: &mut Walk) {
     walk.back();
 }
 
-/// Whether a value could be a key: something from outside of which nothing says otherwise.
+/// Whether a value could be a key: it comes from outside, and nothing shows that it is something else.
 fn may_hold_key(terms: &Terms, value: &Value) -> bool {
     matches!(value.single(), Some(Val::Term(term)) if evidence::may_be_key(terms, *term))
 }
@@ -261,8 +261,8 @@ fn is_called_a_key(machine: &Machine<'_>, arg: &Arg) -> bool {
     matches!(arg.value.single(), Some(Val::Term(term)) if notes::looks_like_a_key(machine, *term, arg.written.as_deref()))
 }
 
-/// Whether a value is a key, or a container of nothing else: `{"params": key, "dropout": key_2}`. A state that holds a key beside
-/// other things is not that key.
+/// Whether a value is a key, or a container of only keys: `{"params": key, "dropout": key_2}`. A state that holds a key beside other values
+/// is not that key.
 fn is_of_keys(machine: &mut Machine<'_>, value: &Value) -> bool {
     let contents: Vec<Vec<Value>> = value
         .alternatives()
@@ -305,7 +305,7 @@ fn holds_key_within(machine: &mut Machine<'_>, value: &Value, walk: &mut Walk) -
     holds
 }
 
-/// The name of a method of the program that is one of a library's of which a model says that it perhaps draws nothing.
+/// If a method of the program implements a library method that may draw nothing according to its model, the name of that method.
 pub fn drawless_method<'p>(program: &'p Program<'p>, function: &Value) -> Option<Name> {
     let Some(Val::Function(closure)) = function.single() else { return None };
     let module = program.module(closure.module);

@@ -1,4 +1,4 @@
-//! Array functions given keys: what they keep, reorder, copy or mix.
+//! Array functions applied to keys: what they keep, reorder, copy or mix.
 //!
 //! **Invariant:** a typed array of keys may be rearranged at will; on a raw one the last axis holds words, and what mixes it is a
 //! misuse.
@@ -51,7 +51,7 @@ pub fn shape_op<'p>(
         | ShapeOp::Concatenate
         | ShapeOp::Dstack
         | ShapeOp::ColumnStack => {
-            // The first, if it is not said.
+            // The first array, by default.
             let axis = get("axis").map_or(Some(0), |axis| machine.state.int_of(&axis));
             let join =
                 if matches!(op, ShapeOp::Array | ShapeOp::Stack | ShapeOp::Vstack) { stack } else { concatenate };
@@ -155,7 +155,7 @@ fn unstacked<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val, pl
     Value::of(Val::Object(machine.state.allocate(kind, "<parts>", Some(place))))
 }
 
-/// The bounds of `dynamic_slice` and kin along the first axis, where they are numbers and the other axes stay whole.
+/// The bounds of `dynamic_slice` and similar functions along the first axis, if they are numbers and the other axes stay whole.
 fn slice_bounds<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -204,7 +204,7 @@ fn shape_of_unknown(machine: &mut Machine<'_>, op: ShapeOp, input: &Value, path:
             _ => None,
         };
         if let Some(one) = one {
-            // Copies of whatever it is: should it be a key, the copies are one key.
+            // Copies of a value that may be a key: then the copies are one key.
             return Value::of(Val::Array(Rc::new(Array {
                 kind: KeyKind::Unknown,
                 derivation: 0,
@@ -224,7 +224,7 @@ fn shape_of_unknown(machine: &mut Machine<'_>, op: ShapeOp, input: &Value, path:
     Value::term(machine.state.terms.intern(Term::Apply(path.into(), parts.into())))
 }
 
-/// Whether a library function gives what it is given with one axis more.
+/// Whether a library function returns its argument with one more axis.
 fn adds_an_axis<'p>(program: &'p Program<'p>, path: &str) -> bool {
     let callable = program.models.callable(path).filter(|callable| callable.exact);
     callable.is_some_and(|callable| matches!(callable.effect, Effect::Shape { op: ShapeOp::ExpandDims, .. }))
@@ -271,7 +271,7 @@ struct Keys<'a> {
 }
 
 impl Keys<'_> {
-    /// Notes that the operation uses the buffer of raw keys as if it held anything else.
+    /// Notes that the operation uses the buffer of raw keys as if it held something else.
     fn misused<'p>(&self, machine: &mut Machine<'p>, frame: &Frame<'p>, used_as: BufferOp) {
         notes::buffer_use(machine, frame, self.key, self.place, BufferUse::new(used_as, self.text.to_owned(), false));
     }
@@ -593,7 +593,7 @@ fn stack<'p>(
             elements: Elements::Copies(Rc::new(parts[0].clone())),
         })));
     }
-    // Arrays that are put together along another axis are the columns of the result.
+    // Arrays that are concatenated along another axis are the columns of the result.
     if op == ShapeOp::Stack
         && axis != Some(0)
         && let Some(Val::Array(first)) = parts[0].single()
@@ -604,7 +604,7 @@ fn stack<'p>(
     arrays::listed(&mut machine.state.terms, parts, keys[0].kind)
 }
 
-/// An array of keys of which it is not followed where they come from: equal to each other at equal indices only.
+/// An array of keys of unknown origin: equal to each other at equal indices only.
 fn unfamiliar(terms: &mut Terms, kind: KeyKind, rank: Option<usize>) -> Value {
     let family = terms.fresh(Symbol::Opaque, "<keys put together>", None);
     let start = terms.int(0);
@@ -672,7 +672,7 @@ fn concatenate<'p>(
     })))
 }
 
-/// The elements of arrays that are put together, where they are few and all are known.
+/// The elements of concatenated arrays, if they are few and all known.
 fn elements_of(machine: &mut Machine<'_>, parts: &[Value]) -> Option<Vec<Value>> {
     let mut elements = Vec::new();
     for part in parts {

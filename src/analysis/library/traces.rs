@@ -1,7 +1,7 @@
-//! Which functions are handed to a transform that traces them, or maps them over lanes.
+//! Which functions are passed to a transform that traces them, or maps them over lanes.
 //!
-//! **Invariant:** what is noted is the function whose body runs, whatever it is wrapped in, and how many of its leading arguments are
-//! the caller's own objects: a transform takes all others apart and puts them together anew.
+//! **Invariant:** the recorded function is the one whose body runs, without its wrappers, together with the number of leading arguments
+//! that are the caller's own objects: a transform flattens all others and rebuilds them.
 
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{ObjectId, Val, Value};
@@ -13,10 +13,10 @@ use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{Callable, Runs, Transform};
 
-/// How many wrappers around a function are looked through.
+/// Most wrappers around a function that are looked through.
 const NESTED: u32 = 6;
 
-/// Notes the functions that a call of a transform is given.
+/// Records the functions that are passed to a transform.
 pub fn note(
     machine: &mut Machine<'_>,
     (transform, path): (&Transform, &Name),

@@ -1,4 +1,4 @@
-//! Transforms: functions that run the functions they are given.
+//! Transforms: functions that call their function arguments.
 //!
 //! **Invariant:** how often a body runs and on what is read from the transform's model. Loop-like transforms run a few copies, as
 //! loops do; a body runs at least once.
@@ -95,7 +95,7 @@ fn mark_transformed(machine: &mut Machine<'_>, function: &Value) {
     }
 }
 
-/// A call of what a transform returned.
+/// A call of the result of a transform.
 pub fn call_wrapped<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -120,7 +120,7 @@ pub fn call_wrapped<'p>(
         wrapped.options.iter().find(|(option, _)| &**option == name).map(|(_, value)| value.clone())
     };
     let Some(function) = wrapped.function.clone() else {
-        // A decorator with arguments meets its function.
+        // A decorator with arguments is applied to its function.
         if args.positional.is_empty() {
             return machine.state.terms.opaque("<decorator>", Some(place));
         }
@@ -363,7 +363,7 @@ fn run_switch<'p>(
     run_branches(machine, frame, &branches, &guards, operands, place)
 }
 
-/// `cond(pred, true_operand, true_fun, false_operand, false_fun)`: each branch is given what stands before it.
+/// `cond(pred, true_operand, true_fun, false_operand, false_fun)`: each branch gets the operand before it.
 fn with_operands_of_their_own(branches: Vec<Value>, operands: Vec<Arg>) -> (Vec<Value>, Vec<Arg>) {
     let is_function = |value: &Value| {
         let is_one = |val: &Val| {
@@ -465,7 +465,7 @@ fn repeat_if<'p>(
     machine.end_loop(outer);
 }
 
-/// That there are two iterations at least, for a number of them that is given by a term.
+/// That there are at least two iterations, if their number is a term.
 fn has_two(terms: &mut Terms, length: Option<TermId>) -> Option<TermId> {
     let length = length.filter(|length| terms.as_int(*length).is_none())?;
     let one = terms.int(1);
@@ -482,7 +482,7 @@ fn symbolic_length(state: &mut State, trees: &[Value]) -> Option<TermId> {
     })
 }
 
-/// The `n` of `arange(n)`, whatever its type.
+/// The `n` of `arange(n)`, of any type.
 pub fn counted(machine: &Machine<'_>, term: TermId) -> Option<TermId> {
     match machine.state.terms.get(term) {
         Term::Apply(name, parts) if machine.program.models.is_counting(name) => match &**parts {

@@ -23,7 +23,7 @@ pub const DEPTH: u32 = 6;
 /// Deepest tree that is sliced.
 pub const NESTED: u32 = 32;
 
-/// What is done with corresponding leaves; the flag says that they may stand for many.
+/// The operation on corresponding leaves; the flag tells whether they may stand for many.
 pub type EachLeaf<'a, 'p> = dyn FnMut(&mut Machine<'p>, &mut Frame<'p>, &[Value], bool) -> Value + 'a;
 
 /// `tree.map(function, first, *rest)`
@@ -163,7 +163,7 @@ fn map_parts<'p>(
     }
 }
 
-/// The key of which an array is made of copies.
+/// The key that an array consists of copies of.
 fn copied(tree: &Value) -> Option<&Value> {
     match tree.single() {
         Some(Val::Array(array)) => match &array.elements {

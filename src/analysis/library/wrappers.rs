@@ -1,9 +1,9 @@
-//! Objects of the program's own classes that stand for keys: `__jax_array__` says which.
+//! Objects of the program's own classes with `__jax_array__` around a key.
 //!
-//! Functions that ask for the array are given it, so a wrapped key is the same key. That others are handed the object is noted.
+//! Functions that convert such an object get the array, so a wrapped key is the same key. Passing one to any other function is recorded.
 //!
-//! **Invariant:** what is noted holds a key; whether its class is registered and what that is worth is decided later. Programs without
-//! such a class pay for one question.
+//! **Invariant:** what is recorded holds a key; whether its class is registered, and whether that matters, is decided later. Programs
+//! without such a class pay for one check.
 
 use crate::analysis::domain::kinds::WrapperWay;
 use crate::analysis::domain::size::Walk;
@@ -21,7 +21,7 @@ use crate::models::{ArrayObject, Callable, Effect, Registers, Takes, Transform};
 /// How deep a tree is searched for objects.
 const NESTED: u32 = 4;
 
-/// Does what a library function does with objects that stand for arrays, before its model: answers with the arguments as that sees them.
+/// Applies what a library function does with such objects, before its model: returns the arguments as the model sees them.
 pub fn taken<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -83,7 +83,7 @@ fn register(machine: &mut Machine<'_>, registers: Registers, args: &Args) {
     }
 }
 
-/// The method that says which array an object stands for.
+/// The method that converts an object to an array.
 fn method_of(machine: &mut Machine<'_>, val: &Val) -> Option<(ClassHandle, Value)> {
     let Val::Object(id) = val else { return None };
     let object = &machine.state.store.objects[id.0 as usize];
@@ -94,7 +94,7 @@ fn method_of(machine: &mut Machine<'_>, val: &Val) -> Option<(ClassHandle, Value
     Some((class, method))
 }
 
-/// The arguments of a function that asks objects for their arrays, also those in lists.
+/// The arguments of a function that converts objects, including those in lists.
 fn converted<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, mut args: Args, place: Place) -> Args {
     let all = args.positional.iter_mut().chain(args.keywords.iter_mut().map(|(_, arg)| arg));
     for arg in all {
@@ -134,7 +134,7 @@ fn array_of<'p>(
     array
 }
 
-/// Notes the objects in a value that stand for keys.
+/// Records the objects around keys in a value.
 fn note<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -212,7 +212,7 @@ fn is_key(machine: &Machine<'_>, value: &Value) -> bool {
 pub struct Crossing<'a> {
     /// Its qualified name.
     pub path: &'a Name,
-    /// Where it runs what it was given.
+    /// Where a transform runs its function.
     pub place: Place,
 }
 
@@ -255,7 +255,7 @@ pub fn note_arguments<'p>(
     }
 }
 
-/// Notes the objects in what a transform's function is given or returns.
+/// Records the objects that a transform's function gets or returns.
 pub fn note_crossing<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -304,7 +304,7 @@ fn listed(machine: &Machine<'_>, value: &Value) -> Vec<Listed> {
     parts.iter().filter_map(|part| of(part.single()?)).collect()
 }
 
-/// Whether axes say that an argument is not mapped.
+/// Whether axes exclude an argument from mapping.
 fn is_unmapped(machine: &Machine<'_>, axes: &Value, at: &Listed) -> bool {
     let is_none = |value: &Value| match value.single() {
         Some(Val::Term(term)) => *machine.state.terms.get(*term) == Term::None,

@@ -141,8 +141,8 @@ impl<'p> Machine<'p> {
         Value::term(attribute)
     }
 
-    /// Whether the value that a class gives an attribute says nothing of an instance from outside: who made that may have said
-    /// otherwise, as a field with a default is there for. A number that is no field is taken for a constant of the class.
+    /// Whether the value of a class attribute says nothing about an instance from outside: the creator may have passed another value, as
+    /// for a field with a default. A number that is not a field is assumed to be a constant of the class.
     fn is_only_a_default(&self, id: ObjectId, class: ClassHandle, name: &Name, value: &Value) -> bool {
         let symbol = self.state.store.objects[id.0 as usize].symbol;
         let is_from_outside =
@@ -183,7 +183,7 @@ impl<'p> Machine<'p> {
                 Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone()))))
             }
             Some(Val::Partial(partial)) => match partial.keywords.first() {
-                // Descriptors are kept as a function with a mark.
+                // Descriptors are represented as a function with a mark.
                 Some((mark, _)) if matches!(&**mark, "<property>" | "<cached property>") => {
                     let args = Args::positional(vec![receiver.clone()]);
                     self.call_value(frame, &partial.function.clone(), args, Some(place))

@@ -18,7 +18,7 @@ use crate::ir::{Annotation, FunctionId, Name, Operator};
 use crate::models::{AnnotationKind, AnnotationRank, Effect};
 use crate::text::Span;
 
-/// What an annotation says.
+/// The evidence of an annotation.
 #[derive(Clone, Copy)]
 pub struct Evidence {
     kind: KeyKind,
@@ -100,7 +100,7 @@ pub fn instance_of(state: &mut State, term: TermId, class: ClassHandle) -> Value
     Value::of(Val::Object(object))
 }
 
-/// The same, or `None`: on which paths it is which is what a test for `None` asks.
+/// The same, or `None`: a test for `None` separates the paths.
 fn optional_instance(state: &mut State, term: TermId, class: ClassHandle) -> Value {
     let none = state.terms.none();
     let of_none = state.term_of(&none);
@@ -139,7 +139,7 @@ pub fn element(state: &mut State, container: TermId, item: TermId) -> Value {
     }
 }
 
-/// Notes of what class the values are that a method of a mapping from outside gives.
+/// Records the class of the values that a method of a mapping from outside returns.
 pub fn note_view(state: &mut State, mapping: TermId, method: &str, view: TermId) {
     let Some((class, Holds::Values)) = state.store.element_classes.get(&mapping).copied() else { return };
     let holds = match method {
@@ -150,7 +150,7 @@ pub fn note_view(state: &mut State, mapping: TermId, method: &str, view: TermId)
     state.store.element_classes.insert(view, (class, holds));
 }
 
-/// The class of the program of which all elements of a container are, or all values of a mapping.
+/// The class of the program to which all elements of a container, or all values of a mapping, belong.
 fn element_class(
     machine: &mut Machine<'_>,
     module: ModuleIndex,
@@ -167,7 +167,7 @@ fn element_class(
     Some((annotated_class(machine, module, element)?, holds))
 }
 
-/// Whether an annotation says that something is an instance of a class of the program, or a container of such instances.
+/// Whether an annotation denotes an instance of a class of the program, or a container of such instances.
 pub fn names_instances(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &Annotation) -> bool {
     annotated_class(machine, module, annotation).is_some()
         || optional_class(machine, module, annotation).is_some()
@@ -214,8 +214,7 @@ fn annotated_class(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &
     }
 }
 
-/// The class of the program of which something is an instance that may be `None`: `layer: Layer | None`. Where no method of the class
-/// has to do with keys, more paths would show nothing.
+/// The class of an optional instance: `layer: Layer | None`. If no method of the class involves keys, separate paths would add nothing.
 fn optional_class(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &Annotation) -> Option<ClassHandle> {
     let parts = members(&machine.program.models.words, annotation)?;
     let mut named = parts.iter().filter(|part| !matches!(part, Annotation::None));
@@ -235,7 +234,7 @@ fn annotation_path(machine: &mut Machine<'_>, module: ModuleIndex, path: &[Name]
     let mut value = machine.global(module, path.first()?)?;
     let mut joined = String::new();
     for name in &path[1..] {
-        // A package of the program hands on what a library defines: `from layers import nn`.
+        // A package of the program re-exports a library: `from layers import nn`.
         if let Some(Val::Module(inner)) = value.single() {
             value = machine.global(*inner, name)?;
         } else {
@@ -327,7 +326,7 @@ pub fn note_annotation<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, annotat
     }
 }
 
-/// A callable without a path of its own: what a factory makes.
+/// A callable without a path: the result of a factory.
 pub fn made_by_factory(transform: Name, options: Vec<(Name, Value)>) -> Value {
     let (options, function) = (options.into(), Some(Value::unbound()));
     Value::of(Val::Wrapped(std::rc::Rc::new(Wrapped { transform, options, function })))

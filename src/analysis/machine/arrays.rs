@@ -2,7 +2,7 @@
 //!
 //! A view is row-major: an array with axes `(a, b)` holds element `start + (i * b + j) * step` of its family at `[i, j]`.
 //!
-//! **Invariant:** a view whose elements are unknown is a family of its own, equal to nothing else.
+//! **Invariant:** a view whose elements are unknown is a separate family, equal to nothing else.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use crate::analysis::store::State;
 use crate::arrays;
 use crate::ir::Operator;
 
-/// Most parts that an array is taken apart into to be put together in another order.
+/// Most parts into which an array is split to reorder it.
 pub const LISTED: i128 = 16;
 
 /// The member of a family with this flat index.
@@ -128,8 +128,8 @@ fn row_of(array: &Array, family: TermId, start: TermId, inner: &[Option<TermId>]
     })))
 }
 
-/// JAX counts negative indices from the end and clamps static ones that are out of range, which is held against a program only
-/// where it happens on all paths: nobody knows whether a loop over something from outside runs that often.
+/// JAX counts negative indices from the end and clamps static ones that are out of range. This is reported only if it happens on all paths,
+/// because the iterations of a loop over something from outside are unknown.
 fn in_range(state: &mut State, index: TermId, dims: Option<&[Option<TermId>]>) -> TermId {
     let length = dims.and_then(|dims| dims.first().copied().flatten());
     match (state.terms.as_int(index), length) {
@@ -342,13 +342,13 @@ pub fn subset(terms: &mut Terms, array: &Rc<Array>) -> Value {
 fn subset_from(terms: &mut Terms, array: &Rc<Array>, start: TermId) -> Value {
     let value = subset(terms, array);
     if let (Some(Val::Array(subset)), true) = (value.single(), terms.as_int(start) == Some(0)) {
-        // `keys[:-1]` begins with the first key: claim no more.
+        // `keys[:-1]` begins with the first key; nothing more is claimed.
         return Value::of(Val::Array(subset.clone()));
     }
     value
 }
 
-/// Keys put together along a new first axis.
+/// Keys stacked along a new first axis.
 pub fn listed(terms: &mut Terms, parts: Vec<Value>, kind: KeyKind) -> Value {
     let length = terms.int(i128::try_from(parts.len()).unwrap_or(0));
     let mut dims = vec![Some(length)];

@@ -221,8 +221,8 @@ fn written_arguments(code: &Function, args: &Args) -> Vec<(u32, Name)> {
     placed.chain(named).collect()
 }
 
-/// The elements of a list by their places, and whether those are all of them: elements of paths that exclude each other share a
-/// place, and where one may be missing before another that is there, nobody knows who stands in its place.
+/// The elements of a list by position, and whether those are all of them. Elements on exclusive paths share a position; if one may be
+/// missing before another, the positions after it are unknown.
 fn by_place(state: &mut State, items: &[Item]) -> (Vec<Value>, bool) {
     if items.iter().all(|item| item.guard.is_true()) {
         return (items.iter().map(|item| item.value.clone()).collect(), true);

@@ -1,7 +1,7 @@
 //! Calls.
 //!
-//! **Invariant:** a function of the program is run in place, below [`CALL_DEPTH`] activations and
-//! [`RECURSION`] of itself; anything else answers with something fresh and makes what it was given unknown.
+//! **Invariant:** a function of the program is run inline, below [`CALL_DEPTH`] activations and [`RECURSION`] of itself; any other call
+//! returns a fresh value and havocs its arguments.
 
 use std::rc::Rc;
 
@@ -23,10 +23,10 @@ use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::{Argument, EffectWord, FunctionId, Name, Op, OpKind, Temp};
 
-/// The mark of a function that stands for several, by the type of what it is given.
+/// Marks a function with several implementations, chosen by the type of its first argument.
 pub const DISPATCHED: &str = "<dispatched>";
 
-/// Operations of a function that is run whatever it mentions: it may pass on what it is given.
+/// Size up to which a function is run whatever it mentions, because it may return its argument.
 pub const SHORT: usize = 40;
 
 /// Most nodes of the condition under which a call returns; where it is larger, the call is taken to return always.
@@ -37,7 +37,7 @@ pub struct Ended {
     pub result: Value,
     /// What it yielded, on which paths.
     pub yields: Vec<(Guard, Value)>,
-    /// Whether a loop of it may have gone on where the copies of its body ended.
+    /// Whether a loop in it may have continued after the last copy of its body.
     pub goes_on: bool,
 }
 
@@ -52,7 +52,7 @@ impl<'p> Machine<'p> {
         };
         let written = name_cache::written_text(self, frame, callee);
         let result = self.call_written(frame, &function, args, place, receiver.as_ref(), written);
-        // A decorator that nothing resolves is taken to keep what it decorates.
+        // An unresolved decorator is assumed to return the decorated function.
         if let [Argument::Positional(decorated)] = arguments
             && is_definition(self.program, frame, *decorated)
             && matches!(result.single(), Some(Val::Term(_)))
@@ -255,7 +255,7 @@ impl<'p> Machine<'p> {
         self.state.terms.opaque(name_cache::call_text(self, &text), Some(place))
     }
 
-    /// Functions passed to something unknown may be run by it: they are looked at on their own later.
+    /// Functions that are passed to unknown code may be called by it: they are analysed on their own later.
     pub fn run_escaping(&mut self, _frame: &mut Frame<'p>, value: &Value, _place: Place) {
         for alternative in value.alternatives() {
             if let Val::Function(closure) = &alternative.val
@@ -356,13 +356,13 @@ impl<'p> Machine<'p> {
         if has_too_many_paths {
             cutoff::note_cut_off(self, closure, &share);
         }
-        // The caller goes on, and knows nothing of what the callee did after it was cut off.
+        // The caller continues, and knows nothing of what the callee did after it was cut off.
         self.state.paths.pc = pc;
         self.state.paths.live = live;
         cutoff::unknown_result(self, &given, code, place)
     }
 
-    /// Whether a function may do something to keys, or pass on what it is given: it is short, or is given a key or a function.
+    /// Whether a function may affect keys, or return its arguments: it is short, or a key or a function is passed to it.
     fn is_worth_running(&self, closure: &Closure, code: &crate::ir::Function, args: &Args) -> bool {
         self.program.relevance.of(closure.module, closure.function)
             || code.ops.len() <= SHORT
@@ -463,7 +463,7 @@ impl<'p> Machine<'p> {
         }
         let is_caught = !self.state.paths.catching.borrow().is_empty();
         if after != entered && !after.is_false() && !is_caught && self.state.paths.guards.is_larger(after, WIDE) {
-            // Widening: what many calls take for granted is no longer distinguished from what they are given.
+            // Widening: the condition under which many calls return is dropped.
             after = entered;
         }
         // Paths that a raise ended in the callee are over for the caller, unless a `try` waits for them.

@@ -1,11 +1,12 @@
-//! What a closure can reach without being given it: is there anything to do with keys?
+//! Whether a closure can reach keys through its names and captured variables.
 //!
-//! A closure that nothing has run is run on its own only if its names speak of keys or if it captures something that does. One
-//! of another module is looked at with that module, and one that a call made with the function that was called; here only what it
-//! captured can show something new, about this module or, for one that a call made, a key from the caller.
+//! A closure that was never called is analysed on its own only if its names involve keys or if it captures a value that does. A closure of
+//! another module is analysed with that module, and one that a call created is analysed with the called function; here only its captured
+//! values can add something new: about this module or, for a closure that a call created, a key from the caller.
 //!
-//! **Invariant:** a value that is or holds a key, or leads to a function (one of this module, for a closure of another) whose
-//! names speak of keys, is never denied. What a call made is denied what names speak of, and what lies deeper than is looked.
+//! **Invariant:** the search never misses a value that is or holds a key, or leads to a function whose names involve keys (for a closure of
+//! another module, a function of this module). For a closure that a call created, names do not count, and neither does what lies below the
+//! search depth.
 
 use std::cell::Cell;
 
@@ -18,14 +19,14 @@ use crate::analysis::store::heap::{Kind, Source};
 use crate::ir::{Function, OpKind, Variable};
 use crate::models::Effect;
 
-/// How deep containers and closures are looked into; what lies deeper is taken for a key.
+/// Search depth in containers and closures; anything deeper counts as a key.
 pub const DEPTH: u32 = 5;
 
-/// Most values that one search looks at; beyond, what is not known is taken for a key, as what lies deeper is.
+/// Most values that one search visits; beyond that, unknown values count as keys, like those that are too deep.
 const VALUES: u32 = 16_384;
 
-/// Whether a run of a closure on its own can teach something about keys; of one that a call made, more than a run of what was
-/// called.
+/// Whether analysing a closure on its own can reveal anything about keys; for a closure that a call created, more than the analysis of the
+/// called function does.
 pub fn may_reach_keys(machine: &Machine<'_>, closure: &Closure, in_call: bool) -> bool {
     let (names, deeper) = match (in_call, closure.module == machine.context.home) {
         (true, _) => (Names::Nobody, false),
@@ -55,7 +56,7 @@ pub fn hold_keys(machine: &Machine<'_>, values: &[Value]) -> bool {
     values.iter().any(|value| reach.holds(value, DEPTH) || is_called_one(value))
 }
 
-/// The modules whose functions are asked for their names.
+/// The modules whose functions count by their names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Names {
     All,
@@ -67,9 +68,9 @@ pub enum Names {
 pub struct Reach<'i, 'p> {
     interp: &'i Machine<'p>,
     names: Names,
-    /// Whether what lies deeper than is looked into is taken for a key.
+    /// Whether values below the search depth count as keys.
     deeper: bool,
-    /// Values that may still be looked at.
+    /// Values that may still be visited.
     left: Cell<u32>,
 }
 
@@ -95,8 +96,7 @@ impl<'p> Reach<'_, 'p> {
             || self.code_reaches(closure.module, code, closure.environment, 1, depth)
     }
 
-    /// Whether a variable from around a function reaches keys. `outside` is the environment that lies `level` environments
-    /// above that of the function.
+    /// Whether a variable from an enclosing function reaches keys. `outside` is the environment `level` levels above that of the function.
     fn code_reaches(
         &self,
         module: ModuleIndex,
@@ -115,7 +115,7 @@ impl<'p> Reach<'_, 'p> {
                 let slots = environment.map(|id| &self.interp.state.store.environments[id.0 as usize].slots);
                 slots.and_then(|slots| slots.get(*slot as usize)).is_some_and(|value| self.reaches(value, depth))
             }
-            // What a global name leads to by being called is known from its name.
+            // What calling a global leads to is known from its name.
             OpKind::Load(Variable::Global(name)) => {
                 let value = self.interp.state.store.modules.get(&module).and_then(|state| state.globals.get(name));
                 value.is_some_and(|value| self.holds(value, depth))
@@ -133,7 +133,7 @@ impl<'p> Reach<'_, 'p> {
         })
     }
 
-    /// Whether a value is or holds a key, or leads to a function that has to do with keys.
+    /// Whether a value is or holds a key, or leads to a function that involves keys.
     fn reaches(&self, value: &Value, depth: u32) -> bool {
         if !self.may_look() {
             return self.deeper;
@@ -158,7 +158,7 @@ impl<'p> Reach<'_, 'p> {
             }),
             Val::Library(path) => match self.names {
                 Names::All => self.interp.program.models.mentions(path, self.interp.program.roots),
-                // Called by a name of the function's own, it draws all the same.
+                // If it is called through a local name, it still draws.
                 Names::Home | Names::Nobody => {
                     let callable = self.interp.program.models.callable(path);
                     callable.is_some_and(|callable| {
@@ -219,7 +219,7 @@ impl<'p> Reach<'_, 'p> {
             .is_some_and(|shadow| self.below(depth, |inner| self.object_holds(*shadow, inner)))
     }
 
-    /// Whether one more value may be looked at.
+    /// Whether one more value may be visited.
     fn may_look(&self) -> bool {
         let left = self.left.get();
         self.left.set(left.saturating_sub(1));

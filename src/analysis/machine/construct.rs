@@ -87,7 +87,7 @@ impl<'p> Machine<'p> {
         Value::of(Val::Class(handle))
     }
 
-    /// Tells the descriptors of a class their names, and its bases of the class.
+    /// Calls `__set_name__` of a class's descriptors and `__init_subclass__` of its bases.
     fn announce(&mut self, frame: &mut Frame<'p>, class: ClassHandle, arguments: &[Argument], place: Place) {
         let made = Value::of(Val::Class(class));
         let attributes = self.state.store.classes[class.0 as usize].attributes.clone();
@@ -178,7 +178,7 @@ impl<'p> Machine<'p> {
         }
         let record = self.state.store.classes[class.0 as usize].record;
         if !record {
-            // A constructor out of sight: the keys it is given may be consumed by it.
+            // An unknown constructor: the keys passed to it may be consumed.
             if open {
                 for arg in args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg)) {
                     (self.library.consume)(
@@ -269,7 +269,7 @@ impl<'p> Machine<'p> {
         Some(names.iter().map(|name| self.attribute_of_val(frame, &Val::Object(id), name, place)).collect())
     }
 
-    /// A call of what `namedtuple` made.
+    /// A call of the result of `namedtuple`.
     pub fn make_record(&mut self, frame: &mut Frame<'p>, names: &[Name], args: &Args, place: Place) -> Value {
         let mut given: Vec<Value> = args.positional.iter().map(|arg| arg.value.clone()).collect();
         for spread in &args.spread {
@@ -292,7 +292,7 @@ impl<'p> Machine<'p> {
         Value::of(Val::Object(id))
     }
 
-    /// What a class's field annotations say of an attribute.
+    /// The evidence of a class's field annotations for an attribute.
     pub fn field_evidence(&mut self, class: ClassHandle, name: &Name, term: TermId) -> Option<Value> {
         let (module, annotation) = self.field(class, name)?;
         let value = Value::term(term);

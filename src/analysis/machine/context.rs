@@ -1,6 +1,6 @@
-//! The context: where the run stands, in calls, loops and transforms, and what it remembers of questions asked before.
+//! The context of a run: its position in calls, loops and transforms, and its caches.
 //!
-//! **Invariant:** what a cache answers depends on the question and on what has run; nothing is decided by whether it was asked.
+//! **Invariant:** a cached result depends on the query and on what has run, never on whether the query was made before.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -50,10 +50,10 @@ pub enum StoredInstances {
     Each(ClassHandle, Holds),
 }
 
-/// Where the run stands.
+/// The current position of the run.
 #[derive(Clone)]
 pub struct Context {
-    /// The module whose facts are wanted.
+    /// The module whose facts are reported.
     pub home: ModuleIndex,
     /// The operation that runs.
     pub here: Place,
@@ -61,7 +61,7 @@ pub struct Context {
     pub stack: Vec<(ModuleIndex, FunctionId)>,
     /// The innermost iteration that runs.
     pub iteration: Option<Rc<Iteration>>,
-    /// Where iterators stand, for an iteration that is not among the first of the innermost loop.
+    /// The positions of iterators, for an iteration that is not among the first of the innermost loop.
     pub position: Option<TermId>,
     /// Number of loops around the current operation.
     pub loop_depth: u32,
@@ -77,7 +77,7 @@ pub struct Context {
     pub replays: FxHashSet<(ModuleIndex, FunctionId)>,
 }
 
-/// A closure that nothing has run yet.
+/// A closure that was never called.
 #[derive(Clone)]
 pub struct PendingClosure {
     pub closure: Rc<Closure>,
@@ -95,11 +95,11 @@ pub struct PendingClosure {
 pub struct Transforms {
     /// Mapped functions that are running, outermost first.
     pub lanes: Vec<Lane>,
-    /// Extent that a lane's index stands for.
+    /// The extent that a lane's index stands for.
     pub extents: FxHashMap<TermId, Extent>,
     /// The array of which a lane sees a row, by the index of the row's first key.
     pub rows: FxHashMap<TermId, Rc<Array>>,
-    /// Keys that a lane's own key stands for, where they are no range of one family.
+    /// Keys that a lane's own key stands for, if they are not a range of one family.
     pub keys: FxHashMap<TermId, Vec<Target>>,
     /// Keys that a stream gave within a mapped function which did not make the stream: the same for all lanes.
     pub shared: FxHashSet<TermId>,
@@ -120,20 +120,20 @@ pub struct Lane {
     pub born: TermId,
     /// Terms passed to every lane.
     pub unmapped: Vec<TermId>,
-    /// Terms of which every lane gets a copy.
+    /// Terms that are copied to every lane.
     pub copied: Vec<TermId>,
-    /// Keys of which the only copy goes to the only lane, which may derive others from them.
+    /// Keys whose only copy goes to the only lane, which may derive others from them.
     pub only: Vec<TermId>,
     /// How far its arguments may still be followed.
     pub walk: Walk,
 }
 
-/// Answers to questions that are asked again and again.
+/// Caches of frequent queries.
 #[derive(Clone, Default)]
 pub struct Caches {
-    /// Answers about names.
+    /// Caches of name queries.
     pub names: Rc<RefCell<Memo>>,
-    /// Definitions and uses of the functions that were asked about, by module.
+    /// Definitions and uses of functions, by module, on demand.
     pub uses: Rc<RefCell<UsesOfFunctions>>,
     /// Results of memoised functions, by function and arguments, with the paths on which they were computed.
     pub results: FxHashMap<Vec<TermId>, (Guard, Value)>,
@@ -145,6 +145,6 @@ pub struct Caches {
     pub heirs: FxHashMap<(ClassStatement, Name), Heirs>,
     /// The classes that inherit from each other.
     pub descendants: Descendants,
-    /// What the names that modules import from each other stand for, where that was asked.
+    /// What names that modules import from each other resolve to, on demand.
     pub imported: FxHashMap<(ModuleIndex, Name), Value>,
 }

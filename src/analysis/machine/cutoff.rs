@@ -1,9 +1,9 @@
 //! Calls that a budget cuts off.
 //!
-//! Nothing is kept of a call whose paths are too many to be distinguished but what it did to keys until then. A function that did
-//! nothing to them would be cut off again with the same budget or a smaller one: it is run again only where a key is in its reach.
+//! Of a call that has too many paths, only its effects on keys so far are kept. A function that had no such effect would be cut off again
+//! with the same budget or a smaller one, so it is run again only if it can reach a key.
 //!
-//! **Invariant:** a call that is left out is answered like one that was cut off.
+//! **Invariant:** a call that is skipped has the result of one that was cut off.
 
 use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::value::{Closure, Value};
@@ -12,7 +12,7 @@ use crate::analysis::store::args::Args;
 use crate::finding::Place;
 use crate::ir::Function;
 
-/// What a call may cost, and where the log stood when it began.
+/// The budget of a call, and the position of the log when it began.
 pub struct Share {
     nodes: usize,
     events: usize,
@@ -46,14 +46,14 @@ pub fn note_cut_off(machine: &mut Machine<'_>, closure: &Closure, share: &Share)
     *most = share.nodes.max(*most);
 }
 
-/// Notes that a call was cut off by a bound: where it was given a key, what it does with it is lost.
+/// Records that a bound cut off a call: if a key was passed to it, findings may be missing.
 pub fn note_lost(machine: &mut Machine<'_>, given: &[Value], bound: (Place, &'static str)) {
     if machine.budget.limited.is_none() && captured::hold_keys(machine, given) {
         machine.budget.limited = Some(bound);
     }
 }
 
-/// The result of a call that does what nobody knows with what it is given.
+/// The result of a call with unknown effects on its arguments.
 pub fn unknown_result(machine: &mut Machine<'_>, given: &[Value], code: &Function, place: Place) -> Value {
     for value in given {
         stream_use::note(machine, value);

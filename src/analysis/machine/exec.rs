@@ -16,10 +16,10 @@ use crate::analysis::store::heap::{Entry, Item, Kind};
 use crate::analysis::store::paths::Catching;
 use crate::ir::{Block, Collection, Constant, Element, Handler, Op, OpKind, Temp, Variable};
 
-/// What stands for a context manager whose body is expected to raise.
+/// Represents a context manager whose body is expected to raise.
 pub const EXPECTS: &str = "<expects an exception>";
 
-/// What stands for a context manager that swallows what its body raises.
+/// Represents a context manager that suppresses exceptions of its body.
 pub const SUPPRESSES: &str = "<suppresses exceptions>";
 
 /// Most exception edges that one `try` body makes.
@@ -28,7 +28,7 @@ pub const EXCEPTION_EDGES: usize = 24;
 /// So many parts of values cost as much as an operation.
 const PARTS_OF_AN_OPERATION: usize = 64;
 
-/// Most nodes of the condition of the paths that branch once more.
+/// Most nodes of a path condition that may still branch.
 pub const PATH_NODES: usize = 256;
 
 impl<'p> Machine<'p> {
@@ -61,7 +61,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// What an operation has made, if it is no larger than what is kept.
+    /// The result of an operation, if it is within the size bound.
     fn bounded(&mut self, frame: &Frame<'p>, op: &Op, made: Value) -> Value {
         let is_kept = match &op.kind {
             // These pass on what another operation has made.
@@ -521,10 +521,10 @@ fn delete(state: &mut State, frame: &Frame<'_>, variable: &Variable) {
     }
 }
 
-/// An operation that may raise leaves an enclosing `try` with the state before it. One that hardly ever does makes an edge
-/// only where the `try` has none yet, so that its handlers are reached.
+/// An operation that may raise leaves an enclosing `try` with the state before it. One that hardly ever raises adds an edge only if the
+/// `try` has none yet, so that its handlers are reached.
 fn exception_edge(state: &mut State, frame: &Frame<'_>, hardly: bool) {
-    // The call that a function of the prelude is part of has an edge of its own.
+    // The call that a prelude function belongs to has its own edge.
     if frame.inlined.is_some() {
         return;
     }
@@ -549,7 +549,7 @@ fn exception_edge(state: &mut State, frame: &Frame<'_>, hardly: bool) {
     state.paths.pc = state.paths.guards.without(state.paths.pc, raises);
 }
 
-/// Whether a `try`, or the context manager that it stands for, catches exceptions, but not that of `sys.exit()`.
+/// Whether a `try`, or the context manager that it represents, catches exceptions, but not that of `sys.exit()`.
 fn lets_exits_go(terms: &Terms, frame: &Frame<'_>, handlers: &[Handler], finally: &Block) -> bool {
     let is_other = |name: &str| !matches!(name.rsplit('.').next(), Some("SystemExit" | "BaseException"));
     if handlers.is_empty() {

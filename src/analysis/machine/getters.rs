@@ -1,4 +1,4 @@
-//! Functions that take something out of what they are given: `operator.itemgetter` and `operator.attrgetter`.
+//! Functions that extract something from their argument: `operator.itemgetter` and `operator.attrgetter`.
 //!
 //! **Invariant:** a getter gives what a subscript or an attribute written in its place would give.
 

@@ -1,4 +1,4 @@
-//! What expressions are believed to be, where that is a key: for people who ask about a place of the program.
+//! The key facts of expressions, for hovers.
 //!
 //! **Invariant:** nothing is noted unless the program is analysed for that purpose; what is noted changes nothing that is
 //! concluded otherwise.
@@ -34,7 +34,7 @@ pub fn observe<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, op: &Op, value:
     observe_value(machine, frame, place, value);
 }
 
-/// Notes what the parameters of a function are given.
+/// Records the parameters of a function.
 pub fn observe_parameters<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>) {
     let environment = frame.environment.0 as usize;
     for (index, parameter) in frame.code.parameters.iter().enumerate() {

@@ -1,9 +1,10 @@
 //! Iterations that the program relies on.
 //!
-//! `for x in xs: …; print(x)` reads what only an iteration binds, and `total / n` beside `for i in range(n)` divides by zero where there
-//! is none: such a loop has an iteration, or the program ends. Likewise what has a shape, or is added to something, is not `None`.
+//! `for x in xs: …; print(x)` reads what only an iteration binds, and `total / n` beside `for i in range(n)` divides by zero if there is
+//! none: such a loop has an iteration, or the program ends. Likewise, a value whose shape is read, or that is added to something, is not
+//! `None`.
 //!
-//! **Invariant:** only paths on which the program ends, or divides by zero, are left out.
+//! **Invariant:** only paths on which the program ends, or divides by zero, are excluded.
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, TermId};
@@ -15,7 +16,7 @@ use crate::ir::{Block, FunctionKind, Op, OpKind, Operator, Temp, Variable};
 /// Most variables of one activation that are followed, and most divisors and bounds of one analysis.
 const FOLLOWED: usize = 32;
 
-/// Most things of one analysis of which it is remembered that they were used.
+/// Most values of one analysis that are recorded as used.
 const PRESENT: usize = 1_024;
 
 /// What is known of a loop before it runs.
@@ -37,8 +38,8 @@ fn recorded(machine: &Machine<'_>) -> usize {
     log.derivations.len() + log.consumptions.len()
 }
 
-/// After a loop, with the paths on which it runs no iteration and the number that says how often it runs. A loop that has to do with
-/// no keys is passed over: what is known of it would only make the conditions of paths larger.
+/// Ends a loop, given the paths on which it runs no iteration and its number of iterations. A loop that involves no keys is skipped: its
+/// constraints would only enlarge the path conditions.
 pub fn end_loop(
     machine: &mut Machine<'_>,
     frame: &Frame<'_>,
@@ -181,7 +182,7 @@ pub fn divide(machine: &mut Machine<'_>, operator: Operator, divided: &Value, di
     }
 }
 
-/// A loop has run as often as a number says: not never, where something was divided by it.
+/// A loop runs this many times; if something was divided by that number, it runs at least once.
 fn count_to(machine: &mut Machine<'_>, number: TermId) {
     let bounds = &mut machine.state.paths.bounds;
     if bounds.len() < FOLLOWED && !bounds.contains(&number) {
@@ -196,7 +197,7 @@ fn count_to(machine: &mut Machine<'_>, number: TermId) {
     }
 }
 
-/// The paths on which a loop runs no iteration that runs as often as a number says.
+/// The paths on which a loop that runs this many times runs no iteration.
 fn has_none(state: &mut State, number: TermId) -> Guard {
     let zero = state.terms.int(0);
     let has_one = state.terms.operate(Operator::Lt, &[zero, number]);

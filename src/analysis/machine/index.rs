@@ -1,7 +1,7 @@
 //! Subscripts and unpacking.
 //!
-//! **Invariant:** indexing what may be a scalar key is judged by rank: an index that reaches a key's words is a misuse, whether JAX
-//! raises (typed) or goes on with numbers (raw).
+//! **Invariant:** indexing a value that may be a scalar key is classified by rank: an index that reaches a key's words is a misuse, whether
+//! JAX raises (typed keys) or returns numbers (raw keys).
 
 use std::rc::Rc;
 
@@ -59,7 +59,7 @@ fn item_of_val<'p>(
         Val::Tuple(parts) => element_of(&mut machine.state, parts, index, val, place),
         Val::Array(array) => array_item(machine, frame, &array.clone(), index, op, written),
         Val::Key(key) => key_item(machine, frame, *key, index, op, written),
-        // The buffers of what may be an array of keys: an index selects one of them.
+        // The buffers of a value that may be an array of keys: an index selects one of them.
         Val::Words(key, None) if may_be_many(machine, *key) => {
             let words = machine.state.terms.intern(Term::Words(key.term, None));
             let index = machine.state.term_of(index);
@@ -306,7 +306,7 @@ fn leave_words_out(parts: &mut Vec<Index>, rank: usize, kind: KeyKind) -> bool {
     }
 }
 
-/// Writes the whole axes that an ellipsis stands for.
+/// Expands an ellipsis into whole axes.
 fn write_out(parts: &mut Vec<Index>, rank: usize) {
     let Some(at) = parts.iter().position(|part| matches!(part, Index::Ellipsis)) else { return };
     let reached = parts.iter().filter(|part| !matches!(part, Index::NewAxis | Index::Ellipsis)).count();
@@ -314,7 +314,7 @@ fn write_out(parts: &mut Vec<Index>, rank: usize) {
     parts.splice(at..=at, whole);
 }
 
-/// A subscript of an array by parts of which none adds an axis.
+/// A subscript of an array without new axes.
 fn without_new_axes(machine: &mut Machine<'_>, array: &Rc<Array>, parts: &[&Index]) -> Value {
     let mut value = Value::of(Val::Array(array.clone()));
     if let [Index::Slice([None, None, None]), Index::At(column)] = parts {
@@ -536,7 +536,7 @@ pub fn delete_item(state: &mut State, object: &Value, index: &Value) {
     }
 }
 
-/// What a value is unpacked to: so many targets, one of which may take the rest.
+/// The values that unpacking yields: a number of targets, one of which may take the rest.
 #[derive(Clone, Copy)]
 pub struct Targets {
     /// How many there are.

@@ -17,7 +17,7 @@ use crate::ir::{Name, Operator};
 use crate::models::Yield;
 use crate::text::Span;
 
-/// Most iterators that one goes through, each as often as it is met.
+/// Most iterators that one iterator consists of, counted as often as each occurs.
 const ITERATORS: u32 = 64;
 
 /// Most elements that are listed when an iterator of known length is drained.
@@ -194,7 +194,7 @@ impl<'p> Machine<'p> {
         let upwards = terms.as_int(step).is_none_or(|step| step > 0);
         let within = terms.operate(Operator::Lt, &if upwards { [number, stop] } else { [stop, number] });
         let has = self.state.truth_of_term(within);
-        // In larger steps not every later number is met.
+        // Larger steps skip some later numbers.
         let is_unseen =
             self.context.position.is_some() && self.state.terms.as_int(step).is_none_or(|step| step.abs() != 1);
         let number = if is_unseen { self.state.terms.fresh(Symbol::Unseen, "<number>", Some(place)) } else { number };
@@ -213,7 +213,7 @@ impl<'p> Machine<'p> {
         Step { has, present: Guard::TRUE, value }
     }
 
-    /// Notes the number of elements of the iterator that is asked for its first one.
+    /// Records the number of elements of the iterator whose first element is requested.
     fn count(&mut self, position: Option<u32>, number: TermId) {
         if position == Some(0) {
             self.state.paths.counted = Some(number);
@@ -225,7 +225,7 @@ impl<'p> Machine<'p> {
         let mut values = Vec::with_capacity(inner.len());
         for iterator in inner {
             if has.is_false() {
-                // The first iterator that has come to its end is the last one that is asked.
+                // After the first iterator is exhausted, the rest are not advanced.
                 values.push(Value::unbound());
                 continue;
             }
@@ -247,7 +247,7 @@ impl<'p> Machine<'p> {
         Step { has: Guard::FALSE, present: Guard::FALSE, value: Value::unbound() }
     }
 
-    /// Runs a generator to its end and keeps what it yields: its consumptions happen when it is first asked.
+    /// Runs a generator to its end and keeps what it yields: its consumptions happen when its first element is requested.
     pub fn force_generator(
         &mut self,
         frame: &mut Frame<'p>,
@@ -269,7 +269,7 @@ impl<'p> Machine<'p> {
         let items = ended.yields.into_iter().map(|(guard, value)| Item { guard, value }).collect();
         let mut source = Source::Items(items);
         if ended.goes_on && self.program.is_prelude(suspended.module) {
-            // Nobody knows what it yields from here on.
+            // What it yields from here on is unknown.
             let first = new_iterator(&mut self.state, source, Some(place));
             let rest = self.state.terms.opaque("<rest>", Some(place));
             let rest = self.iterator_of(frame, &rest, Some(place));
@@ -287,7 +287,7 @@ impl<'p> Machine<'p> {
         {
             let value = self.next_step(frame, iterator, span).value;
             if let Kind::Iterator(_, position) = &mut self.state.store.objects[object.0 as usize].kind {
-                // Asked on some paths only: from here on nobody knows where it stands.
+                // It was advanced on some paths only: its position is unknown from here on.
                 *position = None;
             }
             return value;
@@ -296,7 +296,7 @@ impl<'p> Machine<'p> {
         self.next_step(frame, iterator, span).value
     }
 
-    /// What the iterator gives that an instance makes for whoever iterates over it.
+    /// The elements of the iterator that `__iter__` of an instance returns.
     fn items_given(&mut self, frame: &mut Frame<'p>, instance: &Value) -> Option<Vec<Item>> {
         self.state.instance_method(instance.single()?, &"__iter__".into())?;
         let here = self.context.here;
@@ -372,7 +372,7 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// Whether something gives no number twice: an order, or a `range` that nothing has gone through.
+/// Whether a sequence contains no number twice: a permutation, or a `range` that was not advanced.
 fn is_varied(state: &State, val: &Val) -> bool {
     match val {
         Val::Term(term) => state.terms.is_varied(*term),

@@ -3,8 +3,8 @@
 //! Copy `t` runs under "the loop has an iteration `t`"; the exits after 0, 1, 2, … copies keep their own paths. What one iteration
 //! consumes meets what a later one consumes because every copy runs on the state that the copy before it left.
 //!
-//! **Invariant:** at most [`UNROLLED`] copies run, fewer in nested loops, and [`LATER`] for later iterations; the paths that would
-//! go on leave after the last copy.
+//! **Invariant:** at most [`UNROLLED`] copies run, fewer in nested loops, and [`LATER`] for later iterations; the paths that would continue
+//! exit after the last copy.
 
 use std::rc::Rc;
 
@@ -56,7 +56,7 @@ impl<'p> Machine<'p> {
         Later { first, goes_on, asks: false, queries: Queries::default(), perhaps, counted, number: None }
     }
 
-    /// Notes what a copy asked, and what its variables are at its end.
+    /// Records the queries of a copy, and the values of its variables at its end.
     pub fn end_copy(&mut self, later: &mut Later<'p>, frame: &Frame<'p>, copy: u32, within: Queries) {
         if copy < later.first {
             later.asks = copy > 0 && within.questions != later.queries.questions;
@@ -209,7 +209,7 @@ impl<'p> Machine<'p> {
                 self.state.paths.pc = self.state.paths.guards.or(self.state.paths.pc, paths);
             }
         }
-        // Whoever would go on leaves here: a later iteration does what one of the copies did. A `while True` has no such way out.
+        // Paths that would continue exit here: a later iteration does what one of the copies did. A `while True` has no such exit.
         if !endless && (iterator.is_some() || exit.is_false()) {
             exit = self.state.paths.guards.or(exit, self.state.paths.pc);
             frame.goes_on |= goes_on && !self.state.paths.pc.is_false();
@@ -225,7 +225,7 @@ impl<'p> Machine<'p> {
 }
 
 impl<'p> Machine<'p> {
-    /// Goes on with the paths that leave a loop at its head; those that leave it by `break`.
+    /// Continues with the paths that leave a loop at its head, and with those that leave it by `break`.
     fn leave_loop(&mut self, frame: &mut Frame<'p>, iterator: Option<(Temp, Temp)>, exit: Guard, left: Guard) -> Guard {
         let breaks = frame.loops.pop().map_or(Guard::FALSE, |state| state.breaks);
         if let Some((_, iterator)) = iterator {
@@ -241,7 +241,7 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// The operation that asks for the next element, and the iterator that it asks, where a loop has one.
+/// The operation that requests the next element, and its iterator, if a loop has one.
 fn iterated(frame: &Frame<'_>, head: &Block, test: Option<Temp>) -> Option<(Temp, Temp)> {
     let last = *head.last().filter(|_| test.is_none())?;
     match Machine::op(frame, last).kind {
@@ -262,7 +262,7 @@ pub struct Later<'p> {
     first: u32,
     /// Whether there may be more iterations.
     goes_on: bool,
-    /// Whether the first copies ask for their numbers.
+    /// Whether the first copies query the iteration number.
     asks: bool,
     queries: Queries,
     /// What the body writes on some paths only.
@@ -283,7 +283,7 @@ impl Later<'_> {
         copy == self.first && !(self.goes_on && self.asks) || copy == self.first + LATER
     }
 
-    /// What the copies asked of numbers.
+    /// The queries that the copies made about numbers.
     pub fn queries(&self) -> Queries {
         self.queries
     }

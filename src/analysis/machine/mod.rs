@@ -1,9 +1,8 @@
 //! The machine: runs lowered functions on abstract values, all paths at once.
 //!
-//! There is one state, and `pc` says on which paths the current operation runs. A write under `pc` keeps the old alternative on
-//! the other paths, so branches need no copies of the state and joins need no merging: values carry their guards.
-//! Calls are run in place, with arguments, captured variables and objects as they are; what a callee consumes is logged with the
-//! chain of activations it happened in.
+//! There is one state, and the path condition `pc` selects the paths on which the current operation runs. A write under `pc` keeps the old
+//! alternative on the other paths, so branches need no copies of the state and joins need no merging: values carry their guards. Calls are
+//! run inline with their actual arguments, captured variables and objects; what a callee consumes is logged with its chain of activations.
 //!
 //! **Invariant:** `pc` implies `live`; every loop here is bounded by copies, depth or fuel, and what a bound cuts off makes no
 //! fact.
@@ -79,7 +78,7 @@ pub struct Frame<'p> {
     pub activation: Rc<Activation>,
     /// The call that a frame of the prelude is part of; its activation is then that of the caller.
     pub inlined: Option<prelude::Inlined>,
-    /// Whether a loop of it may have gone on where the copies of its body ended.
+    /// Whether a loop in it may have continued after the last copy of its body.
     pub goes_on: bool,
 }
 
@@ -133,13 +132,13 @@ pub struct Machine<'p> {
     pub caches: Caches,
 }
 
-/// What the machine asks of the models of libraries: the one way up.
+/// The queries of the machine to the models of libraries: its only way to call a higher layer.
 pub struct Library {
     /// Attributes of keys: what JAX computes at once runs here, methods wait for their call.
     pub key_attribute: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Val, &Name, Place) -> Value,
     /// Whether a class of a library, made with these arguments, draws nothing when it is initialised.
     pub makes_drawless: for<'p> fn(&'p Program<'p>, &str, &Args) -> bool,
-    /// The name of a method of the program that is one of a library's of which a model says that it perhaps draws nothing.
+    /// If a method of the program implements a library method that may draw nothing according to its model, the name of that method.
     pub drawless_method: for<'p> fn(&'p Program<'p>, &Value) -> Option<Name>,
     /// A call of something that nothing resolves: by a protocol of a library, else unknown.
     pub protocol_or_unknown: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Val, &Name, Call) -> Value,
@@ -147,7 +146,7 @@ pub struct Library {
     pub call_method: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Value, &Name, Call) -> Value,
     /// A call of a function of a library, by its canonical path.
     pub call_function: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Name, Call) -> Value,
-    /// A call of what a transform returned.
+    /// A call of the result of a transform.
     pub call_wrapped: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Rc<Wrapped>, Args, Place) -> Value,
     /// Calling a stream.
     pub call_stream: fn(&mut Machine<'_>, &Name, Place) -> Value,
@@ -194,7 +193,7 @@ impl<'p> Machine<'p> {
         self.state.paths.pc = Guard::FALSE;
     }
 
-    /// Ends the current paths with the end of the program, which hardly any handler is after.
+    /// Ends the current paths with the end of the program, which hardly any handler catches.
     pub fn exit(&mut self) {
         if self.state.paths.catching.borrow().last().is_some_and(|innermost| innermost.lets_exits_go) {
             self.state.paths.live = self.state.paths.guards.without(self.state.paths.live, self.state.paths.pc);

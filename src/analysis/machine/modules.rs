@@ -1,8 +1,8 @@
 //! Modules, imports and global names.
 //!
-//! **Invariant:** a library path that a model knows is the library's, also where the program holds a module of that name. Other
-//! modules of the program are run once, without logging, when something of theirs is asked for, and what they import from each
-//! other is followed when it is asked for in turn.
+//! **Invariant:** a path that has a model belongs to the library, even if the program has a module of that name. Other modules of the
+//! program are run once, without logging, when one of their names is requested; the names that they import from each other are resolved on
+//! demand too.
 
 use std::rc::Rc;
 
@@ -32,7 +32,7 @@ impl<'p> Machine<'p> {
     /// `from module import name`
     pub fn import_from(&mut self, frame: &mut Frame<'p>, level: u32, module: &Name, name: &Name, op: &'p Op) -> Value {
         let place = self.place(frame, op.span);
-        // What other modules import is followed when it is asked for: few of the names that a package gathers ever are.
+        // Imports of other modules are resolved on demand: few of the names in a package are ever used.
         if frame.module != self.context.home && frame.code.kind == FunctionKind::Module && &**name != "*" {
             let (path, name) = (module.clone(), name.clone());
             return Value::of(Val::Import(Rc::new(Import { from: frame.module, level, path, name, place })));
@@ -93,7 +93,7 @@ impl<'p> Machine<'p> {
             return Some(known.clone());
         }
         let value = value.clone();
-        // Imports that lead back to themselves find nothing.
+        // Cyclic imports find nothing.
         self.caches.imported.insert(place.clone(), Value::unbound());
         let mut followed = Value::unbound();
         paths::anew(self, |this| {

@@ -1,6 +1,6 @@
-//! Answers about names that are asked for again and again.
+//! Caches of frequent queries about names.
 //!
-//! **Invariant:** an answer depends on the question and the program alone, so that who asks first cannot be seen.
+//! **Invariant:** a result depends on the query and the program alone, not on the order of queries.
 
 use rustc_hash::FxHashMap;
 
@@ -8,7 +8,7 @@ use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::machine::{Frame, Machine, imports, text};
 use crate::ir::{FunctionId, Name, Temp};
 
-/// The answers of the analyses of one program.
+/// The cached results of the analyses of one program.
 #[derive(Default)]
 pub struct Memo {
     /// Members of library names, as seen from a module.

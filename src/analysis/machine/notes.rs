@@ -1,6 +1,6 @@
 //! What is noted along the way for the conclusions: buffer uses, exits, stores, reads of globals.
 //!
-//! **Invariant:** a note carries the paths on which it holds; notes about other modules are not kept.
+//! **Invariant:** a note carries the paths on which it holds; notes about other modules are dropped.
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind};
@@ -321,7 +321,7 @@ pub fn note_shape_logic<'p>(
             _ => continue,
         };
         let literal = match machine.state.terms.get(other) {
-            // No axis, or an empty shape, is what a typed key has, and no raw one: who asks for them knows both kinds.
+            // A typed key has no axes, or an empty shape; a raw key never does. Code that tests for this handles both kinds.
             Term::Int(number) => op == BufferOp::ShapeLogic && *number != 0,
             Term::Apply(apply, parts) if &**apply == "<tuple>" => {
                 op == BufferOp::ShapeLogic
@@ -340,7 +340,7 @@ pub fn note_shape_logic<'p>(
     }
 }
 
-/// Logic on the shape or dtype of what may be a key.
+/// Logic on the shape or dtype of a value that may be a key.
 pub fn log_shape_use<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,

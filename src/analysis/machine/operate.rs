@@ -161,7 +161,7 @@ pub fn operate<'p>(
     }
 }
 
-/// `key + 1` on raw words: numbers that still pass for a key where they stay `uint32`.
+/// `key + 1` on raw words: the result is still usable as a key if it stays `uint32`.
 fn arithmetic_result(state: &mut State, key: Key, operator: Operator, left: &Value, right: Option<&Value>) -> Value {
     if key.kind == KeyKind::Typed {
         return state.terms.opaque("<raises>", None);
@@ -264,7 +264,7 @@ fn is_none(machine: &mut Machine<'_>, val: &Val, operator: Operator) -> crate::a
     }
 }
 
-/// Whether a symbol stands for the result of a sampler: numbers, never `None`.
+/// Whether a symbol is the result of a sampler: numbers, never `None`.
 fn is_drawn(machine: &Machine<'_>, term: crate::analysis::domain::term::TermId) -> bool {
     let Some(path) = machine.state.terms.symbol(term).and_then(|info| info.text.strip_suffix("(…)")) else {
         return false;

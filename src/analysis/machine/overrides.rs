@@ -22,7 +22,7 @@ const HEIRS: usize = 4;
 /// Classes, each with a method of it.
 pub type Heirs = Rc<[(ClassHandle, Rc<Closure>)]>;
 
-/// A class statement: what it makes is a class anew whenever its module runs.
+/// A class statement: each run of its module makes a new class.
 pub type ClassStatement = (ModuleIndex, ClassId);
 
 /// The classes that inherit from those that a class statement made: among those of the snapshot, and among the others.
@@ -42,7 +42,7 @@ struct Descent {
 }
 
 impl Descent {
-    /// The newest class comes first. A module that ran again made its classes anew: the last one counts.
+    /// The newest class comes first. A module that ran again made its classes again; the last one counts.
     fn of(classes: &Shared<ClassInfo>, among: Range<usize>) -> Self {
         let mut found: FxHashMap<ClassStatement, Vec<ClassHandle>> = FxHashMap::default();
         let mut statements = FxHashSet::default();

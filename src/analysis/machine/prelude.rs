@@ -1,8 +1,7 @@
-//! Functions that the prelude defines in Python: run as part of the call that asks for them.
+//! Functions that the prelude defines in Python: run as part of the calling operation.
 //!
-//! A frame of the prelude has no activation of its own: whatever happens in it happens in the activation that made the call and at
-//! the place of that call, and so does what it calls. Chains of activations, places, names and edges of exceptions are those of a
-//! native operation.
+//! A frame of the prelude has no activation of its own: everything in it, including what it calls, happens in the activation and at the
+//! place of the call. Chains of activations, places, names and exception edges are those of a native operation.
 //!
 //! **Invariant:** nothing that is logged names the prelude; at most [`DEPTH`] frames of it are nested, and each runs at most
 //! [`FRAME_FUEL`] operations.
@@ -25,9 +24,9 @@ const FRAME_FUEL: u32 = 512;
 /// The call of the program that a frame of the prelude is part of.
 #[derive(Clone, Copy, Debug)]
 pub struct Inlined {
-    /// Where the call stands.
+    /// The place of the call.
     pub place: Place,
-    /// How many frames of the prelude lie below it.
+    /// The number of prelude frames below it.
     depth: u32,
 }
 
@@ -44,8 +43,8 @@ pub fn inlined(machine: &Machine<'_>, below: &Frame<'_>, module: ModuleIndex, pl
     machine.program.is_prelude(module).then_some(Inlined { place, depth })
 }
 
-/// Runs a frame of the prelude on a small share of the fuel, of which the caller pays half: a native operation would cost it one.
-/// A frame that is cut off gives something unknown, and yields something unknown from there on.
+/// Runs a frame of the prelude with a small share of the fuel, half of which is charged to the caller: a native operation would cost one. A
+/// frame that is cut off returns an unknown value, and yields unknown values from there on.
 pub fn on_a_share<'p>(
     machine: &mut Machine<'p>,
     place: Place,
@@ -67,12 +66,12 @@ pub fn on_a_share<'p>(
     ended
 }
 
-/// Whether no further frame of this module may run below another.
+/// Whether the bound on nested frames of this module is reached.
 pub fn is_too_deep(machine: &Machine<'_>, below: &Frame<'_>, module: ModuleIndex) -> bool {
     machine.program.is_prelude(module) && below.inlined.is_some_and(|inlined| inlined.depth >= DEPTH)
 }
 
-/// Runs a generator of the prelude that is about to be gone through: how many elements it has decides how often a body runs.
+/// Runs a generator of the prelude that is about to be iterated over: the number of its elements decides how often a body runs.
 pub fn begin<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: &Value, place: Place) {
     if let Some(Val::Object(object)) = iterator.single()
         && let Kind::Iterator(Source::Generator(suspended), _) = &machine.state.store.objects[object.0 as usize].kind

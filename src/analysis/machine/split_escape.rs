@@ -1,7 +1,7 @@
-//! What becomes of the children of splits: which are passed to visible functions, and which something else holds.
+//! Escape of the children of splits: which are passed to visible functions, and which escape.
 //!
-//! **Invariant:** a child counts as taken once anything but a visible function holds it, or once a function returns, stores,
-//! captures or computes with it.
+//! **Invariant:** a child escapes once anything but a visible function holds it, or once a function returns, stores, captures or computes
+//! with it.
 
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{DerivationId, Val, Value};
@@ -17,7 +17,7 @@ use crate::models::{BuiltinOp, Effect, Runs};
 /// How deep a value is searched for children.
 pub const NESTED: u32 = 4;
 
-/// Most parts of a term that are asked for children.
+/// Most parts of a term that are searched for children.
 const PARTS: usize = 256;
 
 /// Notes that something unknown holds the keys in a value.
@@ -100,7 +100,7 @@ pub fn note_taken(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
         | OpKind::Annotate(..)
         | OpKind::Build(Collection::Tuple, _)
         | OpKind::Call(..) => {}
-        // Who is given the function may run it.
+        // Unknown code that gets the function may call it.
         OpKind::Function(_, defaults) if is_body && frame.inlined.is_none() => {
             defaults.iter().for_each(|(_, temp)| take(machine, &frame.temps[*temp as usize]));
             let uses = machine.uses_of(frame.module, frame.activation.function);
@@ -113,7 +113,7 @@ pub fn note_taken(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
     }
 }
 
-/// Notes what a call does with the children that it is given.
+/// Records what a call does with the children passed to it.
 pub fn note_taken_by(machine: &mut Machine<'_>, callee: &Val, args: &Args) {
     if machine.recorder.log().derivations.is_empty() {
         return;
@@ -137,7 +137,7 @@ pub fn note_taken_by(machine: &mut Machine<'_>, callee: &Val, args: &Args) {
     }
 }
 
-/// Whether a callee of a library passes what it is given to a function, or does with it what the log records.
+/// Whether a library function passes its arguments to a function, or only does what the log records.
 fn hands_over<'p>(program: &'p Program<'p>, callee: &Val) -> bool {
     let effect = |path: &str| program.models.callable(path).map(|callable| &callable.effect);
     let is_plain = |runs: Runs| matches!(runs, Runs::Once | Runs::Scan | Runs::Map | Runs::Fori | Runs::Cond);

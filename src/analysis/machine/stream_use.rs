@@ -1,7 +1,7 @@
 //! Which streams may give a key.
 //!
-//! **Invariant:** a stream counts as used once anything but a visible function holds it: a library, an object, a container, a
-//! closure, a module, or whoever calls the function that is analysed. What runs for shapes only takes none: no key is made there.
+//! **Invariant:** a stream counts as used once anything but a visible function holds it: a library, an object, a container, a closure, a
+//! module, or the caller of the analysed function. Code that runs for shapes only uses no stream, because it makes no key.
 
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::machine::{Frame, Machine};
@@ -46,7 +46,7 @@ pub fn note_operation(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKin
         | OpKind::Annotate(..)
         | OpKind::Function(..)
         | OpKind::Call(..) => {}
-        // Who calls a function that is not the root goes on with what it returns.
+        // The callers of a function that is not the root continue with its result.
         OpKind::Return(_) if !frame.activation.root || frame.inlined.is_some() => {}
         kind => kind.operands(&mut |temp| {
             let value = frame.value(temp);
@@ -72,7 +72,7 @@ pub fn note_call(machine: &mut Machine<'_>, callee: &Val, receiver: Option<&(Val
     note(machine, &Value::of(callee.clone()));
 }
 
-/// Whether a call takes no key, or is followed with what it is given.
+/// Whether a call takes no key, or is followed with its arguments.
 fn only_looks(machine: &Machine<'_>, callee: &Val, receiver: Option<&(Value, Name)>, args: &Args) -> bool {
     let is_drawless = |(receiver, name): &(Value, Name)| {
         let protocols = machine.program.models.protocols(name);
@@ -87,7 +87,7 @@ fn only_looks(machine: &Machine<'_>, callee: &Val, receiver: Option<&(Value, Nam
             let models = machine.program.models;
             let looks = models.callable(path).is_some_and(|callable| match &callable.effect {
                 Effect::Builtin(op) => *op == BuiltinOp::Isinstance,
-                // What it runs says what is used.
+                // The function that it runs shows what is used.
                 Effect::Transform(transform) => transform.runs == Runs::Abstract,
                 _ => false,
             });

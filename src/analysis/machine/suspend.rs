@@ -81,7 +81,7 @@ fn run_half<'p>(
     (Waiting { generator, activation: frame.activation, temps: frame.temps, at }, yielded)
 }
 
-/// The only `yield` of a function, where it stands in no loop and no handler.
+/// The only `yield` of a function, if it is outside loops and handlers.
 fn only_yield(code: &Function) -> Option<Temp> {
     let is_yield = |temp: &Temp| matches!(code.ops[*temp as usize].kind, OpKind::Yield { from: false, .. });
     let mut yields = code.within(&code.body).filter(is_yield);
@@ -93,7 +93,7 @@ fn is_straight(code: &Function, block: &Block, at: Temp) -> bool {
     block.contains(&at) || around(code, block, at).is_some_and(|(_, inner)| is_straight(code, inner, at))
 }
 
-/// The operation of a block that an operation lies in, and the block of that operation; `None` in loops and handlers.
+/// The operation of a block that contains an operation, and its block; `None` in loops and handlers.
 fn around<'c>(code: &'c Function, block: &Block, at: Temp) -> Option<(usize, &'c Block)> {
     block.iter().enumerate().find_map(|(index, temp)| {
         let holds = |inner: &&Block| code.within(inner).any(|inner| inner == at);

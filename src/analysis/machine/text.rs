@@ -1,6 +1,6 @@
 //! Values as text, for messages.
 //!
-//! **Invariant:** what is shown is what the program writes, as far as it is short; otherwise an ellipsis.
+//! **Invariant:** what is shown is what the program writes, if it is short; otherwise an ellipsis.
 
 use crate::analysis::domain::value::Value;
 use crate::analysis::machine::Frame;
@@ -30,7 +30,7 @@ pub fn variable_name(module: &Module, frame: &Frame<'_>, variable: &Variable) ->
     }
 }
 
-/// The source of an operand, put together.
+/// The source of an operand, assembled.
 pub fn source_text(module: &Module, frame: &Frame<'_>, temp: Temp) -> Option<Name> {
     match &frame.code.ops.get(temp as usize)?.kind {
         OpKind::Load(_) => written_name(module, frame, temp),

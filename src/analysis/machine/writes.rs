@@ -1,6 +1,6 @@
 //! Keys that are written where other functions see them: in globals, variables of enclosing functions, attributes, containers.
 //!
-//! **Invariant:** every write is noted, whoever holds what is written; whether that is older than the function is judged later.
+//! **Invariant:** every write is recorded, whatever the holder; whether the holder is older than the function is decided later.
 
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::TermId;
@@ -109,7 +109,7 @@ pub fn note_removal(machine: &mut Machine<'_>, container: ObjectId) {
     machine.recorder.overwrite(holder, None, machine.state.paths.pc);
 }
 
-/// Notes that an iterator or a stream in a value was asked for a key.
+/// Records that an iterator or a stream in a value was advanced.
 pub fn note_advance<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,
@@ -132,7 +132,7 @@ pub fn environment_of(machine: &Machine<'_>, frame: &Frame<'_>, depth: u32) -> O
     (0..depth).try_fold(frame.environment, |inner, _| machine.state.store.environments[inner.0 as usize].parent)
 }
 
-/// The term that stands for an object itself, and not for what it was copied from.
+/// The term of an object itself, and not of the object that it was copied from.
 fn symbol_of(machine: &Machine<'_>, id: ObjectId) -> TermId {
     let object = &machine.state.store.objects[id.0 as usize];
     object.copied.unwrap_or(object.symbol)

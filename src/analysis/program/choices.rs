@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
             {
                 let span = op.span;
                 let name = text(code, value).cloned();
-                // A variable of the environment counts only if the library is not imported yet.
+                // An environment variable counts only if the library is not imported yet.
                 let holds =
                     kind == ChoiceKind::Option && code.kind == FunctionKind::Module && code.body.contains(&temp);
                 found.push(Choice { span, kind, by, name, function: code.qualified.clone(), holds });
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
         let choice = &self.names.models.choice;
         let (OpKind::Load(_) | OpKind::Attribute(..)) = &code.ops.get(callee as usize)?.kind else { return None };
         let first = arguments.first()?;
-        // Most calls are distinguished by what they are given, without a look at what they call.
+        // Most calls are ruled out by their arguments, without resolving the callee.
         let given = match first {
             Argument::Positional(value) => text(code, *value),
             _ => None,

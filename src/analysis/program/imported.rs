@@ -1,8 +1,8 @@
 //! What names mean by the imports of their module alone, for code that is not run.
 //!
-//! **Invariant:** an answer is the path of an import that the name is bound to, under the canonical root; a name that is bound to
-//! anything else as well may mean that. Chains of names are followed through at most [`HOPS`] steps, [`STEPS`] in all. What a function
-//! stores is looked through once.
+//! **Invariant:** a result is the path of an import that the name is bound to, under the canonical root; a name that also has other
+//! bindings may denote something else. Chains of names are followed through at most [`HOPS`] steps, [`STEPS`] in all. The stores of a
+//! function are collected once.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -29,7 +29,7 @@ pub struct Names<'a> {
     pub models: &'a Models,
     /// Further names of the library's root package.
     pub roots: &'a [String],
-    /// What the functions that were asked about store, by the address of the function.
+    /// The stores of functions, by the address of the function.
     stores: RefCell<FxHashMap<*const Function, Stores<'a>>>,
     /// Steps that are left to a question.
     left: Cell<u32>,
@@ -41,7 +41,7 @@ impl<'a> Names<'a> {
         Self { module, models, roots, stores: RefCell::default(), left: Cell::new(0) }
     }
 
-    /// The path of a library that a temp of a function stands for.
+    /// The library path that a temp of a function denotes.
     pub fn path(&self, code: &'a Function, temp: Temp) -> Option<String> {
         self.left.set(STEPS);
         let path = self.found(code, temp, HOPS)?;

@@ -1,4 +1,4 @@
-//! The program that is analysed: lowered modules and how imports lead from one to another.
+//! The analysed program: lowered modules, and how their imports resolve.
 //!
 //! **Invariant:** plain data and a pure resolver; the analysis never reads a file.
 
@@ -23,7 +23,7 @@ use relevance::Relevance;
 pub struct Program<'a> {
     modules: Vec<&'a Module>,
     by_file: FxHashMap<FileId, ModuleIndex>,
-    /// Which functions are worth interpreting.
+    /// Which functions may involve keys.
     pub relevance: Arc<Relevance>,
     /// Where the modules choose the implementation of all keys.
     pub choices: Choices,
@@ -33,7 +33,7 @@ pub struct Program<'a> {
     pub models: &'a Models,
     /// Names of the library's root packages beyond `jax` and `olympus`.
     pub roots: &'a [String],
-    /// Whether everything that is a key is noted, for people who ask about a place.
+    /// Whether the facts of every key are recorded, for hovers.
     pub observes: bool,
     /// Whether what callees in other modules do with keys is noted as well.
     pub follows: bool,
@@ -79,7 +79,7 @@ impl<'a> Program<'a> {
         Program { modules, by_file, relevance, choices, resolver, models, roots, observes, follows }
     }
 
-    /// The same program, of which everything is noted that is a key.
+    /// The same program, recording the facts of every key.
     #[must_use]
     pub fn observing(&self) -> Self {
         let Self { modules, by_file, relevance, resolver, models, roots, follows, .. } = self;
@@ -98,15 +98,15 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// The same program, of which everything is noted that is a key, in callees of other modules too: a helper may be passed keys by
-    /// nobody in its own module.
+    /// The same program, recording the facts of every key, in callees of other modules too: nothing in a helper's own module may pass it
+    /// keys.
     #[must_use]
     pub fn following(&self) -> Self {
         Self { follows: true, ..self.observing() }
     }
 
-    /// Whether a module defines the same functions as the one at `index`, as after an edit within one. A [snapshot](crate::analysis::ImportSnapshot)
-    /// of this program then serves the program with that module in its place.
+    /// Whether a module defines the same functions as the one at `index`, as after an edit within one. A
+    /// [snapshot](crate::analysis::ImportSnapshot) of this program is then also valid for the program with that module in its place.
     pub fn is_akin(&self, index: ModuleIndex, module: &Module) -> bool {
         self.modules.get(index).is_some_and(|old| old.functions.len() == module.functions.len())
     }

@@ -1,6 +1,6 @@
-//! What names and annotations of a program say of a value: whether it is a key.
+//! Whether names and annotations indicate that a value is a key.
 //!
-//! **Invariant:** a name alone makes no finding; it is evidence beside a library in use or a parameter that nothing reads.
+//! **Invariant:** a name alone never causes a finding; it is evidence in addition to a library in use or a parameter that nothing reads.
 
 use rustc_hash::FxHashSet;
 
@@ -30,12 +30,12 @@ pub fn is_named_for_a_key(
     }
 }
 
-/// The types of which an annotation admits each: `A | B`, `Union[A, B]`, `Optional[A]`.
+/// The members of a union annotation: `A | B`, `Union[A, B]`, `Optional[A]`.
 pub fn members<'a>(words: &Words, annotation: &'a Annotation) -> Option<&'a [Annotation]> {
     annotation.members(|name| words.is_union(name))
 }
 
-/// Whether an annotation names one type, so that what it stands at is not `None`: `samples: jax.Array`, `samples: Float[Array, "n"]`.
+/// Whether an annotation names one type, so that the annotated value is not `None`: `samples: jax.Array`, `samples: Float[Array, "n"]`.
 pub fn excludes_none(words: &Words, annotation: &Annotation) -> bool {
     match annotation {
         Annotation::Path(path, _) => path.last().is_some_and(|name| !words.is_union(name) && !words.is_any_type(name)),

@@ -1,13 +1,13 @@
-//! Which functions can have anything to do with keys, by the names that they mention.
+//! Which functions may involve keys, by the names that they mention.
 //!
-//! Most functions of a program never touch a key. Reading the names that each mentions (what it loads, the attributes it asks for, the
-//! keywords it passes) against the names of the models, and following calls backwards from the functions so found, leaves the few
-//! that are worth interpreting. A global name leads to its definition or through its import; an attribute leads to the methods
-//! of that name in the module and in those that it imports from; either leads to the functions in what is stored by that name. Imports of what the models claim lead nowhere, as they do for
+//! Most functions of a program never touch a key. The names that each function mentions (loads, attributes, keywords) are compared with the
+//! names of the models, and calls are followed backwards from the matches; only the functions so reached are interpreted. A global name has
+//! edges to its definition or through its import; an attribute has edges to the methods of that name in the module and in those that it
+//! imports from; both have edges to the functions in the values stored under that name. Imports that the models claim have no edges, as in
 //! the interpreter.
 //!
-//! **Invariant:** names over-approximate: a function that is left out reaches no modelled source or sink, by itself or
-//! through a function of the program that it calls by name, and itself names nothing that a rule about names is after.
+//! **Invariant:** names over-approximate: a function that is excluded reaches no modelled source or sink, by itself or through a function
+//! of the program that it calls by name, and mentions no name that a rule reports.
 
 mod graph;
 
@@ -23,22 +23,22 @@ use crate::ir::{
 use crate::models::{BuiltinOp, Effect, Host, Models, ROOT, Returns};
 use crate::text::FileId;
 
-/// Most imports of imported names that are followed to find where a class is defined.
+/// Most re-exports that are followed to the definition of a class.
 const HOPS: u32 = 4;
 
-/// Most modules among which one is sought that imports a library.
+/// Most modules that are searched for an import of a library.
 const REACHED: usize = 64;
 
-/// Most displays and wrappers within each other that are searched for functions.
+/// Deepest nesting of displays and wrappers that are searched for functions.
 const HELD: u32 = 4;
 
 /// Private parts of a key's dtype, which may come by way of a variable or a caller.
 const DTYPE_PARTS: &[&str] = &["_impl", "_rules"];
 
-/// The functions worth interpreting, by module.
+/// The relevant functions, by module.
 #[derive(Debug, Default)]
 pub struct Relevance {
-    /// What each function has to say, by itself or through those that it calls.
+    /// What each function mentions, by itself or through its callees.
     speech: Vec<Vec<Speech>>,
     /// Which functions are run on their own.
     entries: Vec<Vec<bool>>,
@@ -48,7 +48,7 @@ pub struct Relevance {
     imported: Vec<Vec<ModuleIndex>>,
     /// Whether any of them imports a library that has generators of Python's own.
     draws: bool,
-    /// Whether any class of the program has instances that stand for arrays.
+    /// Whether any class of the program defines `__jax_array__`.
     wraps: bool,
 }
 
@@ -58,7 +58,7 @@ impl Relevance {
         self.draws
     }
 
-    /// Whether any class of the program has instances that stand for arrays.
+    /// Whether any class of the program defines `__jax_array__`.
     pub fn wraps(&self) -> bool {
         self.wraps
     }
@@ -68,18 +68,18 @@ impl Relevance {
         self.imported.iter().enumerate().any(|(other, imported)| other != module && imported.contains(&module))
     }
 
-    /// Whether a call of a function is worth following.
+    /// Whether calls of a function are interpreted.
     pub fn of(&self, module: ModuleIndex, function: FunctionId) -> bool {
         self.speech_of(module, function) == Speech::Keys
     }
 
-    /// Whether a function is worth interpreting on its own.
+    /// Whether a function is interpreted on its own.
     pub fn is_entry(&self, module: ModuleIndex, function: FunctionId) -> bool {
         let known = self.entries.get(module).and_then(|functions| functions.get(function.0 as usize));
         known.copied().unwrap_or(true)
     }
 
-    /// Whether a function speaks of keys, or of names that rules are about.
+    /// Whether a function mentions keys, or names that rules report.
     pub fn speaks(&self, module: ModuleIndex, function: FunctionId) -> bool {
         self.speech_of(module, function) > Speech::Host
     }
@@ -110,7 +110,7 @@ impl Relevance {
         false
     }
 
-    /// Whether a module is worth running: something in it is, or it may trace what draws in a module that it imports.
+    /// Whether a module is run: it has relevant functions, or it may trace functions of an imported module that draw.
     pub fn any(&self, module: ModuleIndex) -> bool {
         let speaks = |module: &ModuleIndex| {
             self.speech.get(*module).is_none_or(|functions| functions.iter().any(|speech| *speech != Speech::Silent))
@@ -177,7 +177,7 @@ struct Project<'a> {
     roots: &'a [String],
 }
 
-/// What an import in the program leads to.
+/// What an import in the program resolves to.
 #[derive(Clone, Debug)]
 enum Target {
     Module(ModuleIndex),
@@ -224,16 +224,16 @@ impl Project<'_> {
     }
 }
 
-/// What the names of a module stand for.
+/// The symbol table of a module.
 #[derive(Default)]
 struct Table {
     /// Library paths, by import, and by assignment of a name imported so.
     aliases: FxHashMap<Name, PathId>,
-    /// What each import leads to, by function and operation.
+    /// What each import resolves to, by function and operation.
     targets: FxHashMap<(usize, Temp), Vec<Target>>,
     /// What the program's imports bind globally.
     bindings: FxHashMap<Name, Vec<Target>>,
-    /// Modules of which every name is imported.
+    /// Modules that are imported with `*`.
     stars: Vec<ModuleIndex>,
     /// Functions and classes of the module, by name.
     definitions: FxHashMap<Name, Vec<usize>>,
@@ -243,7 +243,7 @@ struct Table {
     imported: Vec<ModuleIndex>,
     /// Roots of its absolute imports.
     roots: Vec<Name>,
-    /// Roots of all that `aliases` leads to.
+    /// Roots of all library paths in `aliases`.
     libraries: FxHashSet<String>,
 }
 
@@ -324,7 +324,7 @@ impl Table {
         }
     }
 
-    /// The path that an attribute chain stands for.
+    /// The path that an attribute chain denotes.
     fn chain(&self, function: &Function, temp: Temp, vocabulary: &mut Vocabulary<'_>) -> Option<PathId> {
         match &function.ops.get(temp as usize)?.kind {
             OpKind::Attribute(object, name) => {
@@ -346,7 +346,7 @@ fn name_of<'a>(function: &'a Function, variable: &'a Variable) -> Option<&'a Nam
     }
 }
 
-/// Hands the library names of modules on to those that import them from there, by name or by `*`.
+/// Propagates library names to the modules that import them, by name or by `*`.
 fn spread_aliases(tables: &mut [Table]) {
     for _ in 0..HOPS {
         let mut fresh: Vec<(ModuleIndex, Name, PathId)> = Vec::new();
@@ -423,14 +423,14 @@ impl Reader<'_, '_, '_> {
                     self.graph.edge(start + number, *node);
                 }
             }
-            // What a class stores is judged with what its methods consume.
+            // What a class stores is analysed together with what its methods consume.
             if matches!(&*function.name, "__init__" | "__post_init__")
                 && let Some(class) = function.class
             {
                 self.graph.edge(start + number, start + module.class(class).body.0 as usize);
             }
         }
-        // Whoever asks for a field that holds a layer of a library may call it with a key.
+        // Code that reads a field that holds a layer of a library may call it with a key.
         for field in module.classes.iter().flat_map(|class| &class.fields) {
             if let Some(path) = self.path_of(&field.annotation)
                 && self.vocabulary.speech(path) == Speech::Keys
@@ -441,7 +441,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Whoever asks for a name or an attribute that holds functions may call them: `SAMPLERS = {"normal": random.normal}`.
+    /// Code that reads a name or an attribute that holds functions may call them: `SAMPLERS = {"normal": random.normal}`.
     fn read_holders(&mut self, function: &Function) {
         for op in &function.ops {
             let (variable, attribute, value) = match &op.kind {
@@ -469,7 +469,8 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Whoever captures a variable that holds functions may call them: `make = initializers.normal()` around `def init(key): make(key, 3)`.
+    /// Code that captures a variable that holds functions may call them: `make = initializers.normal()` around `def init(key): make(key,
+    /// 3)`.
     fn read_captured(&mut self, number: usize, function: &Function) {
         let module = self.project.modules[self.index];
         for op in &function.ops {
@@ -492,7 +493,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// What a display, or a call that wraps a function, is made of, and a function of a library, of nothing; no answer for other operations.
+    /// The operands of a display, or of a call that wraps a function; empty for a function itself; `None` for other operations.
     fn held(&mut self, function: &Function, value: Temp) -> Option<Vec<Temp>> {
         match &function.ops.get(value as usize)?.kind {
             OpKind::Function(..) => Some(Vec::new()),
@@ -538,7 +539,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Whether a temp is a function, or calls within each other around one, as decorators are.
+    /// Whether a temp is a function, or nested calls around one, as decorators are.
     fn is_decorated(function: &Function, temp: Temp) -> bool {
         match function.ops.get(temp as usize).map(|op| &op.kind) {
             Some(OpKind::Function(..)) => true,
@@ -549,7 +550,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Leads from a holder to the functions in what it holds.
+    /// Adds edges from a holder to the functions in its value.
     fn read_held(&mut self, function: &Function, node: usize, value: Temp) {
         let mut work = vec![(value, HELD)];
         while let Some((temp, depth)) = work.pop() {
@@ -580,7 +581,7 @@ impl Reader<'_, '_, '_> {
         Some(path[1..].iter().fold(root, |full, name| self.vocabulary.member(full, name)))
     }
 
-    /// What a function says by itself; `mentioned` gets the nodes of what it names.
+    /// What a function mentions by itself; the nodes of the names go into `mentioned`.
     fn read(&mut self, number: usize, function: &Function, mentioned: &mut FxHashSet<usize>) -> Speech {
         let mut speech = if function.effects.is_empty() { Speech::Silent } else { Speech::Keys };
         let annotations = function.parameters.iter().filter_map(|parameter| parameter.annotation.as_ref());
@@ -670,7 +671,7 @@ impl Reader<'_, '_, '_> {
         speech
     }
 
-    /// The module of the program that a global name stands for.
+    /// The module of the program that a global name denotes.
     fn module_named(&self, name: &Name) -> Option<ModuleIndex> {
         self.table.bindings.get(name)?.iter().find_map(|target| match target {
             Target::Module(module) => Some(*module),
@@ -692,7 +693,7 @@ impl Reader<'_, '_, '_> {
             let placed = protocol.key.position.is_some_and(|position| position < positional)
                 && positional >= protocol.min_positional
                 && protocol.max_positional.is_none_or(|most| positional <= most);
-            // A key by keyword is evidence whatever the library is, where keys can come from at all.
+            // A key passed by keyword is evidence whatever the library is, if the file can have keys at all.
             let is_in_use = protocol.libraries.iter().any(|library| self.table.libraries.contains(library.as_str()));
             (named || placed) && is_in_use || named && self.table.libraries.contains(ROOT)
         })
@@ -723,7 +724,7 @@ impl Reader<'_, '_, '_> {
         }) && self.wraps(path)
     }
 
-    /// Whether a function returns what it is given as a function.
+    /// Whether a function returns its function argument, wrapped.
     fn wraps(&self, path: PathId) -> bool {
         let model = self.project.models.callable(self.vocabulary.text(path));
         model.is_some_and(|model| match &model.effect {
@@ -734,7 +735,7 @@ impl Reader<'_, '_, '_> {
         })
     }
 
-    /// What an annotation says: whether it may name a key.
+    /// What an annotation mentions: whether it may name a key.
     fn annotated(&mut self, annotation: &Annotation) -> Speech {
         if self.names_a_key(annotation) { Speech::Keys } else { Speech::Silent }
     }
@@ -746,7 +747,7 @@ impl Reader<'_, '_, '_> {
                     return true;
                 }
                 let Some(full) = self.path_of(annotation) else { return false };
-                // A layer of a library that is called with keys says as much as a key does.
+                // A library layer that is called with keys counts like a key.
                 self.vocabulary.speech(full) == Speech::Keys
                     || self.project.models.annotation(self.vocabulary.text(full)).is_some()
             }

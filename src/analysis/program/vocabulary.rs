@@ -1,13 +1,13 @@
-//! The names that matter, from the models: which library paths have to do with keys.
+//! Which library paths involve keys, according to the models.
 //!
-//! **Invariant:** every path is judged once; what is said of a path depends on the path and the models alone.
+//! **Invariant:** every path is classified once; its class depends on the path and the models alone.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ir::Name;
 use crate::models::{Callable, Construct, Effect, Host, Models, is_of_arrays};
 
-/// Names of the library that the rules about names are after.
+/// Names of the library that rules report.
 const NAMES_OF_RULES: &[&str] = &[
     "KeyArray",
     "PRNGKey",
@@ -25,34 +25,34 @@ const NAMES_OF_RULES: &[&str] = &[
 /// The private module behind `jax.random`.
 const PRIVATE_RANDOM: &str = "jax._src.random";
 
-/// What naming a path makes of the function that names it.
+/// What a function mentions, in order of relevance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Speech {
     /// Nothing.
     #[default]
     Silent,
-    /// One that draws from a generator of Python's own: the module has to run, and nobody else has to learn of it.
+    /// A function that draws from a generator of Python: the module has to run, but callers need not.
     Host,
-    /// One that a rule about names is after, whose callers have nothing to learn from it.
+    /// A name that a rule reports; callers are not affected.
     Names,
     /// One that makes, takes or returns keys.
     Keys,
 }
 
-/// A library path that was met.
+/// An interned library path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PathId(u32);
 
 /// What is known of a path.
 struct Known<'a> {
     path: String,
-    /// Whether the models speak of its root at all.
+    /// Whether the models mention its root at all.
     is_modelled: bool,
     speech: Speech,
     callable: Option<&'a Callable>,
 }
 
-/// The paths met so far, with what the models say of them.
+/// The paths seen so far, classified.
 pub(super) struct Vocabulary<'a> {
     models: &'a Models,
     roots: &'a [String],
@@ -94,7 +94,7 @@ impl<'a> Vocabulary<'a> {
         id
     }
 
-    /// The path of a member. The members of what no model speaks of are not distinguished.
+    /// The path of a member. Members of an unmodelled path are not distinguished.
     pub(super) fn member(&mut self, of: PathId, name: &Name) -> PathId {
         let known = &self.known[of.0 as usize];
         if !known.is_modelled {

@@ -1,6 +1,6 @@
 //! The log of one run: what was consumed, where, on which paths, in execution order, and what else judging needs to know.
 //!
-//! **Invariant:** the log only grows during a run; an index is an identity. Nothing in it says what a thing is worth.
+//! **Invariant:** the log only grows during a run; an index is an identity. It describes what happened, without judging it.
 
 use std::rc::Rc;
 
@@ -38,9 +38,9 @@ pub struct Log {
     pub writes: Vec<LoggedWrite>,
     /// Keys that were made with different implementations where they come together.
     pub meetings: Vec<LoggedMeeting>,
-    /// Functions that were handed to a transform that traces them.
+    /// Functions that were passed to a transform that traces them.
     pub traces: Vec<LoggedTrace>,
-    /// Objects that stand for keys and were handed to library functions that do not ask for the key.
+    /// Objects with `__jax_array__` around a key that were passed to library functions that do not convert them.
     pub wrappers: Vec<LoggedWrapper>,
     /// Globals read that hold keys, with the key and the place.
     pub global_reads: Vec<(Name, TermId, Place)>,
@@ -68,9 +68,9 @@ pub struct Log {
     pub otherwise: FxHashSet<TermId>,
     /// Parameters that have no default and whose annotation does not admit `None`.
     pub given: FxHashSet<TermId>,
-    /// What the entry's parameters were given.
+    /// The values of the entry's parameters.
     pub entered: Option<Vec<Value>>,
-    /// Expressions that were keys, if they are asked for.
+    /// Expressions that were keys, if hovers need them.
     pub observed: FxHashSet<Observed>,
     /// Expressions that were containers, objects or arrays of keys when they were run.
     pub not_single: FxHashSet<Place>,
@@ -95,7 +95,7 @@ pub enum Callee {
 /// How a closure left the function that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Escape {
-    /// Handed to something unknown, or not used at all.
+    /// Passed to unknown code, or not used at all.
     Passed,
     /// Returned or stored.
     Stored,
@@ -115,11 +115,11 @@ pub struct Streams {
 /// What became of the children of splits.
 #[derive(Clone, Debug, Default)]
 pub struct Children {
-    /// Splits of which a visible function was given a child.
+    /// Splits of which a child was passed to a visible function.
     pub given: FxHashSet<DerivationId>,
-    /// Splits of which something else may have drawn from a child.
+    /// Splits of which a child has escaped.
     pub taken: FxHashSet<DerivationId>,
-    /// Keys of which the same holds for children whose split is unknown.
+    /// Keys of which a child of unknown split has escaped.
     pub parents: FxHashSet<TermId>,
 }
 
@@ -128,7 +128,7 @@ pub struct Children {
 pub struct Arranged {
     /// The array.
     pub rows: TermId,
-    /// The arguments beside key and array, by parameter.
+    /// The arguments other than key and array, by parameter.
     pub others: Box<[Option<TermId>]>,
 }
 
@@ -147,7 +147,7 @@ pub struct Activation {
     pub depth: u32,
     /// Its variables.
     pub environment: EnvironmentId,
-    /// Whether facts of its own are reported for it: it is the root, or a closure run on its own.
+    /// Whether facts are reported for it: it is the root, or a closure run on its own.
     pub root: bool,
     /// The first term that was made in it: what is older came from outside.
     pub born: TermId,
@@ -302,7 +302,7 @@ pub struct LoggedMeeting {
     pub kind: Meeting,
     /// The call.
     pub place: Place,
-    /// The keys; one where it meets an implementation, none where words do that are no key's.
+    /// The keys: one if it meets an implementation, none if words meet that belong to no key.
     pub keys: [Option<Key>; 2],
     /// The implementations; none of words that are no key's.
     pub implementations: [Option<Implementation>; 2],
@@ -393,7 +393,7 @@ pub enum Holder {
     Iterator(TermId),
 }
 
-/// A function handed to a transform that traces it.
+/// A function passed to a transform that traces it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LoggedTrace {
     /// The module of the function.
@@ -408,7 +408,7 @@ pub struct LoggedTrace {
     pub bound: u32,
 }
 
-/// An object that stands for a key, in the hands of a library function.
+/// An object with `__jax_array__` around a key that was passed to a library function.
 #[derive(Clone, Debug)]
 pub struct LoggedWrapper {
     /// How it came there.
@@ -430,7 +430,7 @@ pub struct LoggedWrapper {
 /// An expression that was a key when it was run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Observed {
-    /// Where it stands.
+    /// Its place.
     pub place: Place,
     /// Whether it ran on behalf of a caller, with what that passed.
     pub is_called: bool,

@@ -1,7 +1,7 @@
-//! What one run of the interpreter left, to be read: the log, and the tables that it speaks of.
+//! The immutable result of one run of the interpreter: the log, and the tables that it refers to.
 //!
-//! **Invariant:** nothing here changes what was recorded. Whoever judges gets shared references only; the diagrams of guards are lent
-//! beside them, since asking whether two paths meet makes nodes.
+//! **Invariant:** nothing here changes what was recorded. The judge gets shared references only; the BDDs of guards are lent beside them,
+//! because feasibility queries make nodes.
 
 mod log;
 pub mod recorder;
@@ -26,7 +26,7 @@ pub use log::{
     LoggedWrite, Observed, Streams, Target,
 };
 
-/// The definitions and uses of the functions asked for so far.
+/// Definitions and uses of functions, on demand.
 pub type UsesOfFunctions = FxHashMap<(ModuleIndex, FunctionId), Rc<Uses>>;
 
 /// What can be read of an array without its numbers.
@@ -53,7 +53,7 @@ pub struct Recording<'r> {
     pub stage: Stage,
     /// The program.
     pub program: &'r Program<'r>,
-    /// The module whose facts are wanted.
+    /// The module whose facts are reported.
     pub home: ModuleIndex,
     /// The log.
     pub log: &'r Log,
@@ -67,7 +67,7 @@ pub struct Recording<'r> {
     pub classes: &'r Shared<ClassInfo>,
     /// Modules, as far as they have run.
     pub modules: &'r Layered<ModuleIndex, ModuleState>,
-    /// What the names that modules import from each other stand for, where the run asked.
+    /// What names that modules import from each other resolve to, on demand.
     pub followed: &'r FxHashMap<(ModuleIndex, Name), Value>,
     /// The closure of each function, as last made.
     pub made: &'r Layered<(ModuleIndex, FunctionId), Rc<Closure>>,
@@ -77,7 +77,7 @@ pub struct Recording<'r> {
     pub replays: &'r FxHashSet<(ModuleIndex, FunctionId)>,
     /// The bound that was hit, and where.
     pub exhausted: Option<(Place, &'static str)>,
-    /// The bound behind which a finding may be lost.
+    /// The bound that may have hidden findings.
     pub limited: Option<(Place, &'static str)>,
     /// Operations that were run. Those of the module's body and of constructors count at the end.
     pub operations: u64,
@@ -106,7 +106,7 @@ impl<'r> Recording<'r> {
         uses_of(self.uses, self.module(module), (module, id))
     }
 
-    /// The call of an activation's function at a place, where that lies in it.
+    /// The call of an activation's function at a place, if the place contains it.
     pub fn call_at(&self, activation: &Activation, place: Place) -> Option<Temp> {
         let is_there = self.module(activation.module).file == place.file;
         self.uses_of(activation.module, activation.function).call_at(place.span).filter(|_| is_there)
@@ -117,12 +117,12 @@ impl<'r> Recording<'r> {
         self.log.derivations.get(usize::try_from(id).ok()?.checked_sub(1)?)
     }
 
-    /// A class and those that it inherits from, as far as they are part of the program.
+    /// A class and its bases, as far as they are part of the program.
     pub fn lineage(&self, class: ClassHandle) -> Rc<[ClassHandle]> {
         self.classes[class.0 as usize].lineage.clone()
     }
 
-    /// What a name of a module, or an attribute chain on one, stands for.
+    /// What a module-level name, or an attribute chain on one, resolves to.
     pub fn named(&self, module: ModuleIndex, code: &Function, temp: Temp) -> Option<Value> {
         match &code.ops[temp as usize].kind {
             OpKind::Load(Variable::Global(name)) => {
@@ -138,7 +138,7 @@ impl<'r> Recording<'r> {
         }
     }
 
-    /// The path of a library that a name stands for.
+    /// The library path that a name denotes.
     pub fn library_named(&self, module: ModuleIndex, code: &Function, temp: Temp) -> Option<Name> {
         match self.named(module, code, temp)?.single()? {
             Val::Library(path) => Some(path.clone()),

@@ -20,7 +20,7 @@ use crate::text::FileId;
 /// References that a call is looked for among, from the last.
 const RECENT: usize = 64;
 
-/// Most callees that one call is said to have.
+/// Most callees that are recorded for one call.
 const CALLEES: usize = 8;
 
 /// The attribute of a target: `rng` of `self.rng`.
@@ -42,7 +42,7 @@ impl Recorder {
         Self { log, ..Self::default() }
     }
 
-    /// A recorder for a run of its own. Keys made before it name their derivations by number, so those are kept, with what annotations
+    /// A recorder for another run. Keys made before it refer to their derivations by number, so those are kept, and so is what annotations
     /// have declared.
     #[must_use]
     pub fn afresh(&self) -> Self {
@@ -50,7 +50,7 @@ impl Recorder {
         Self::of(Log { derivations, declared, ..Log::default() })
     }
 
-    /// Goes on after another recorder made derivations: theirs are known here by the same numbers.
+    /// Continues after another recorder made derivations: they keep their numbers here.
     pub fn adopt_derivations(&mut self, of: Self) {
         self.log.derivations = of.log.derivations;
     }
@@ -70,7 +70,7 @@ impl Recorder {
         self.escaped.insert(activation, (how, born));
     }
 
-    /// A key was consumed. Answers with the number of the consumption.
+    /// Records that a key was consumed. Returns the number of the consumption.
     pub fn consume(&mut self, consumption: Consumption) -> usize {
         let index = self.log.consumptions.len();
         self.log.by_family.entry(consumption.target.family).or_default().push(index);
@@ -89,7 +89,7 @@ impl Recorder {
         Some(self.log.derivations.get(usize::try_from(id).ok()?.checked_sub(1)?)?.place)
     }
 
-    /// A term is a key: it was annotated as one, or is part of what was.
+    /// Records that a term is a key: it was annotated as one, or is part of a key array.
     pub fn declare(&mut self, term: TermId) {
         self.log.declared.insert(term);
     }
@@ -114,12 +114,12 @@ impl Recorder {
         self.log.scalar_keys.insert(term);
     }
 
-    /// The entry was given these.
+    /// Records the values of the entry's parameters.
     pub fn enter(&mut self, slots: Vec<Value>) {
         self.log.entered = Some(slots);
     }
 
-    /// A key serves all lanes of a mapped function.
+    /// Records that all lanes of a mapped function share a key.
     pub fn broadcast(&mut self, broadcast: LoggedBroadcast) {
         self.log.broadcasts.push(broadcast);
     }
@@ -149,8 +149,8 @@ impl Recorder {
         self.log.writes.push(write);
     }
 
-    /// Something else takes the place of what was written: on all paths, or on those of the write. Without a name, all that the holder
-    /// was given is taken from it.
+    /// Records that a written value was overwritten: on all paths, or on those of the write. Without a name, everything that was stored in
+    /// the holder was removed.
     pub fn overwrite(&mut self, holder: Holder, name: Option<&str>, guard: Guard) {
         let name = name.map(last_part);
         let name = name.as_deref();
@@ -164,14 +164,14 @@ impl Recorder {
         self.log.writes.extend(kept);
     }
 
-    /// A function was handed to a transform that traces it.
+    /// Records that a function was passed to a transform that traces it.
     pub fn trace(&mut self, trace: LoggedTrace) {
         if !self.log.traces.contains(&trace) {
             self.log.traces.push(trace);
         }
     }
 
-    /// A library function was handed an object that stands for a key.
+    /// Records that an object around a key was passed to a library function.
     pub fn wrap(&mut self, wrapper: LoggedWrapper) {
         self.log.wrappers.push(wrapper);
     }
@@ -250,7 +250,7 @@ impl Recorder {
         self.log.children.parents.insert(parent);
     }
 
-    /// A visible function was given keys of these derivations.
+    /// Records that keys of these derivations were passed to a visible function.
     pub fn give_children(&mut self, derivations: impl Iterator<Item = DerivationId>) {
         self.log.children.given.extend(derivations);
     }

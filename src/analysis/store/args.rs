@@ -36,7 +36,7 @@ pub struct Args {
     pub keywords: Vec<(Name, Arg)>,
     /// `*xs` of unknown length: what was spread.
     pub spread: Vec<Value>,
-    /// How many positional arguments stand before the first of these: the places of the others are unknown.
+    /// How many positional arguments precede the first spread argument: the positions of the others are unknown.
     pub placed: Option<usize>,
     /// `**kw` of unknown keys: what was spread.
     pub mappings: Vec<Value>,

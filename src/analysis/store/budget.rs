@@ -1,4 +1,4 @@
-//! The budget: operations that may still run, and what has become of those that ran out.
+//! The budget: the operations that may still run, and what was cut off.
 //!
 //! **Invariant:** budgets count operations, never time.
 
@@ -17,7 +17,7 @@ pub const FUEL: u32 = 30_000;
 /// Fewest operations that a call may run, while there are as many.
 pub const FUEL_PORTION: u32 = 3_000;
 
-/// What may still be spent.
+/// The remaining budget.
 #[derive(Clone)]
 pub struct Budget {
     /// Operations that may still run.
@@ -28,9 +28,9 @@ pub struct Budget {
     pub exhausted: Option<(Place, &'static str)>,
     /// Which bound has ended all paths of the innermost call that runs, and where.
     pub cut_off: Option<(Place, &'static str)>,
-    /// The first bound behind which a finding may be lost: it cut off the function that is analysed, or a call with a key.
+    /// The first bound that may have hidden findings: it cut off the analysed function, or a call with a key.
     pub limited: Option<(Place, &'static str)>,
-    /// Functions of which a call was cut off before it touched a key, with the most nodes that such a call could make.
+    /// Functions of which a call was cut off before it touched a key, with the largest node budget of such a call.
     pub fruitless: Rc<RefCell<FxHashMap<(ModuleIndex, FunctionId), usize>>>,
 }
 
@@ -46,18 +46,18 @@ impl Budget {
         u32::try_from(function.ops.len()).unwrap_or(u32::MAX).saturating_mul(2).clamp(FUEL_PORTION / 4, FUEL)
     }
 
-    /// Leaves at most so much to what runs next. Answers with what is kept back.
+    /// Limits what runs next to a portion. Returns the rest.
     pub fn portion(&mut self, most: u32) -> u32 {
         let given = self.fuel.min(most);
         std::mem::replace(&mut self.fuel, given) - given
     }
 
-    /// Takes up again what was kept back.
+    /// Adds the rest back.
     pub fn rejoin(&mut self, kept: u32) {
         self.fuel += kept;
     }
 
-    /// Whether a bound has ended all paths of the call that just ran; the caller goes on.
+    /// Whether a bound has ended all paths of the call that just ran; the caller continues.
     pub fn take_cut_off(&mut self) -> Option<(Place, &'static str)> {
         self.cut_off.take()
     }

@@ -15,7 +15,7 @@ use crate::ir::Name;
 /// Most classes that a lookup visits.
 pub const LINEAGE: usize = 24;
 
-/// A class that has these bases, and those that it inherits from, as far as they are part of the program.
+/// A class with these bases, and its lineage as far as it is part of the program.
 pub fn lineage(classes: &Shared<ClassInfo>, class: ClassHandle, bases: &[Value]) -> Rc<[ClassHandle]> {
     let mut order = vec![class];
     let mut work = Vec::new();
@@ -65,7 +65,7 @@ impl State {
             .then(|| Value::of(Val::Method(std::rc::Rc::new((Value::of(val.clone()), function)))))
     }
 
-    /// Whether an instance holds what its fields are given.
+    /// Whether an instance stores the values of its fields.
     pub fn is_record(&self, id: ObjectId) -> bool {
         let object = &self.store.objects[id.0 as usize];
         object.items.is_some() || object.class.is_some_and(|class| self.store.classes[class.0 as usize].record)

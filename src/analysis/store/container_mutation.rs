@@ -1,9 +1,9 @@
 //! What visible code does to the contents of a list, dict or set from outside.
 //!
-//! Such a thing is a term, and `if xs`, `len(xs)` and `x in xs` ask that term. After `xs.append(x)` they ask another one.
+//! Such a container is a term, and `if xs`, `len(xs)` and `x in xs` test that term. After `xs.append(x)` they test a different one.
 //!
-//! **Invariant:** only what Python's own containers are changed by counts, by its name; whatever else is done to a value leaves its
-//! truth, its length and its members what they were.
+//! **Invariant:** only the mutating methods of Python's own containers count, by name; anything else leaves the truth, length and members
+//! of a value unchanged.
 
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{ObjectId, Val, Value};
@@ -35,7 +35,7 @@ pub const ADDING: [&str; 4] = ["add", "append", "appendleft", "setdefault"];
 /// Methods that take their first argument out.
 pub const REMOVING: [&str; 2] = ["discard", "pop"];
 
-/// Under which names a thing from outside holds the term that stands for what is in it now.
+/// The names under which a value from outside stores the term of its current contents.
 pub const CONTENTS: &str = "<contents>";
 pub const MEMBERS: &str = "<members>";
 
@@ -100,7 +100,7 @@ impl State {
         self.store.objects[shadow.0 as usize].attributes.insert(MEMBERS.into(), value);
     }
 
-    /// What stands for a thing from outside, and what a part of it is now.
+    /// The term of the current contents of a value from outside, or of a part of it.
     fn part_of(&mut self, term: TermId, part: &str) -> Option<(ObjectId, Value)> {
         let is_from_outside = matches!(self.terms.get(term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..));
         is_from_outside.then(|| {
@@ -115,12 +115,12 @@ impl State {
         self.with_part(value, CONTENTS)
     }
 
-    /// The same, to be asked for its members.
+    /// The same, for membership tests.
     pub fn with_members(&mut self, value: &Value) -> Value {
         self.with_part(value, MEMBERS)
     }
 
-    /// The same, to be asked for its truth.
+    /// The same, for truth tests.
     pub fn with_truth(&mut self, value: &Value) -> Value {
         let now = self.with_contents(value);
         if now == *value {
@@ -152,7 +152,7 @@ impl State {
     }
 }
 
-/// What an index says of the members: that of a list says nothing.
+/// The member that an index denotes: an index of a list denotes none.
 fn keyed(terms: &Terms, mark: &'static str, index: TermId) -> Option<(&'static str, TermId)> {
     terms.as_exact_int(index).is_none().then_some((mark, index))
 }
@@ -177,7 +177,7 @@ pub fn is_member(terms: &mut Terms, needle: TermId, container: TermId) -> TermId
     terms.operate(Operator::In, &[needle, container])
 }
 
-/// Whether a name under which a thing from outside holds something is one of those that stand for what is in it.
+/// Whether a name is one under which a value from outside stores its current contents.
 pub fn is_part(name: &str) -> bool {
     matches!(name, CONTENTS | MEMBERS)
 }

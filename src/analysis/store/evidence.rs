@@ -1,10 +1,10 @@
-//! Which terms may stand for a key at all.
+//! Which terms may denote a key at all.
 //!
 //! **Invariant:** a term that may be a key is never ruled out by its name.
 
 use crate::analysis::domain::term::{Term, TermId, Terms};
 
-/// Whether a term can stand for a key at all.
+/// Whether a term may denote a key at all.
 pub fn may_be_key(terms: &Terms, term: TermId) -> bool {
     match terms.get(term) {
         Term::None

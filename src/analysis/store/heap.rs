@@ -1,9 +1,9 @@
 //! Mutable objects and environments.
 //!
-//! Every execution of a display, constructor or definition makes an object of its own, so that updates are strong; what an object
-//! holds is a guarded value like any other.
+//! Every execution of a display, constructor or definition creates a new object, so updates are strong; an object's contents are guarded
+//! values like any other.
 //!
-//! **Invariant:** an object whose contents may have changed out of sight has a higher epoch, and what it held before is gone.
+//! **Invariant:** if unknown code may have changed an object, its epoch increases and its previous contents are dropped.
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -107,7 +107,7 @@ impl<K, V> Default for Layered<K, V> {
 }
 
 impl<K: Clone + Eq + Hash, V: Clone> Layered<K, V> {
-    /// What a key leads to.
+    /// The value of a key.
     pub fn get(&self, key: &K) -> Option<&V> {
         self.own.get(key).or_else(|| self.frozen.get(key))
     }
@@ -117,12 +117,12 @@ impl<K: Clone + Eq + Hash, V: Clone> Layered<K, V> {
         self.get(key).is_some()
     }
 
-    /// Lets a key lead to a value.
+    /// Sets the value of a key.
     pub fn insert(&mut self, key: K, value: V) {
         self.own.insert(key, value);
     }
 
-    /// What a key leads to, to be changed.
+    /// The value of a key, mutably.
     pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         if !self.own.contains_key(key) {
             let shared = self.frozen.get(key)?.clone();
@@ -131,7 +131,7 @@ impl<K: Clone + Eq + Hash, V: Clone> Layered<K, V> {
         self.own.get_mut(key)
     }
 
-    /// What a key leads to, to be changed; there is something from now on.
+    /// The value of a key, mutably; inserts a default if there is none.
     pub fn or_default(&mut self, key: K) -> &mut V
     where
         V: Default,
@@ -177,7 +177,7 @@ pub enum Source {
     Items(Vec<Item>),
     /// The elements of something opaque, by its term.
     Opaque(TermId),
-    /// The elements of an array of keys (held by the value), along its first axis.
+    /// The elements of an array of keys (the value), along its first axis.
     Array(Value),
     /// `start, start + step, …` below `stop`.
     Range(TermId, TermId, TermId),
@@ -261,14 +261,14 @@ pub struct Object {
     pub attributes: BTreeMap<Name, Value>,
     /// Its class, where that is part of the program.
     pub class: Option<ClassHandle>,
-    /// The term that stands for it in terms of what it holds.
+    /// The term of the object as a function of its contents.
     pub symbol: TermId,
-    /// What stands for it as a whole, where `symbol` is that of what it was copied from: attributes that were not replaced are
-    /// equal, an item or the length may be another.
+    /// The term of the object as a whole, where `symbol` is that of the object it was copied from: attributes that were not replaced are
+    /// equal, items and length may differ.
     pub copied: Option<TermId>,
-    /// The attributes that are its items as well, in order, where its class does not say so.
+    /// The attributes that are also its items, in order, if its class does not list them.
     pub items: Option<Rc<[Name]>>,
-    /// Number of times that its contents may have changed out of sight.
+    /// How often unknown code may have changed its contents.
     pub epoch: u32,
     /// Whether attributes that were not written by visible code may exist.
     pub open: bool,
@@ -328,11 +328,11 @@ pub struct ClassInfo {
     pub class: crate::ir::ClassId,
     /// Its bases.
     pub bases: Vec<Value>,
-    /// The class and those that it inherits from, as far as they are part of the program, in lookup order.
+    /// The class and its bases, as far as they are part of the program, in method resolution order.
     pub lineage: Rc<[ClassHandle]>,
     /// What its body bound.
     pub attributes: BTreeMap<Name, Value>,
-    /// Whether instances hold what the constructor is given, field by field.
+    /// Whether instances store the arguments of the constructor, field by field.
     pub record: bool,
     /// Whether instances cannot be changed after construction.
     pub frozen: bool,
@@ -340,12 +340,12 @@ pub struct ClassInfo {
     pub sequence: bool,
     /// Whether its instances are pytrees, as far as that is known.
     pub pytree: Registration,
-    /// Slot names of the body, to find what it bound.
+    /// Slot names of the body, to look up what it bound.
     pub identity: Temp,
 }
 
 impl ClassInfo {
-    /// Whether instances are pytrees, or may be, as far as what was run tells.
+    /// Whether instances are pytrees, or may be, according to what has run.
     pub fn is_pytree(&self) -> bool {
         self.pytree > Registration::None
     }

@@ -9,11 +9,11 @@ use crate::analysis::store::heap::{Entry, Kind};
 use crate::analysis::store::{State, paths};
 use crate::ir::Operator;
 
-/// Most elements that a subscript which is not known may select, each on paths of its own.
+/// Most elements that an unknown subscript may select, each on its own paths.
 pub const SELECTED: usize = 4;
 
-/// One of a few objects or functions of the program, each on the paths on which the index is its own: `agents[name]` in a loop over
-/// names from outside. Keys stay as they are written, since two elements of one container are never one key.
+/// One of a few objects or functions of the program, each on the paths on which the index is its own: `agents[name]` in a loop over names
+/// from outside. Keys are not selected this way, because two elements of one container are never one key.
 pub fn selected(state: &mut State, elements: &[(TermId, Value)], index: TermId, otherwise: &Value) -> Option<Value> {
     let is_of_program = |value: &Value| match value.single() {
         Some(Val::Function(_) | Val::Method(_) | Val::Class(_) | Val::Partial(_) | Val::Wrapped(_)) => true,

@@ -1,4 +1,4 @@
-//! Lengths: what `len` says, and those of the axes of arrays that hold no keys.
+//! Lengths: the results of `len`, and the lengths of the axes of arrays that hold no keys.
 //!
 //! `len(x)`, `x.shape[0]`, and the number of iterations of a `for` or `scan` over `x` are one term, so that a condition on one of them
 //! decides the others.
@@ -17,10 +17,10 @@ use crate::analysis::store::heap::{Item, Kind};
 use crate::ir::Operator;
 use crate::models::{Callable, Effect, ShapeOp};
 
-/// Lengths of axes, as far as they are known.
+/// Known lengths of axes.
 pub type Lengths = Rc<[Option<TermId>]>;
 
-/// How deep the making of a term is looked into.
+/// How deep a term is traversed.
 pub const DEPTH: u32 = 8;
 
 impl State {
@@ -56,7 +56,7 @@ impl State {
         (!value.is_unbound()).then_some(value)
     }
 
-    /// The length of an object as it is now: another one once its contents are others.
+    /// The current length of an object; it is a new one once the contents have changed.
     pub fn length_now(&mut self, id: ObjectId) -> Value {
         let object = &self.store.objects[id.0 as usize];
         let (kind, symbol, epoch) = (object.kind.clone(), object.symbol, object.epoch);
@@ -66,14 +66,14 @@ impl State {
             versions.len() - 1
         });
         let marks = match i128::try_from(version) {
-            // The length that iterating over it asks for.
+            // The length that iteration over it queries.
             Ok(0) | Err(_) => vec![symbol],
             Ok(version) => vec![symbol, self.terms.int(version)],
         };
         Value::term(self.terms.intern(Term::Apply(LENGTH.into(), marks.into())))
     }
 
-    /// Notes the lengths of what a library function returns.
+    /// Records the lengths of the result of a library function.
     pub fn note_lengths(&mut self, callable: &Callable, args: &Args, result: &Value) {
         let Some(Val::Term(term)) = result.single() else { return };
         let term = *term;
@@ -187,7 +187,7 @@ impl State {
         Some([Some(self.terms.int(i128::try_from(count).ok()?))].into())
     }
 
-    /// The length of what a term stands for, along its first axis.
+    /// The length of the value of a term, along its first axis.
     pub fn length_of_term(&mut self, term: TermId) -> TermId {
         if let Term::Text(text) = self.terms.get(term)
             && let Ok(count) = i128::try_from(text.chars().count())
@@ -198,7 +198,7 @@ impl State {
             .unwrap_or_else(|| self.terms.intern(Term::Apply(LENGTH.into(), Box::new([term]))))
     }
 
-    /// The length of an axis of what a term stands for, where it is known; of the first one it always is.
+    /// The length of an axis of the value of a term, if it is known; that of the first axis always is.
     pub fn axis_length(&mut self, term: TermId, axis: usize) -> Option<TermId> {
         if axis == 0 { Some(self.length_of_term(term)) } else { self.axis_length_within(term, axis, DEPTH) }
     }
@@ -217,7 +217,7 @@ impl State {
                 [of] => self.axis_length_within(of, axis, depth),
                 // A number has no axes; of two arrays the one may be spread over the other.
                 [of, number] | [number, of] if self.terms.is_constant(number) => {
-                    // A list is repeated by an integer, and a text put together with another.
+                    // A list is repeated by an integer, and a text is concatenated with another.
                     let repeats = operator == Operator::Mul && self.terms.as_exact_int(number).is_some()
                         || matches!(self.terms.get(number), Term::Text(_));
                     let known = self.axis_length_within(of, axis, depth);

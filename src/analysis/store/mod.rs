@@ -33,7 +33,7 @@ pub struct Store {
     pub objects: Shared<Object>,
     /// Objects that hold what was written to something that came from outside.
     pub shadows: Layered<TermId, ObjectId>,
-    /// The classes of which all elements, or all values, of containers from outside are.
+    /// The classes of all elements, or all values, of containers from outside.
     pub element_classes: Layered<TermId, (ClassHandle, Holds)>,
     /// The variables of activations.
     pub environments: Shared<Environment>,
@@ -49,13 +49,13 @@ pub struct Store {
     pub closures: u32,
     /// Number of writes.
     pub mutations: u64,
-    /// Contents of objects whose length was asked for, with their epochs.
+    /// Contents of objects whose length was queried, with their epochs.
     pub sized: FxHashMap<ObjectId, Vec<(u32, Kind)>>,
     /// Lengths of the axes of arrays that library functions returned.
     pub axis_lengths: FxHashMap<TermId, Lengths>,
     /// Parts of values and elements of containers that were made.
     pub parts: usize,
-    /// Whether a container was too large since that was last asked.
+    /// Whether a container has exceeded the size bound since the last check.
     pub overflow: bool,
 }
 
@@ -69,7 +69,7 @@ pub const ALL_PARTS: usize = 1_000_000;
 const FEW: usize = 16;
 
 impl Store {
-    /// Whether so many more parts can be kept: a few always can.
+    /// Whether the size budget has room for so many more parts; a few always fit.
     pub fn has_room(&mut self, parts: usize) -> bool {
         if parts <= FEW {
             return true;
@@ -79,7 +79,7 @@ impl Store {
         has_room
     }
 
-    /// Contents of a container that are as large as they may be: nothing is known of what is larger.
+    /// Contents of a container within the size bound: larger contents are unknown.
     pub fn bounded(&mut self, kind: Kind) -> Kind {
         let count = match &kind {
             Kind::List { items, .. }
@@ -108,7 +108,7 @@ impl Store {
         }
     }
 
-    /// Whether a container was too large since that was last asked.
+    /// Whether a container has exceeded the size bound since the last check.
     pub fn take_overflow(&mut self) -> bool {
         std::mem::take(&mut self.overflow)
     }
@@ -126,7 +126,7 @@ impl Store {
     }
 }
 
-/// The abstract state: what is known of values, on which paths, and where they are held.
+/// The abstract state: the values, on which paths they hold, and where they are stored.
 #[derive(Clone, Default)]
 pub struct State {
     /// How values were derived.

@@ -1,6 +1,6 @@
 //! Objects: making them, reading and writing what they hold, and forgetting it.
 //!
-//! **Invariant:** an object whose contents may have changed out of sight has a higher epoch.
+//! **Invariant:** if unknown code may have changed an object, its epoch increases.
 
 use std::collections::BTreeMap;
 
@@ -97,7 +97,7 @@ impl State {
         }
     }
 
-    /// Something unknown may have changed the contents of what is mutable here.
+    /// Unknown code may have changed the contents of mutable values here.
     pub fn havoc(&mut self, value: &Value) {
         for alternative in value.alternatives() {
             match &alternative.val {
@@ -119,7 +119,7 @@ impl State {
 
     pub fn havoc_object(&mut self, id: ObjectId) {
         self.store.mutations += 1;
-        // A name of its own from here on: copies of one object share what it held, not what becomes of them.
+        // A new identity from here on: copies of one object share its contents so far, not later changes.
         let changed = self.terms.fresh(Symbol::Opaque, "<changed>", None);
         let object = &mut self.store.objects[id.0 as usize];
         let symbol = object.symbol;
@@ -129,13 +129,13 @@ impl State {
             Kind::Iterator(_, position) => *position = None,
             Kind::Set(_) | Kind::Stream(_) => {}
             Kind::Instance => {
-                // A frozen record keeps what it was given.
+                // A frozen record keeps its contents.
                 let frozen = object.class.is_some_and(|class| self.store.classes[class.0 as usize].frozen);
                 if frozen {
                     object.epoch -= 1;
                 } else {
                     object.attributes.retain(|name, _| container_mutation::is_part(name));
-                    // What stands for something from outside keeps its name: its epoch distinguishes the contents.
+                    // The term of a value from outside stays the same: its epoch distinguishes the contents.
                     if self.store.shadows.get(&symbol) != Some(&id) {
                         object.symbol = changed;
                     }

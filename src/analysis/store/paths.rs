@@ -31,11 +31,11 @@ pub struct Paths {
     pub divisors: Vec<(TermId, Guard)>,
     /// What was read from, or computed with, and on which paths: it is not `None` there.
     pub present: FxHashMap<TermId, Guard>,
-    /// Numbers that say how often a loop over keys runs.
+    /// Numbers of iterations of loops over keys.
     pub bounds: Vec<TermId>,
-    /// Whether a loop has run that has to do with keys.
+    /// Whether a loop that involves keys has run.
     pub has_key_loop: bool,
-    /// The number of elements of the iterator that was asked for its first one.
+    /// The number of elements of the iterator whose first element was requested.
     pub counted: Option<TermId>,
 }
 
@@ -45,7 +45,7 @@ pub struct Catching {
     pub raised: Guard,
     /// Whether what ends the program passes it by.
     pub lets_exits_go: bool,
-    /// Depth of the activation that it stands in.
+    /// Depth of its activation.
     pub depth: u32,
     /// Number of writes to the store when the last exception edge was made.
     pub seen: u64,
@@ -112,7 +112,7 @@ pub fn on_alternatives<H: AsMut<State>>(
     if result.is_too_various() { state.terms.opaque("<one of many>", None) } else { result }
 }
 
-/// Runs something on the current paths that satisfy a guard, and goes on with all of them.
+/// Runs something on the current paths that satisfy a guard, and continues with all of them.
 pub fn on<H: AsMut<State>, R>(host: &mut H, guard: Guard, body: impl FnOnce(&mut H) -> R) -> R {
     let paths = &mut host.as_mut().paths;
     let before = paths.pc;
@@ -122,7 +122,7 @@ pub fn on<H: AsMut<State>, R>(host: &mut H, guard: Guard, body: impl FnOnce(&mut
     result
 }
 
-/// Runs something, and goes on with the paths that there were, whatever ended in between.
+/// Runs something, and restores the paths afterwards, whatever ended in between.
 pub fn aside<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) -> R {
     let paths = &host.as_mut().paths;
     let (pc, live) = (paths.pc, paths.live);
@@ -132,7 +132,7 @@ pub fn aside<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) -
     result
 }
 
-/// Runs something that does not depend on how it was reached, as on the only path, and goes on with the paths that there were.
+/// Runs something that does not depend on the path condition, as on the only path, and restores the paths afterwards.
 pub fn anew<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) -> R {
     aside(host, |host| {
         let paths = &mut host.as_mut().paths;
@@ -141,7 +141,7 @@ pub fn anew<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) ->
     })
 }
 
-/// Runs something on the current paths that satisfy a guard, if there are any, and goes on with all of them.
+/// Runs something on the current paths that satisfy a guard, if there are any, and continues with all of them.
 pub fn under<H: AsMut<State>>(host: &mut H, guard: Guard, body: impl FnOnce(&mut H)) {
     let state = host.as_mut();
     let before = state.paths.pc;

@@ -1,6 +1,6 @@
 //! What is known of a value on the current paths: its alternatives, its term, its truth.
 //!
-//! **Invariant:** a question asked twice on the same paths has the same answer.
+//! **Invariant:** a query repeated on the same paths has the same result.
 
 use crate::analysis::domain::claim::{LENGTH, MAXIMUM, MINIMUM};
 use crate::analysis::domain::guard::Guard;
@@ -9,7 +9,7 @@ use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::store::State;
 use crate::ir::Operator;
 
-/// Most parts of a term of which the truth is put together.
+/// Most parts of a term that are evaluated for its truth.
 const COMPARISONS: u32 = 256;
 
 impl State {
@@ -201,7 +201,7 @@ impl State {
         self.truth_within(term, &mut COMPARISONS.clone())
     }
 
-    /// The same, for a part of a term that is taken apart, of which so many parts may still be.
+    /// The same for a part of a composite term, with the remaining number of parts.
     fn truth_within(&mut self, term: TermId, left: &mut u32) -> Guard {
         if let Some(known) = self.terms.truth(term) {
             return if known { Guard::TRUE } else { Guard::FALSE };

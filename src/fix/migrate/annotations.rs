@@ -1,6 +1,6 @@
 //! Annotations of keys become `jax.Array`.
 //!
-//! **Invariant:** only annotations change, and imports of what nothing reads any more.
+//! **Invariant:** only annotations change, and imports that nothing reads any more.
 
 use super::{Change, Writer};
 use crate::fix::jax;
@@ -95,7 +95,7 @@ fn is_field(writer: &Writer<'_, '_>, target: &Expr) -> bool {
     writer.known.keys().any(|span| class.covers(*span) && cx.slice(*span) == held && writer.known_at(*span).is_some())
 }
 
-/// Whether an annotation is this type, or may be `None` beside it.
+/// Whether an annotation is this type, or an optional of it.
 fn is_plain(annotation: &Expr, span: Span) -> bool {
     match annotation {
         Expr::BinOp(union) => is_plain(&union.left, span) || is_plain(&union.right, span),
@@ -111,7 +111,7 @@ fn is_plain(annotation: &Expr, span: Span) -> bool {
     }
 }
 
-/// Takes out the imports of names that only what is gone has read.
+/// Removes the imports of names that only removed code has read.
 fn drop_imports(writer: &mut Writer<'_, '_>, gone: &[Span]) {
     let cx = writer.cx;
     let starts = |span: Span| gone.iter().any(|one| one.start == span.start);

@@ -1,10 +1,10 @@
 //! From raw keys to typed ones: the edits of one file, for `keylint migrate`.
 //!
-//! Constructors and annotations are rewritten by name. Where a key is asked for its shape or dtype, the question is rewritten for typed
-//! keys. Everywhere else that its words are wanted, `key_data` takes them: the value is then the very array that it was, so what follows
-//! goes on as before.
+//! Constructors and annotations are rewritten by name. Code that tests the shape or dtype of a key is rewritten for typed keys. All other
+//! code that needs the words gets `key_data`: the value is then the same array as before, so the code after it is unaffected.
 //!
-//! **Invariant:** what is no key by evidence of the analysis is left alone; edits are those of the file as it is, and do not overlap.
+//! **Invariant:** only values that the analysis knows to be keys are changed; edits refer to the file before the migration, and do not
+//! overlap.
 
 mod annotations;
 mod constructors;
@@ -32,11 +32,11 @@ pub enum Change {
     Annotation,
     /// A question for the shape or dtype of a key.
     Shape,
-    /// `key_data`, where the words are wanted.
+    /// `key_data`, where words are needed.
     Words,
 }
 
-/// A place that a person should look at.
+/// A place that a person should review.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Remark {
     /// Where.
@@ -52,9 +52,9 @@ pub struct FileMigration {
     pub edits: Vec<Edit>,
     /// How many places were changed, by what for.
     pub changes: BTreeMap<Change, usize>,
-    /// What was left, or kept as it was by taking words.
+    /// Places that were left unchanged, or that now take words.
     pub remarks: BTreeSet<Remark>,
-    /// Where the places lie that are changed other than in annotations: what draws there is to be replayed.
+    /// The places that change other than in annotations: their draws are replayed.
     pub places: Vec<Span>,
     /// Expressions whose questions for a shape were rewritten for typed keys.
     pub asked: BTreeSet<Span>,
@@ -67,7 +67,7 @@ pub struct FileMigration {
 pub struct WordUse {
     /// Where.
     pub span: Span,
-    /// Why a person should look at the place, if they should.
+    /// Why a person should review the place, if they should.
     pub doubt: Option<&'static str>,
     /// Whether it is a key only where a certain caller runs the function.
     pub is_called: bool,
@@ -84,16 +84,16 @@ pub struct RawFile<'k> {
     pub made: &'k [Span],
     /// The names that other modules import from it; `*` stands for all.
     pub exported: &'k BTreeSet<String>,
-    /// Which keys may come to it.
+    /// The kinds of keys that may reach it.
     pub mix: Mix,
 }
 
-/// Which keys may come to a file once the project is migrated.
+/// The kinds of keys that may reach a file once the project is migrated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mix {
-    /// Typed ones: questions for shapes are asked of these.
+    /// Typed keys: shapes are taken from them.
     Typed,
-    /// Some stay raw: questions for shapes are asked of the words.
+    /// Some stay raw: shapes are taken from the words.
     Either,
     /// No raw ones were made before either: only names change.
     Known,
@@ -120,8 +120,8 @@ pub fn migrate(cx: &FixContext<'_>, raw: RawFile<'_>) -> FileMigration {
     writer.done
 }
 
-/// Takes the words where the analysis of the migrated file finds that they are needed; whether all of these places show a key.
-/// Places are those of the file before.
+/// Takes the words where the analysis of the migrated file finds that they are needed; returns whether the key expression was found at all
+/// of these places. Places refer to the original file.
 pub fn take_more(cx: &FixContext<'_>, done: &mut FileMigration, words: &[WordUse]) -> bool {
     let (known, exported) = (BTreeMap::new(), &BTreeSet::new());
     let mut writer = Writer { cx, known, stays_raw: false, exported, done: std::mem::take(done), import: None };
@@ -190,13 +190,13 @@ impl Writer<'_, '_> {
         self.done.remarks.insert(Remark { span, reason: reason.into() });
     }
 
-    /// Leaves a place where some caller hands over a key, since others may hand over something else.
+    /// Leaves a place unchanged if only some callers pass a key, because others may pass something else.
     fn leave(&mut self, span: Span) -> bool {
         self.remark(span, "some callers pass a key here and others may pass another array, so it is left unchanged");
         false
     }
 
-    /// Takes the words of a key where it stands.
+    /// Takes the words of a key at its place.
     fn convert(&mut self, key: &Expr) -> bool {
         let at = span_of(key);
         if self.key(key).is_some_and(|known| known.is_called) {
@@ -247,7 +247,7 @@ impl Writer<'_, '_> {
 /// What is known of a key.
 #[derive(Clone, Copy)]
 struct Known {
-    /// Whether it is an array of keys, whoever calls.
+    /// Whether it is an array of keys, whatever callers pass.
     is_array: bool,
     /// Whether it is a key only where certain callers run the function, and is not called one either.
     is_called: bool,
@@ -257,8 +257,8 @@ fn is_taken(names: &Names<'_>, name: &str) -> bool {
     !names.occurrences(name).is_empty()
 }
 
-/// Where an import of the package goes: before the first import of another library that sorts behind it, else before the first of
-/// the module.
+/// Where an import of the package goes: before the first import of another library that sorts after it, else before the first of the
+/// module.
 fn import_place(cx: &FixContext<'_>, root: &str) -> Option<u32> {
     let is_future =
         |import: &ast::StmtImportFrom| import.module.as_ref().is_some_and(|module| *module == *"__future__");

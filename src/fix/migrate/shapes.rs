@@ -1,4 +1,4 @@
-//! Questions for the shape, the number of axes and the dtype of a key, asked of typed keys instead.
+//! Rewrites tests of the shape, the number of axes and the dtype of a key for typed keys.
 //!
 //! **Invariant:** a raw key has one axis more than a typed one, the last, and is of `uint32`; nothing else of the two differs.
 
@@ -17,9 +17,9 @@ const WIDTHS: [u64; 2] = [2, 4];
 enum Answer {
     /// It is the same for typed keys.
     Same,
-    /// These edits ask typed keys.
+    /// These edits test typed keys.
     Edits(Vec<Edit>),
-    /// The words have to be asked.
+    /// The words have to be tested.
     OfWords,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn rewrite(writer: &mut Writer<'_, '_>, attribute: &ast::ExprAttribut
     }
 }
 
-/// Whether a question is asked for people to read: in a text, or in a call whose result nobody uses.
+/// Whether a value is only shown to people: in a text, or in a call whose result is unused.
 fn is_shown(writer: &Writer<'_, '_>, asked: Span, around: &[AnyNodeRef<'_>]) -> bool {
     let is_text = |node: &AnyNodeRef<'_>| matches!(node, AnyNodeRef::ExprFString(_) | AnyNodeRef::FString(_));
     let is_printed = |node: &AnyNodeRef<'_>| match node {
@@ -74,7 +74,7 @@ fn is_shown(writer: &Writer<'_, '_>, asked: Span, around: &[AnyNodeRef<'_>]) -> 
     is_message || within.any(|node| is_text(node) || is_printed(node))
 }
 
-/// Whether the function around a place asks whether keys are typed: it has an answer for both kinds.
+/// Whether the function around a place tests for typed keys: it handles both kinds.
 fn asks_for_the_kind(writer: &Writer<'_, '_>, span: Span) -> bool {
     let Some(def) = tree::function_around(writer.cx.module, span) else { return false };
     let expressions = def.body.iter().flat_map(tree::expressions_of);
@@ -104,7 +104,7 @@ fn shape(
     }
 }
 
-/// Whether a call is given the shape and the dtype of one key, to describe others like it.
+/// Whether a call takes the shape and the dtype of one key, to describe others like it.
 fn describes(writer: &Writer<'_, '_>, call: &ast::ExprCall, attribute: &ast::ExprAttribute) -> bool {
     let key = writer.cx.code(&attribute.value);
     let asks = |name: &str| {
@@ -133,7 +133,7 @@ fn axis(
                     Answer::Edits(vec![Edit::replace(upper, (back + 1).to_string())])
                 }
                 (None | Some(Some(0..)), Some((Some(1..), _))) if key.is_array => Answer::Same,
-                // What is behind the axes of the keys goes on behind them.
+                // Axes after those of the keys stay after them.
                 (Some(Some(0..)), None) if shapes_keys(writer, around) => Answer::Same,
                 _ => Answer::OfWords,
             }
@@ -187,7 +187,7 @@ pub(super) fn without_words(writer: &Writer<'_, '_>, shape: &ast::ExprTuple) -> 
     }])
 }
 
-/// The comma that a tuple of one needs, unless one stands behind it.
+/// The comma that a tuple of one needs, unless it has one.
 fn tuple_end(writer: &Writer<'_, '_>, whole: Span, last: &Expr) -> &'static str {
     let rest = writer.cx.slice(Span::new(span_of(last).end, whole.end));
     if rest.trim_start().starts_with(',') { "" } else { "," }
@@ -208,7 +208,7 @@ pub(super) fn is_width(writer: &Writer<'_, '_>, length: &Expr) -> bool {
     }
 }
 
-/// A comparison of a number with constants, each of which another takes the place of.
+/// A comparison of a number with constants, each of which is replaced.
 fn number(asked: Span, parent: AnyNodeRef<'_>, instead: impl Fn(u64) -> Option<u64>) -> Answer {
     let AnyNodeRef::ExprCompare(comparison) = parent else { return Answer::OfWords };
     let ([operator], [right]) = (&comparison.ops[..], &comparison.comparators[..]) else { return Answer::OfWords };
@@ -226,7 +226,7 @@ fn number(asked: Span, parent: AnyNodeRef<'_>, instead: impl Fn(u64) -> Option<u
     numbers.iter().map(edit).collect::<Option<Vec<Edit>>>().map_or(Answer::OfWords, Answer::Edits)
 }
 
-/// `key.dtype == jnp.uint32` and `jnp.issubdtype(key.dtype, jnp.uint32)` ask for raw keys.
+/// `key.dtype == jnp.uint32` and `jnp.issubdtype(key.dtype, jnp.uint32)` test for raw keys.
 fn dtype(
     writer: &mut Writer<'_, '_>,
     attribute: &ast::ExprAttribute,
@@ -279,7 +279,7 @@ fn dtype(
     }
 }
 
-/// The side of a comparison that stands at a span.
+/// The side of a comparison at a span.
 fn attribute_expr(comparison: &ast::ExprCompare, span: Span) -> &Expr {
     let left = &*comparison.left;
     if span_of(left) == span { left } else { comparison.comparators.first().unwrap_or(left) }
@@ -297,7 +297,7 @@ fn is_word_type(writer: &Writer<'_, '_>, expr: &Expr) -> bool {
     }
 }
 
-/// A whole number as it is written.
+/// An integer literal.
 pub(super) fn constant(expr: &Expr) -> Option<i64> {
     match expr {
         Expr::NumberLiteral(literal) => match &literal.value {

@@ -1,6 +1,6 @@
 //! What a file does with the words of its keys, expression by expression.
 //!
-//! **Invariant:** the models say what takes typed keys as it takes raw ones; everything else that is given a key gets its words.
+//! **Invariant:** the models say which functions accept typed keys like raw ones; any other code that gets a key gets its words.
 
 use super::shapes::{self, is_width};
 use super::{Change, Writer};
@@ -22,7 +22,7 @@ pub(super) fn rewrite<'a>(writer: &mut Writer<'_, 'a>, expr: &'a Expr) {
     }
 }
 
-/// A function that is given keys.
+/// A function to which keys are passed.
 fn called<'a>(writer: &mut Writer<'_, 'a>, call: &'a ast::ExprCall) {
     let cx = writer.cx;
     let Some(path) = cx.path_of(&call.func) else {
@@ -124,7 +124,7 @@ fn read<'a>(writer: &mut Writer<'_, 'a>, attribute: &'a ast::ExprAttribute) {
     }
 }
 
-/// Takes the axis of words out of the shape that keys are given; whether the shape is then one for typed keys.
+/// Removes the axis of words from a target shape of keys; returns whether the shape is then valid for typed keys.
 fn reshaped(writer: &mut Writer<'_, '_>, shape: &[Expr], whole: Span) -> bool {
     if writer.stays_raw {
         return false;
@@ -153,7 +153,7 @@ fn is_words(writer: &Writer<'_, '_>, tuple: &ast::ExprTuple) -> bool {
     matches!(&tuple.elts[..], [only] if is_width(writer, only))
 }
 
-/// The edits that take the last length out where it is `-1` and stands for the words: the result is known to be keys, of more axes.
+/// The edits that remove the last length if it is `-1` and stands for the words: the result is known to be keys, of more axes.
 fn without_rest(writer: &Writer<'_, '_>, lengths: &[Expr], whole: Span) -> Option<Vec<Edit>> {
     let [others @ .., before, last] = lengths else { return None };
     let is_plain = |length: &Expr| !length.is_starred_expr() && shapes::constant(length) != Some(-1);

@@ -1,5 +1,5 @@
-//! Chains: constructs whose parts nest in the IR though they stand side by side in the syntax (`elif` after `elif`,
-//! `a or b or …`, case after case).
+//! Chains: constructs whose parts nest in the IR though they are siblings in the syntax (`elif` after `elif`, `a or b or …`, case after
+//! case).
 //!
 //! **Invariant:** however long a chain is, its blocks nest no deeper than [`LONGEST`], and together with the chains around it
 //! no deeper than the syntax does, plus [`NESTING`].
@@ -11,11 +11,10 @@ use crate::text::Span;
 /// Most parts of a chain that nest.
 const LONGEST: u32 = 64;
 
-/// Depth of blocks from which on the parts of chains nest no more.
+/// Depth of blocks from which the parts of chains no longer nest.
 const NESTING: u32 = 200;
 
-/// Lowers the part of a chain with this index; what follows is lowered by the function that it is given, in the block that
-/// it is called in.
+/// Lowers the part of a chain with this index; the function that is passed lowers the rest, in the block in which it is called.
 pub(super) type Link<'l, 'a> = dyn Fn(&mut Lowering<'a>, usize, &dyn Fn(&mut Lowering<'a>)) + 'l;
 
 impl<'a> Lowering<'a> {
@@ -26,7 +25,7 @@ impl<'a> Lowering<'a> {
 
     /// Lowers a chain of `count` parts.
     ///
-    /// A long one is cut. A hidden slot tells whether the part before the cut went on; what follows the cut runs if it did.
+    /// A long chain is cut. A hidden slot records whether the part before the cut fell through; if it did, the rest runs after the cut.
     pub(super) fn chain(&mut self, span: Span, count: usize, link: &Link<'_, 'a>) {
         let length = NESTING.saturating_sub(self.depth).clamp(1, LONGEST) as usize;
         if count <= length {

@@ -1,7 +1,7 @@
 //! Commands of `IPython` in the code of notebooks: `%time x = f(key)`, `!ls {folder}`, `f?`.
 //!
-//! **Invariant:** what a command does is not modelled. The names of the program in it are read, and those that it may bind are
-//! written by the `Unsupported` that stands for it.
+//! **Invariant:** the effect of a command is not modelled. The names of the program in it are read, and those that it may bind are written
+//! by the `Unsupported` that represents it.
 
 use super::Lowering;
 use crate::ir::{OpKind, Temp, Variable};

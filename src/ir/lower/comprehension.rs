@@ -1,7 +1,7 @@
 //! Comprehensions and generator expressions.
 //!
-//! **Invariant:** a list, set or dict comprehension runs where it stands, with targets of its own; a generator expression is a
-//! generator function. What is a function takes its outermost iterable, evaluated where it stands, as its one parameter.
+//! **Invariant:** a list, set or dict comprehension runs in place, with separate slots for its targets; a generator expression is a
+//! generator function. A function takes its outermost iterable, evaluated in the enclosing scope, as its only parameter.
 
 use super::{Lowering, Opening, Overlay, call};
 use crate::ir::scope::{Bindings, Captures};
@@ -13,7 +13,7 @@ use crate::text::Span;
 /// The name of the parameter that takes the outermost iterable.
 const ITERABLE: &str = "<iterable>";
 
-/// Most `for` clauses of one comprehension, each of which nests the next.
+/// Most `for` clauses of one comprehension, each of which contains the next.
 const MOST_CLAUSES: usize = 100;
 
 /// A comprehension or generator expression.

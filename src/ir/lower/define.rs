@@ -130,7 +130,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Whether a body says nothing of what the function does.
+/// Whether a body is a stub.
 fn is_stub(body: &[Stmt]) -> bool {
     body.iter().all(|stmt| match stmt {
         Stmt::Pass(_) => true,

@@ -164,7 +164,7 @@ impl<'a> Lowering<'a> {
         for (index, argument) in positional.iter().enumerate() {
             lowered.push(match argument {
                 Expr::Starred(starred) => {
-                    // A lone `*xs` is passed to the call as it is.
+                    // A lone `*xs` is passed to the call unchanged.
                     let early = positional.len() > 1 && index < last;
                     Argument::Spread(self.spread(&starred.value, early))
                 }
@@ -267,7 +267,7 @@ fn is_constant(expr: &Expr) -> bool {
     expr.is_literal_expr() || expr.is_lambda_expr()
 }
 
-/// Whether an iterable is read from where it is held: it is taken for something whose elements are there already.
+/// Whether an iterable is read from a variable or container: its elements are assumed to exist already.
 fn is_held(iterable: &Expr) -> bool {
     match iterable {
         Expr::Name(_) | Expr::Tuple(_) | Expr::List(_) => true,

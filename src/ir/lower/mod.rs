@@ -1,8 +1,8 @@
 //! Lowering of one module: statements and expressions become operations, names become variables.
 //!
-//! **Invariant:** operations are emitted in Python's evaluation order; every construct either has its operations or an
-//! `Unsupported` that names what it writes. What is made depends on the module and on `keep` alone; functions and classes
-//! are numbered in the order in which they are defined.
+//! **Invariant:** operations are emitted in Python's evaluation order; every construct either has its operations or an `Unsupported` that
+//! lists what it writes. The output depends on the module and on `keep` alone; functions and classes are numbered in the order of their
+//! definitions.
 
 mod chain;
 mod command;
@@ -27,7 +27,7 @@ use super::{
 use crate::python::{ast, span_of};
 use crate::text::{FileId, Span};
 
-/// Finds the effect comments that belong to a `def`, by the span of its header.
+/// Finds the effect comments of a `def`, by the span of its header.
 pub type EffectLookup<'a> = dyn Fn(Span) -> Vec<DeclaredEffect> + 'a;
 
 /// Lowers a parsed module.
@@ -35,11 +35,11 @@ pub fn lower(file: FileId, module: &ast::ModModule, effects: &EffectLookup<'_>) 
     lower_if(file, module, effects, &|_| true)
 }
 
-/// Lowers a parsed module, but of functions that are not to be kept only the signature.
+/// Lowers a parsed module; of functions that are not kept, only the signature is lowered.
 ///
-/// Decorators and defaults of such a function are lowered, as they run where it is defined; its body is not, nor anything
-/// within it, and it is marked as [elided](Function::elided). Whoever decides must know that the body may write variables of
-/// the functions around it and globals.
+/// Decorators and defaults of such a function are lowered, because they run where it is defined; its body and everything nested in it are
+/// not, and it is marked as [elided](Function::elided). The analysis must assume that the body may write variables of the enclosing
+/// functions and globals.
 pub fn lower_if<'a>(
     file: FileId,
     module: &'a ast::ModModule,
@@ -94,7 +94,7 @@ struct Scope<'a> {
     /// Whether the first slot is a parameter that takes an argument by position.
     receiver: bool,
     yields: bool,
-    /// How many loops of this function the statement being lowered stands in.
+    /// How many loops of this function enclose the statement being lowered.
     loops: u32,
     slots: Vec<Name>,
     named: u32,
@@ -116,7 +116,7 @@ struct Overlay<'a> {
     comprehension: bool,
 }
 
-/// What a scope says of a name.
+/// What a name refers to in a scope.
 enum Meaning {
     Slot(u32),
     Global,
@@ -277,7 +277,7 @@ impl<'a> Lowering<'a> {
         body
     }
 
-    /// A slot that no name of the program means by itself.
+    /// A slot that no name of the program refers to.
     fn fresh_slot(&mut self, name: &'a str) -> u32 {
         let name = self.name(name);
         let scope = self.scope();

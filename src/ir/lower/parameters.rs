@@ -1,4 +1,4 @@
-//! Parameters, type parameters and the fields of classes: what a definition says before its body.
+//! Parameters, type parameters and the fields of classes: what a definition declares before its body.
 //!
 //! **Invariant:** parameters are in slot order, which is also the order in which their defaults are evaluated.
 
@@ -80,7 +80,7 @@ impl<'a> Lowering<'a> {
         });
     }
 
-    /// Gives type parameters hidden slots that nested scopes see; whoever gets `true` pops the overlay.
+    /// Gives type parameters hidden slots that nested scopes see; if it returns `true`, the caller pops the overlay.
     pub(super) fn type_parameters(&mut self, parameters: Option<&'a ast::TypeParams>) -> bool {
         let Some(parameters) = parameters else { return false };
         let mut names = Vec::new();

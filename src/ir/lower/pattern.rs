@@ -1,7 +1,7 @@
 //! `match` statements, as a chain of tests.
 //!
-//! **Invariant:** the subject is evaluated once; a case binds its captures when all of its pattern has matched and before
-//! its guard is asked; a failed case falls to the next and leaves no capture behind.
+//! **Invariant:** the subject is evaluated once; a case binds its captures when its whole pattern has matched and before its guard is
+//! evaluated; a failed case falls through to the next and leaves no capture behind.
 
 use super::operator::operate;
 use super::{Lowering, call, index};

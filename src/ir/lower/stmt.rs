@@ -93,7 +93,7 @@ impl<'a> Lowering<'a> {
         self.emit(span, kind);
     }
 
-    /// `x: T = value`; without a value, the parts of a target are evaluated all the same.
+    /// `x: T = value`; without a value, the parts of a target are still evaluated.
     fn ann_assign(&mut self, assign: &'a ast::StmtAnnAssign, span: Span) {
         if let Some(value) = &assign.value {
             let value = self.expr(value);

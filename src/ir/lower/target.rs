@@ -64,7 +64,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// What stands where a target should, in recovered source, is evaluated.
+    /// An expression in place of a target, in recovered source, is evaluated.
     pub(super) fn no_target(&mut self, target: &'a Expr) {
         self.expr(target);
         self.unsupported(span_of(target));

@@ -13,7 +13,7 @@ use crate::text::Span;
 struct Pieces {
     span: Span,
     values: Vec<Temp>,
-    /// Literal text that is not yet a value.
+    /// Literal text that is not a value yet.
     literal: String,
     /// Whether values are formatted.
     formats: bool,

@@ -1,7 +1,7 @@
-//! Code that does not run on a path on which two draws meet.
+//! Code that does not run on any path with both draws.
 //!
-//! **Invariant:** only code of a frame that both draws have in common is left out, and only where no loop may bring control back to
-//! it with what it read still there.
+//! **Invariant:** only code of a common frame of both draws is excluded, and only if no loop may bring control back to it while the values
+//! that it reads are unchanged.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -24,7 +24,7 @@ pub fn excluded(run: &Recording<'_>, draw: &Consumption, other: &Consumption) ->
     let mut left_out = FxHashSet::default();
     let Some(way) = way_to(code, to) else { return excluded };
     leave_out_other_arms(code, &way, &mut left_out);
-    // Where the variable that holds the key is bound anew in between, the other draw has another key.
+    // If the variable that holds the key is rebound in between, the other draw has another key.
     if let Some(variable) = key_variable(code, other).filter(|_| from <= to && common + 1 == b.len()) {
         let inner = way.iter().rev().find(|(block, at)| is_loop(code, block[*at]));
         let inner = inner.map(|(block, at)| block[*at]);
@@ -72,7 +72,7 @@ fn is_loop(code: &Function, temp: Temp) -> bool {
     matches!(code.ops.get(temp as usize).map(|op| &op.kind), Some(OpKind::Loop { .. }))
 }
 
-/// Leaves out the other arms of the branches around an operation, and what follows them where the operation's arm always leaves.
+/// Excludes the other arms of the branches around an operation, and the code after them if the operation's arm always leaves.
 fn leave_out_other_arms(code: &Function, way: &[(&Block, usize)], left_out: &mut FxHashSet<Temp>) {
     // A loop may come back to another arm with what was drawn before.
     if way.iter().any(|(block, at)| is_loop(code, block[*at])) {
@@ -102,7 +102,7 @@ fn leave_out_other_arms(code: &Function, way: &[(&Block, usize)], left_out: &mut
     }
 }
 
-/// Leaves out arms that bind a variable anew between two operations; in a loop, anywhere in its body.
+/// Excludes arms that rebind a variable between two operations; in a loop, anywhere in its body.
 fn leave_out_renewals(
     code: &Function,
     variable: &Variable,
@@ -134,7 +134,7 @@ fn leave_out(code: &Function, temp: Temp, left_out: &mut FxHashSet<Temp>) {
     left_out.extend(code.within(&[temp]));
 }
 
-/// The variable that held the key of a draw, where it was one.
+/// The variable that held the key of a draw, if there was one.
 fn key_variable(code: &Function, draw: &Consumption) -> Option<Variable> {
     let name = draw.written.as_deref()?;
     let slot = code.slots.iter().take(code.named as usize).position(|slot| **slot == *name)?;

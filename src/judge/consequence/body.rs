@@ -1,6 +1,6 @@
 //! Value flow within one function: what a value reaches, by definitions and uses.
 //!
-//! A value is followed by part: of a draw that stands in a tuple, what takes the other elements reads nothing.
+//! A value is followed by part: if a draw is an element of a tuple, code that takes the other elements does not observe it.
 //!
 //! **Invariant:** what cannot be followed counts as observed. The number of steps is bounded, and so is the depth of parts.
 
@@ -17,7 +17,7 @@ use crate::ir::{
 };
 use crate::judge::consequence::Flows;
 
-/// Most parts within each other that are distinguished.
+/// Deepest nesting of parts that are distinguished.
 const NESTED: usize = 4;
 
 /// Most steps within one function.
@@ -99,13 +99,13 @@ impl Ways {
 pub struct Effects {
     /// What becomes of it in the function and in those that it calls.
     pub ways: Ways,
-    /// Where it stands in what the function returns.
+    /// Its position in the function's result.
     pub returned: Vec<Path>,
-    /// Where it stands in what the function was given, by parameter.
+    /// Its position in the function's arguments, by parameter.
     pub mutated: Vec<(u32, Path)>,
     /// The operations whose results hold something of it.
     pub reached: FxHashSet<Temp>,
-    /// The variables whose objects take it in, as far as nobody knows what they do with it, or are none of the function's own.
+    /// The variables whose objects absorb it, if the effect on them is unknown or they are not the function's own.
     pub takers: FxHashSet<Variable>,
     /// The choices that it is a side of: the call, and the argument.
     pub sides: Vec<(Temp, usize)>,
@@ -118,19 +118,19 @@ pub struct Body<'a, 'r> {
     pub id: FunctionId,
     pub code: &'r Function,
     uses: Rc<Uses>,
-    /// Operations that do not run on the paths that are asked about.
+    /// Operations that do not run on the paths in question.
     pub excluded: &'a FxHashSet<Temp>,
-    /// An attribute, as variable and name, that is given a new key and does not count as an observer.
+    /// An attribute, as variable and name, that gets a new key and does not count as an observer.
     pub renewed: Option<(Variable, Name)>,
-    /// What its variables held when it ran, where one run of it is asked about.
+    /// The values of its variables when it ran, if the query is about one run.
     pub environment: Option<EnvironmentId>,
     /// What it is to be bound to a variable that nothing reads.
     pub unread: Ways,
     /// Whether what is drawn from keys is not followed.
     pub only_keys: bool,
-    /// Functions that may still be looked into below this one.
+    /// Remaining depth of callees that may be followed.
     pub depth: u32,
-    /// Whether it is bound to a variable of a program, of which its functions use no more than the shape.
+    /// Whether it is bound to a variable of a program whose functions use only its shape.
     is_program_variable: bool,
     /// What is followed from the start.
     starts: Vec<Temp>,
@@ -181,7 +181,7 @@ impl<'a, 'r> Body<'a, 'r> {
         }
     }
 
-    /// Starts with a part of what is given for a parameter.
+    /// Starts with a part of a parameter's value.
     pub fn hold_parameter(&mut self, slot: u32, path: &Path) {
         let uses = self.uses.clone();
         for load in uses.reaching(self.code, &Variable::Local(slot)).loads_of_parameter() {
@@ -211,7 +211,7 @@ impl<'a, 'r> Body<'a, 'r> {
                 self.read(*reader, temp, &path);
             }
         }
-        // Only what gives nothing but its shape is known not to be wanted for itself.
+        // Only an operation that yields nothing but the shape is known not to be used for its numbers.
         if self.is_program_variable && (self.effects.ways != Ways::SHAPE || !self.effects.returned.is_empty()) {
             self.add(Ways::STORED);
         }
@@ -222,8 +222,8 @@ impl<'a, 'r> Body<'a, 'r> {
         self.effects
     }
 
-    /// Whether a value that nothing reads is there to be shown, as the last one of a cell is: outside of functions, nobody
-    /// writes an operation or a tuple as a statement for anything else. A call may be there for its effects.
+    /// Whether an unused value is there to be shown, like the last one of a cell: outside functions, a bare operation or tuple as a
+    /// statement has no other purpose. A call may be there for its effects.
     fn is_shown(&self, temp: Temp) -> bool {
         let kind = self.code.ops.get(temp as usize).map(|op| &op.kind);
         self.code.kind == FunctionKind::Module
@@ -301,7 +301,7 @@ impl<'a, 'r> Body<'a, 'r> {
             OpKind::Operate(..) => self.hold(reader, Path::new()),
             OpKind::Call(callee, arguments) => self.call(reader, (*callee, arguments), temp, path),
             OpKind::If { .. } | OpKind::Loop { .. } | OpKind::Raise(_) => self.add(Ways::DECIDES),
-            // Whoever goes through the generator gets it, and may be given the generator itself.
+            // Code that iterates over the generator gets it, and may get the generator itself.
             OpKind::Yield { .. } => {
                 self.effects.returned.push(within(Part::Any, path));
                 self.add(Ways::ESCAPES);
@@ -342,7 +342,7 @@ impl<'a, 'r> Body<'a, 'r> {
                     self.hold_captured(*slot, path);
                 }
             }
-            // The name by which Python code says that it drops a value.
+            // The conventional name for a value that is dropped.
             Variable::Global(name) if &**name == "_" => {}
             Variable::Global(name) => {
                 let uses = self.uses.clone();
@@ -361,7 +361,7 @@ impl<'a, 'r> Body<'a, 'r> {
         }
     }
 
-    /// Whether functions of a program use no more than the shape of what a variable of it holds.
+    /// Whether functions of a program use only the shape of a variable's value.
     fn is_measured_in_functions(&self, name: &Name, path: &Path) -> bool {
         let run = self.flows.run;
         let functions = (0u32..).map(FunctionId).zip(&run.module(self.module).functions).skip(1);
@@ -422,7 +422,7 @@ impl<'a, 'r> Body<'a, 'r> {
             if !effects.mutated.is_empty() {
                 self.add(Ways::STORED);
             }
-            // Whoever runs the function gets something of the value.
+            // Code that runs the function gets something from the value.
             if !effects.returned.is_empty() {
                 for (temp, _) in made.iter().filter(|(_, made)| *made == id) {
                     self.hold(*temp, Path::new());
@@ -431,7 +431,7 @@ impl<'a, 'r> Body<'a, 'r> {
         }
     }
 
-    /// Holds a part of what an operation gave, wherever that is.
+    /// Marks a part of an operation's result, wherever it is stored.
     fn hold_everywhere(&mut self, temp: Temp, path: Path) {
         match &self.code.ops[temp as usize].kind {
             OpKind::Load(_) | OpKind::Attribute(..) | OpKind::Item(..) => self.put_into(temp, &path),
@@ -459,7 +459,7 @@ impl<'a, 'r> Body<'a, 'r> {
             OpKind::Attribute(of, name) => self.put_into(*of, &within(Part::Field(name.clone()), path)),
             OpKind::Item(of, _) => self.put_into(*of, &within(Part::Any, path)),
             OpKind::Build(..) => self.hold(object, path.clone()),
-            // What a call gives may be held elsewhere: `super()` stands for `self`.
+            // The result of a call may be stored elsewhere: `super()` stands for `self`.
             kind => {
                 if let OpKind::Load(variable @ (Variable::Global(_) | Variable::Outer(..))) = kind {
                     self.add_taker(variable.clone());
@@ -547,7 +547,7 @@ impl<'a, 'r> Body<'a, 'r> {
         }
     }
 
-    /// The number that was given for a parameter.
+    /// The number passed for a parameter.
     fn number_given(&self, slot: u32) -> Option<u32> {
         let run = self.flows.run;
         let environment = &run.environments[self.environment?.0 as usize];
@@ -557,7 +557,7 @@ impl<'a, 'r> Body<'a, 'r> {
         }
     }
 
-    /// What a function returned goes to whatever ran it in a call: the result, or what a method changes.
+    /// The result of a function goes to the call that ran it: as its result, or into an object that a method changes.
     pub fn give_to_caller(&mut self, call: Temp) {
         let run = self.flows.run;
         let OpKind::Call(callee, _) = self.code.ops[call as usize].kind else { return };
@@ -649,8 +649,8 @@ impl<'a, 'r> Body<'a, 'r> {
         }
     }
 
-    /// The parameter slots and parts that an argument of a call goes to: those of `slots` parameters, of which so many are filled
-    /// before the arguments that the call writes.
+    /// The parameter slots and parts to which an argument of a call goes; `slots` are the parameters, of which some are bound before the
+    /// explicit arguments.
     pub fn argument_slots(
         callee: &Function,
         put_before: usize,
@@ -672,7 +672,7 @@ impl<'a, 'r> Body<'a, 'r> {
                     slots.push(u32::try_from(by_name?).ok()?);
                 }
                 Argument::Keyword(..) => {}
-                // What stands where behind it is not known.
+                // The positions after it are unknown.
                 Argument::Spread(_) | Argument::SpreadMapping(_) => return None,
             }
         }

@@ -1,7 +1,6 @@
-//! Value flow through calls: what becomes of a part of a value that a call is given.
+//! Value flow through calls: what happens to a part of an argument.
 //!
-//! **Invariant:** a function of the program answers by its own body; of a library's, only what a model says counts as less than
-//! an observer.
+//! **Invariant:** a function of the program is followed into its body; a library function counts as an observer unless its model says less.
 
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val, Value};
 use crate::analysis::record::{Callee, Recording};
@@ -12,10 +11,10 @@ use crate::models::{BuiltinOp, Effect, KeyPlace, Returns, Runs, TreeOp};
 /// The method that an instance runs when it is called.
 const CALLED: &str = "__call__";
 
-/// Most elements of a result of which a model says that they are structure.
+/// Most elements of a result that a model declares to be structure.
 const PARTS: u32 = 4;
 
-/// How the value comes to the call.
+/// How the value reaches the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Given {
     /// As an argument.
@@ -46,7 +45,7 @@ impl Body<'_, '_> {
             return;
         }
         let Some(callees) = run.log.callees.get(&place) else {
-            // A function that did not run may still say which function of a library it calls.
+            // Even a function that did not run shows which library function it calls.
             if let Some(library) = run.library_named(self.module, self.code, callee) {
                 self.library(call, arguments, temp, path, &library, false);
                 return;
@@ -85,7 +84,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// An object takes what its method is given, `store.save(x)`, where nobody knows what that does. One that is asked for a result,
+    /// An object absorbs the argument of its method, `store.save(x)`, if the effect is unknown. A method whose result is used,
     /// `optimizer.update(x)`, computes it.
     fn note_taker(&mut self, call: Temp, callee: Temp, given: Given) {
         let OpKind::Attribute(object, _) = self.code.ops[callee as usize].kind else { return };
@@ -134,7 +133,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// An instance holds what its class is given: a record in the fields, and others where `__init__` puts it.
+    /// An instance stores its constructor arguments: a record in its fields, and other classes where `__init__` puts them.
     fn made(
         &mut self,
         call: Temp,
@@ -223,7 +222,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// A function changed what it was given for a parameter.
+    /// A function changed the argument of a parameter.
     pub(super) fn change(
         &mut self,
         call: Temp,
@@ -256,7 +255,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// What the method is called on that a call runs: `stream` in `stream.ask()`, `next(stream)` and `stream()`.
+    /// The receiver of the method that a call runs: `stream` in `stream.ask()`, `next(stream)` and `stream()`.
     fn receiver(&self, call: Temp) -> Option<Temp> {
         let OpKind::Call(callee, arguments) = &self.code.ops[call as usize].kind else { return None };
         let callees = self.flows.run.log.callees.get(&self.place(call))?;
@@ -316,7 +315,7 @@ impl Body<'_, '_> {
             Effect::Tree { op: TreeOp::Flatten | TreeOp::FlattenWithPath, .. } => {
                 self.hold(call, vec![Part::Index(0)]);
             }
-            // What `next` asks says what it gives.
+            // The iterator determines what `next` yields.
             Effect::Builtin(BuiltinOp::Next) if runs_others => {}
             Effect::Builtin(BuiltinOp::Dict) => {
                 for argument in arguments.iter().filter(|argument| is_of(argument, temp)) {
@@ -327,7 +326,7 @@ impl Body<'_, '_> {
                     self.hold(call, held);
                 }
             }
-            // What it runs says what becomes of its arguments.
+            // The function that it runs determines what happens to its arguments.
             Effect::Transform(transform)
                 if runs_others && (transform.runs == Runs::TreeMap || transform.returns == Returns::Function) => {}
             Effect::Observe => {
@@ -370,7 +369,7 @@ impl Body<'_, '_> {
     }
 }
 
-/// Whether a class makes records, and whether no base of it is out of sight.
+/// Whether a class is a record, and all its bases are visible.
 fn kind_of(run: &Recording<'_>, class: ClassHandle) -> (bool, bool) {
     let lineage = run.lineage(class);
     let infos: Vec<_> = lineage.iter().map(|class| &run.classes[class.0 as usize]).collect();
@@ -383,8 +382,8 @@ fn kind_of(run: &Recording<'_>, class: ClassHandle) -> (bool, bool) {
     (is_record, is_closed)
 }
 
-/// The fields of a record, those of its bases first, and how many of them certainly are positional parameters in this order: what has a
-/// value in the class body may be a class variable, or a field that the constructor leaves out.
+/// The fields of a record, those of its bases first, and how many of them are certainly positional parameters in this order: a field with a
+/// value in the class body may be a class variable, or one that the constructor omits.
 fn fields_of(run: &Recording<'_>, class: ClassHandle) -> (Vec<Name>, usize) {
     let mut fields: Vec<Name> = Vec::new();
     let mut placed = None;

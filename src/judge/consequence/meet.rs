@@ -10,7 +10,7 @@ use crate::ir::{Argument, Function, OpKind, Temp, Uses, Variable};
 use crate::judge::consequence::{Frame, Reach};
 use crate::models::Effect;
 
-/// Most operations between the one in which two draws meet and the name that it is stored under.
+/// Most operations between the one in which two draws meet and the store of its result.
 const STEPS: usize = 16;
 
 /// Most targets that a message names.
@@ -37,7 +37,7 @@ pub fn meeting(
 ) -> Option<Consequence> {
     let (here, there) = common(one, other)?;
     let (activation, once) = frame_of(first, here.activation)?;
-    // What one call of the frame draws again and again meets in later iterations only.
+    // The repeated draws of one call of the frame meet in later iterations only.
     if frame_of(second, here.activation).is_none_or(|(_, again)| again == once) {
         return None;
     }
@@ -46,7 +46,7 @@ pub fn meeting(
     shared.sort_unstable();
     let file = run.module(activation.module).file;
     let is_shared = |temp: Temp| here.effects.reached.contains(&temp) && there.effects.reached.contains(&temp);
-    // Parts of one tuple, of which no target gets both.
+    // Parts of one tuple, none of whose targets gets both.
     let is_apart = |temp: Temp| {
         let is_unpacked = |reader: &&Temp| matches!(code.ops[**reader as usize].kind, OpKind::Unpack { .. });
         let mut unpacked = uses.readers(temp).iter().filter(is_unpacked);
@@ -62,7 +62,7 @@ pub fn meeting(
     Some(Consequence { kind, message, place: Some(place) })
 }
 
-/// What a value is called in which two draws meet: the variables that it is stored in, or that it is returned.
+/// The name of the value in which two draws meet: the variables in which it is stored, or the function that returns it.
 fn described(code: &Function, uses: &Uses, meeting: Temp, is_shared: &dyn Fn(Temp) -> bool) -> Option<(String, Temp)> {
     let mut temp = meeting;
     for _ in 0..STEPS {

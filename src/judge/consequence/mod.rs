@@ -1,8 +1,8 @@
 //! What becomes of two draws from one key.
 //!
-//! A reuse matters if both draws influence what somebody can see. Each draw is followed by definitions and uses, through calls of
-//! functions of the program, from the frame in which it happened out to the one that was run: a result that is returned, stored,
-//! printed or passed to something unknown is seen; one of which only the shape is used, or that nothing reads, is not.
+//! A reuse matters if both draws influence something observable. Each draw is followed along def-use chains, through calls of functions of
+//! the program, from its frame out to the entry: a result that is returned, stored, printed or passed to unknown code is observed; one of
+//! which only the shape is used, or that is never read, is not.
 //!
 //! **Invariant:** what cannot be followed counts as seen, so a draw that is called unobserved is.
 
@@ -35,7 +35,7 @@ pub use separate::separate_runs;
 /// How many functions deep a value is followed into calls.
 const DEPTH: u32 = 6;
 
-/// Most functions that are looked into for one recording.
+/// Most functions that are followed into for one recording.
 const BODIES: usize = 20_000;
 
 /// Most steps in following the draws of one recording.
@@ -47,7 +47,7 @@ const CARRIES: usize = 32;
 /// Most children of a split that are distinguished.
 const CHILDREN: u32 = 8;
 
-/// A part of what a function is given, or of what an operation of it loads.
+/// A part of a function's parameter, or of a value that it loads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Start {
     Parameter(u32, Path),
@@ -57,10 +57,10 @@ enum Start {
 /// A function of the program.
 type Code = (ModuleIndex, FunctionId);
 
-/// What functions do with parts of what they are given; nothing while that is being found out.
+/// The summaries of functions by part of a parameter; `None` while one is being computed.
 type Summaries = FxHashMap<(Code, Start), Option<Rc<Effects>>>;
 
-/// The value flow of a recording, asked for draw by draw.
+/// The value flow of a recording, computed on demand for each draw.
 pub struct Flows<'r> {
     run: &'r Recording<'r>,
     summaries: RefCell<Summaries>,
@@ -68,7 +68,7 @@ pub struct Flows<'r> {
     draws: RefCell<FxHashMap<usize, Rc<Reach>>>,
     /// Steps that may still be taken.
     steps: Cell<usize>,
-    /// Calls of which a model says what they do with keys.
+    /// Calls that have a model for their effect on keys.
     modelled: FxHashMap<Place, usize>,
 }
 
@@ -93,7 +93,7 @@ struct Frame {
 struct Left {
     /// The function; `None` where the draw itself is.
     by: Option<Code>,
-    /// Parts of what it returns.
+    /// Parts of its result.
     returned: Vec<Path>,
     /// Parts of its parameters that it changed.
     changed: Vec<(u32, Path)>,
@@ -130,29 +130,29 @@ impl<'r> Flows<'r> {
         }
     }
 
-    /// Takes a step, if one may still be taken.
+    /// Takes a step, if the budget allows.
     fn step(&self) -> bool {
         let left = self.steps.get();
         self.steps.set(left.saturating_sub(1));
         left > 0
     }
 
-    /// Whether a module is a program of its own, whose variables no other reads.
+    /// Whether a module is a script, whose variables no other module reads.
     fn is_program(&self, module: ModuleIndex) -> bool {
         !self.run.program.relevance.is_imported(module)
     }
 
-    /// Whether a model says what a call does with keys.
+    /// Whether a call has a model for its effect on keys.
     fn is_modelled(&self, place: Place) -> bool {
         self.modelled.contains_key(&place)
     }
 
-    /// What a function does with a part of what it is given; `None` where that is not known.
+    /// The summary of a function for a part of a parameter; `None` if it is unknown.
     fn of_parameter(&self, code: Code, slot: u32, path: &Path, depth: u32) -> Option<Rc<Effects>> {
         self.summary(code, Start::Parameter(slot, path.clone()), depth)
     }
 
-    /// What a function does with a part of what an operation of it loads.
+    /// The summary of a function for a part of a value that it loads.
     fn of_load(&self, code: Code, load: Temp, path: &Path, depth: u32) -> Option<Rc<Effects>> {
         self.summary(code, Start::Load(load, path.clone()), depth)
     }
@@ -205,8 +205,8 @@ impl<'r> Flows<'r> {
         [effects.ways.enters_results() || !effects.mutated.is_empty(), !effects.returned.is_empty()]
     }
 
-    /// What becomes of a draw of a mapped function, where nobody sees it. The attribute that held a key that was split is nobody: a
-    /// stream that only moves on is not drawn from.
+    /// The consequence of a draw in a mapped function, if it cannot be observed. Storing the next key of a split in its attribute does not
+    /// observe: a stream that only advances is not drawn from.
     pub fn unseen(&self, consumption: usize) -> Option<Consequence> {
         let event = &self.run.log.consumptions[consumption];
         let excluded = FxHashMap::default();
@@ -320,7 +320,7 @@ impl<'r> Flows<'r> {
         ControlFlow::Continue(())
     }
 
-    /// Goes on, in the frame of a call, with what the function that it runs has left.
+    /// Continues, in the frame of a call, with the effects of the function that it runs.
     fn take_over(&self, body: &mut Body<'_, '_>, (call, place): (Temp, Place), below: Code, left: &Left) -> Ways {
         let (put_before, keeps) = self.put_before(place, below);
         if let OpKind::Call(_, arguments) = &body.code.ops[call as usize].kind {
@@ -343,8 +343,8 @@ impl<'r> Flows<'r> {
         Ways::default()
     }
 
-    /// How many arguments were put before those that a call writes, where it runs a function with what it writes; and whether it hands
-    /// on what that returns.
+    /// How many arguments are bound before the explicit ones, if the call passes its arguments on to a function; and whether it returns
+    /// that function's result.
     fn put_before(&self, place: Place, below: Code) -> (Option<usize>, bool) {
         let callees = self.run.log.callees.get(&place).map_or(&[][..], Vec::as_slice);
         let count = callees.iter().find_map(|callee| match callee {
@@ -354,8 +354,8 @@ impl<'r> Flows<'r> {
         (count, count.is_some() && callees.iter().all(|callee| self.keeps_result(callee)))
     }
 
-    /// Where a part of what the body of a `scan` returns stands in what that gives: the carry goes through the body once more, and
-    /// what else it returns is stacked. `None` where that is not known.
+    /// The position in the result of a `scan` of a part of its body's result: the carry goes through the body again, and the rest is
+    /// stacked. `None` if it is unknown.
     fn scanned(&self, place: Place, below: Code, held: &[Path]) -> Option<Effects> {
         self.runs_as(place, |runs| *runs == Runs::Scan)?;
         let body = self.run.module(below.0).function(below.1);
@@ -433,12 +433,12 @@ impl<'r> Flows<'r> {
     }
 }
 
-/// What becomes of a draw besides what is done with its result.
+/// The effects of a draw other than through its result.
 fn by_itself(event: &Consumption) -> Ways {
     if event.role == Role::Unresolved { Ways::ESCAPES } else { Ways::default() }
 }
 
-/// What it is for a draw to be bound to a variable that nothing reads: what is called may keep it as well, if it is not a sampler.
+/// The consequence of binding a draw to a variable that nothing reads: the callee may also store it, unless it is a sampler.
 fn unread(event: &Consumption) -> Ways {
     match event.role {
         Role::Split => Ways::default(),
@@ -458,7 +458,7 @@ fn renewed(code: &Function, event: &Consumption) -> Option<(Variable, crate::ir:
 pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequence {
     let (one, other) = (flows.reach(first), flows.reach(second));
     let (a, b) = (&flows.run.log.consumptions[first], &flows.run.log.consumptions[second]);
-    // A draw for nothing beside one that is read; where nothing is read of either, the code is not finished.
+    // An unused draw beside one that is used; if neither is used, the code is unfinished.
     let unseen = |reach: &Reach, draw: usize, other: &Reach| {
         let event = &flows.run.log.consumptions[draw];
         let is_for_nothing = unused_children::is_split_for_nothing(flows.run, event)
@@ -474,7 +474,7 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
     if let Some(fate) = unseen(&one, first, &other).or_else(|| unseen(&other, second, &one)) {
         return fate;
     }
-    // Of what both reach, only what runs on a path with both draws counts.
+    // Of the code that both reach, only what runs on a path with both draws counts.
     let excluded = flows.excluded(a, b);
     if !excluded.is_empty() {
         let question = Question::of(Path::new(), &excluded);
@@ -501,7 +501,7 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
     new(kind, None)
 }
 
-/// The choice of which both draws are sides, so that each element is one of them: `where(c, normal(key), uniform(key))`.
+/// The selection whose branches are the two draws, so that each element is one of them: `where(c, normal(key), uniform(key))`.
 pub fn alternatives(flows: &Flows<'_>, first: usize, second: usize) -> Option<Place> {
     let (one, other) = (flows.reach(first), flows.reach(second));
     let log = &flows.run.log.consumptions;
@@ -514,9 +514,9 @@ pub fn alternatives(flows: &Flows<'_>, first: usize, second: usize) -> Option<Pl
     (!goes_elsewhere(first) && !goes_elsewhere(second)).then_some(place)
 }
 
-/// Whether a draw is the making of a stream that nobody takes a key from. Making a stream counts as consuming what it is made from, since
-/// nearly every stream gives one sooner or later; of one that is passed to visible functions only it can be seen that none of them
-/// does. Where a bound ended the analysis, somebody later may.
+/// Whether a draw is the creation of a stream from which nothing takes a key. Creating a stream counts as consuming its key, because nearly
+/// every stream yields a key sooner or later; only for one that is passed to visible functions alone can it be shown that none of them
+/// takes a key. If a bound ended the analysis, later code may.
 fn is_unused_stream(run: &Recording<'_>, draw: usize) -> bool {
     let made = run.log.streams.made.get(&draw);
     run.exhausted.is_none() && made.is_some_and(|stream| !run.log.streams.used.contains(stream))
@@ -526,7 +526,7 @@ fn new(kind: ConsequenceKind, place: Option<Place>) -> Consequence {
     Consequence { kind, message: kind.sentence().to_owned(), place }
 }
 
-/// The operation that asks an iterator for its elements, where only one loop stands at a span.
+/// The operation that advances an iterator, if there is only one loop at a span.
 fn asked_at(code: &Function, span: Span) -> Option<Temp> {
     let mut asked = code.ops.iter().filter(|op| op.span == span).filter_map(|op| match &op.kind {
         OpKind::Loop { head, .. } => {

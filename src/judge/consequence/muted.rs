@@ -1,6 +1,6 @@
 //! Draws whose spread the program sets to zero: `policy(params, observation, temperature=0.0).sample(seed=key)` gives the mean.
 //!
-//! **Invariant:** the number is zero on every path to the draw that was run, and is given under a name that `[words]` lists.
+//! **Invariant:** the number is zero on every analysed path to the draw, and is passed under a name that `[words]` lists.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ pub fn is_muted(run: &Recording<'_>, event: &Consumption) -> bool {
     match event.role {
         Role::Protocol | Role::Library => samples_the_mean(run, event),
         Role::Split => {
-            // The stream that goes on is split there again.
+            // The stream that continues is split there again.
             let is_below = |other: &&Consumption| {
                 let made = run.derivation(other.target.derivation);
                 made.is_some_and(|made| made.place == event.place && made.activation.id == event.activation.id)
@@ -52,7 +52,7 @@ impl Caller<'_, '_> {
         &self.code.ops[temp as usize].kind
     }
 
-    /// Whether a call is one of a method of what another call made, which was told to give it no spread.
+    /// Whether a call is a method of an object that was created without spread.
     fn samples_the_mean(&self, call: Temp) -> bool {
         let OpKind::Call(callee, _) = self.kind(call) else { return false };
         let OpKind::Attribute(sampled, _) = self.kind(*callee) else { return false };
@@ -62,7 +62,7 @@ impl Caller<'_, '_> {
         }
     }
 
-    /// The operation that made a value, also where a variable holds it.
+    /// The operation that made a value, looking through variables.
     fn made(&self, temp: Temp) -> Option<Temp> {
         let OpKind::Load(Variable::Local(slot)) = self.kind(temp) else { return Some(temp) };
         let mut stores = self.code.ops.iter().filter_map(|op| match &op.kind {
@@ -72,7 +72,7 @@ impl Caller<'_, '_> {
         stores.next().filter(|_| self.uses.stores_of(*slot) == 1)
     }
 
-    /// Whether an argument says that there is no spread: `temperature=0.0`, or the parameter `temperature`, which is zero.
+    /// Whether an argument means that there is no spread: `temperature=0.0`, or the parameter `temperature`, if it is zero.
     fn mutes(&self, argument: &Argument) -> bool {
         let (name, value) = match argument {
             Argument::Keyword(name, value) => (Some(name), *value),

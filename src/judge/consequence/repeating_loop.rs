@@ -1,10 +1,10 @@
-//! The loop that repeats a draw: what its iterations compute of what it goes through, and what becomes of what they draw.
+//! The loop that repeats a draw: what its iterations compute from the loop variable, and what happens to what they draw.
 //!
-//! A call in the body either is the draw or leads to it. What it is given follows from definitions and uses within the function that has
-//! the loop; what becomes of the draw there is in its [`Reach`].
+//! A call in the body either is the draw or leads to it. Its arguments follow from def-use chains within the function of the loop; what
+//! happens to the draw there is in its [`Reach`].
 //!
-//! **Invariant:** only loops that are statements are looked at; what a value is computed of is looked for in a bounded number of steps,
-//! beyond which it counts as not found.
+//! **Invariant:** only loop statements are considered; the operands of a value are searched in a bounded number of steps, beyond which they
+//! count as not found.
 
 use rustc_hash::FxHashSet;
 
@@ -33,7 +33,7 @@ pub struct RepeatingLoop<'r> {
 /// What becomes of the result of an iteration in the loop.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// It may be kept beside what others draw, as members of an ensemble are.
+    /// It may be stored beside other draws, like members of an ensemble.
     pub beside: bool,
     /// It goes into what later iterations draw, as the state of a training does.
     pub carried: bool,
@@ -63,7 +63,7 @@ impl<'r> RepeatingLoop<'r> {
         self.chain.iter().skip(1).all(|(activation, _)| returns_results(self.run.code(activation)))
     }
 
-    /// What becomes of what an iteration draws.
+    /// What happens to the draw of an iteration.
     pub fn kept(&self, reach: &Reach) -> Kept {
         let mut kept = Kept { beside: self.is_put_into_parameter(reach), carried: false };
         let Some(frame) = self.frame(reach) else { return kept };
@@ -72,7 +72,7 @@ impl<'r> RepeatingLoop<'r> {
             match self.kind(*temp) {
                 OpKind::Load(variable) if reached.contains(temp) => match self.first_store(variable) {
                     None => kept.beside = true,
-                    // What stands before the draw, or before the variable is bound, is reached by way of the next iteration only.
+                    // Code before the draw, or before the variable is bound, is reached through the next iteration only.
                     Some(bound) => kept.carried |= self.call.is_none_or(|call| *temp < call) || *temp < bound,
                 },
                 OpKind::Append(container, _) => {
@@ -85,8 +85,7 @@ impl<'r> RepeatingLoop<'r> {
         kept
     }
 
-    /// Whether a function that the body calls puts the draw into something that it is given: a queue of which the results of all
-    /// iterations are taken.
+    /// Whether a function that the body calls puts the draw into an argument: a queue from which the results of all iterations are taken.
     fn is_put_into_parameter(&self, reach: &Reach) -> bool {
         self.chain.iter().skip(1).any(|(activation, _)| {
             let count = self.run.code(activation).parameters.len();
@@ -96,10 +95,10 @@ impl<'r> RepeatingLoop<'r> {
         })
     }
 
-    /// Whether a call that leads to the draw is given what the loop goes through, or what is computed of that: a setting, and not
-    /// another member of one ensemble. A number that is counted up is an epoch, or such a member.
+    /// Whether a call that leads to the draw takes the loop variable, or a value computed from it: a setting, and not another member of an
+    /// ensemble. A counter is an epoch, or numbers such members.
     ///
-    /// Results may be kept by setting, `results[rate] = train(key(0), rate)`. What is appended may be layers of one network.
+    /// Results may be stored by setting, `results[rate] = train(key(0), rate)`. Results that are appended may be layers of one network.
     pub fn is_for_setting(&self, reach: &Reach, kept: Kept) -> bool {
         // A sampler in the body itself computes nothing else.
         let Some(call) = self.call.filter(|_| self.is_in_call() && !kept.carried) else { return false };
@@ -107,7 +106,7 @@ impl<'r> RepeatingLoop<'r> {
         self.varies(call, &varying) && (!kept.beside || self.is_kept_by_setting(reach, &varying))
     }
 
-    /// Whether an item that what varies is the index of is given what an iteration draws.
+    /// Whether the draw of an iteration is stored at an index that varies.
     fn is_kept_by_setting(&self, reach: &Reach, varying: &[&Variable]) -> bool {
         let Some(frame) = self.frame(reach) else { return false };
         self.body.iter().any(|temp| match self.kind(*temp) {
@@ -139,7 +138,7 @@ impl<'r> RepeatingLoop<'r> {
         varying
     }
 
-    /// Whether a value is computed of one of these variables or of what a loop goes through, other than numbers that are counted up.
+    /// Whether a value is computed from one of these variables or from the loop variable, other than a counter.
     fn varies(&self, value: Temp, varying: &[&Variable]) -> bool {
         self.is_computed_of(value, |kind| match kind {
             OpKind::Next(iterator) => Some(!self.counts(*iterator)),
@@ -158,7 +157,7 @@ impl<'r> RepeatingLoop<'r> {
         })
     }
 
-    /// Whether a value is computed of an operation of which this is true; where the answer is `None`, its operands are asked.
+    /// Whether a value is computed from an operation that satisfies a predicate; if the predicate returns `None`, its operands are tested.
     fn is_computed_of(&self, value: Temp, answer: impl Fn(&'r OpKind) -> Option<bool>) -> bool {
         let (mut work, mut seen) = (vec![value], FxHashSet::default());
         while let Some(temp) = work.pop().filter(|_| seen.len() < FOLLOWED) {

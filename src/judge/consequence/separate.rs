@@ -1,12 +1,12 @@
-//! Computations that start from one key again and go on for themselves.
+//! Separate computations that restart from one key.
 //!
-//! Two scripts' worth of code that each make a stream from one seed, stages of a loop that each initialise a network, a function that is
-//! evaluated twice under one key: what they draw is equal, and nothing sees that.
+//! Two parts of a script that each create a stream from one seed, stages of a loop that each initialise a network, a function that is
+//! evaluated twice with one key: their draws are equal, and nothing observes that.
 //!
-//! **Invariant:** the draws meet nowhere, as far as they can be followed, and are not printed for one reader, put into one object or
-//! something that the computation is given, or carried into a later iteration. Only of keys that the program makes from one seed twice
-//! may one result serve the other. Two samplers that stand in one body are never excused, nor is a key that is drawn from and then goes
-//! on, or that the body of a loop draws from or splits without making it first.
+//! **Invariant:** the draws meet nowhere, as far as they can be followed, and are not printed together, put into one object or an argument
+//! of the computation, or carried into a later iteration. Only if the program makes the keys from one seed twice may one result be used for
+//! the other. Two samplers in one body are never excused, and neither is a key that is drawn from and then continues to be used, or that
+//! the body of a loop draws from or splits without making it first.
 
 use rustc_hash::FxHashSet;
 
@@ -20,7 +20,7 @@ use crate::judge::consequence::{Code, Flows, Frame};
 use crate::judge::facts::{ReuseKind, Role};
 use crate::judge::intent::Pair;
 
-/// Why two draws that start computations of their own are intended, if they do.
+/// Why two draws that start separate computations are intended, if they do.
 pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
     let is_printed = |draw: usize| flows.reach(draw).ways.has(Ways::PRINTED);
     let are_printed = is_printed(pair.reuse.first) && is_printed(pair.reuse.second);
@@ -48,12 +48,12 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
     }
 }
 
-/// Whether two draws meet nowhere, as far as they can be followed.
+/// Whether two draws never meet, as far as they can be followed.
 fn is_apart(consequence: &Consequence) -> bool {
     matches!(consequence.kind, ConsequenceKind::Stored | ConsequenceKind::Escapes)
 }
 
-/// Whether two computations start from keys of one seed: whoever writes it twice for them wants that, even if a result of one serves the
+/// Whether two computations start from keys of one seed: the author wrote the seed twice and wants that, even if one result is used for the
 /// other.
 fn are_separate_seeds(pair: &Pair<'_>, consequence: &Consequence, are_printed: bool) -> bool {
     let are_draws = pair.first.role == Role::Sample && pair.second.role == Role::Sample;
@@ -62,8 +62,7 @@ fn are_separate_seeds(pair: &Pair<'_>, consequence: &Consequence, are_printed: b
         // Nothing of the program sees both: two samplers in one body were hardly to draw the same.
         ConsequenceKind::Escapes if !is_in_one_body => !are_printed,
         _ if is_apart(consequence) => !are_draws && !are_printed,
-        // One piece of code that runs twice gives the same numbers twice, and so do two splits, or calls of one method, that stand in
-        // one body.
+        // Code that runs twice gives the same numbers twice, and so do two splits, or calls of one method, in one body.
         ConsequenceKind::Meet | ConsequenceKind::Returned => {
             let method = |callee: &Name| callee.rsplit('.').next().unwrap_or_default().to_owned();
             let is_same = pair.first.role == pair.second.role
@@ -89,7 +88,7 @@ fn separate_iterations(flows: &Flows<'_>, pair: &Pair<'_>, is_apart: bool) -> Op
         let reason = "each iteration starts a setting of its own from one seed";
         return Some(Intent::because(IntentKind::Comparison, reason, Some(iteration.place)));
     }
-    // Whoever splits a key in the body of a loop and does not bind it anew has forgotten to.
+    // A split in the body of a loop that does not rebind the key is a mistake.
     let goes_on = pair.second.role == Role::Sample || pair.second.role == Role::Split && !around.is_in_call();
     let is_own = is_apart && (is_made_anew || !goes_on) && around.is_followed() && kept == Kept::default();
     is_own.then(|| Intent::new(IntentKind::SeparateRuns, Some(iteration.place)))
@@ -101,8 +100,8 @@ fn is_made_anew(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
     one.derivation != other.derivation && matches!(run.terms.get(other.term), Term::Seed(_))
 }
 
-/// Whether each of two draws happens within a call of its own, as seen from the innermost frame that both have in common. What a module keeps
-/// under two names, it may use together later; what becomes of the results of coroutines and generators is not followed.
+/// Whether each of two draws happens within a separate call, as seen from their innermost common frame. What a module stores under two
+/// names, it may use together later; the results of coroutines and generators are not followed.
 fn is_within_calls(run: &Recording<'_>, pair: &Pair<'_>, consequence: &Consequence) -> bool {
     let (a, b) = (pair.first.chain(), pair.second.chain());
     let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
@@ -115,11 +114,11 @@ fn is_within_calls(run: &Recording<'_>, pair: &Pair<'_>, consequence: &Consequen
     !keeps && is_followed(&a) && is_followed(&b)
 }
 
-/// Whether both draws are put into one object, as the layers of a network are: `self.a = make(key); self.b = make(key)`. One that is
-/// given both may put them together, whatever it does: `store.save(make(key)); store.save(make(key))`.
+/// Whether both draws are put into one object, as the layers of a network are: `self.a = make(key); self.b = make(key)`. An object that
+/// gets both may combine them: `store.save(make(key)); store.save(make(key))`.
 fn are_kept_together(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
     let (one, other) = (flows.reach(pair.reuse.first), flows.reach(pair.reuse.second));
-    // Each call of a function makes variables of its own: one variable is one object only within the call that made it.
+    // Each call of a function makes new variables: one variable is one object only within the call that made it.
     let is_made_once = |owner: Option<Code>| {
         let mut around = pair.first.chain().into_iter().zip(pair.second.chain());
         around.any(|((one, _), (other, _))| one.id == other.id && Some((one.module, one.function)) == owner)

@@ -1,7 +1,7 @@
 //! Splits whose children are passed on to those who never draw from them.
 //!
-//! A function may split the key that it is given for helpers of which, as they are called here, none reads its key: `del rng`, or
-//! `if batch_size != -1` with the default. Nothing is drawn then, and so nothing twice.
+//! A function may split its key for helpers that, as called here, do not read their keys: `del rng`, or `if batch_size != -1` with the
+//! default. Then nothing is drawn, and so nothing twice.
 //!
 //! **Invariant:** a child counts as drawn from once anything but a visible function holds it, or once a function returns,
 //! stores, captures or computes with it. A split whose children are merely not read is no such split: that may be the mistake.
@@ -13,13 +13,13 @@ use crate::analysis::domain::value::DerivationId;
 use crate::analysis::record::{Consumption, Recording};
 use crate::judge::facts::Role;
 
-/// Whether a split's children go to functions that, as they are called, draw from none of them.
+/// Whether a split's children are passed only to functions that, as called here, draw from none of them.
 pub fn is_split_for_nothing(run: &Recording<'_>, event: &Consumption) -> bool {
     if event.role != Role::Split || run.log.children.given.is_empty() {
         return false;
     }
     let instances: Vec<u32> = event.iterations().iter().map(|iteration| iteration.instance).collect();
-    // What an iteration makes may serve the next one, and not all are run.
+    // The next iteration may use what this one makes, and not all iterations are run.
     let is_alike = |other: &Consumption| {
         other.activation.id == event.activation.id
             || other.iterations().iter().any(|iteration| instances.contains(&iteration.instance))

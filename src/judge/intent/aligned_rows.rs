@@ -21,7 +21,7 @@ pub fn aligned_rows(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     are_aligned.then(|| intent(IntentKind::AlignedRows, pair.first.place))
 }
 
-/// Whether two draws arrange two arrays, neither of which comes from the calls around them.
+/// Whether two draws reorder two arrays, neither of which comes from the enclosing calls.
 fn are_of_two_arrays(run: &Recording<'_>, pair: &Pair<'_>, rows: [TermId; 2]) -> bool {
     let (first, second) = (pair.first, pair.second);
     let calls: Vec<_> =
@@ -43,7 +43,7 @@ fn are_of_one_tree(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
     pair.first.place == pair.second.place && one.instance == other.instance
 }
 
-/// Whether a term is put together from arrays, or is some of the rows of one. A column has all of them.
+/// Whether a term is concatenated from arrays, or is some of the rows of one. A column has all of them.
 fn is_part(run: &Recording<'_>, term: TermId) -> bool {
     let is_whole = |index: &TermId| match run.terms.get(*index) {
         Term::Apply(name, bounds) => {

@@ -1,6 +1,6 @@
-//! Keys made only for want of others: a fallback, or the default of a parameter.
+//! Keys made only because no other was passed: a fallback, or the default of a parameter.
 //!
-//! **Invariant:** an answer decides whether and how a reuse is reported, never whether two keys are one.
+//! **Invariant:** a result decides whether and how a reuse is reported, never whether two keys are equal.
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Term;
@@ -10,7 +10,7 @@ use crate::ir::{OpKind, Operator, Temp};
 use crate::judge::intent::{Pair, because, intent};
 use crate::judge::paths::Paths;
 
-/// Whether a key was made only because none was given: `if key is None: key = PRNGKey(0)`.
+/// Whether a key is a fallback: `if key is None: key = PRNGKey(0)`.
 pub fn is_fallback(run: &Recording<'_>, event: &Consumption) -> bool {
     let Some(derivation) = run.derivation(event.target.derivation) else { return false };
     let code = run.module(derivation.activation.module).function(derivation.activation.function);
@@ -27,7 +27,7 @@ pub fn is_fallback(run: &Recording<'_>, event: &Consumption) -> bool {
     })
 }
 
-/// Whether a key was made as the default of a parameter, and so serves where none is given.
+/// Whether a key is the default of a parameter, and so is used only if none is passed.
 pub fn is_default(run: &Recording<'_>, event: &Consumption) -> bool {
     let Some(derivation) = run.derivation(event.target.derivation) else { return false };
     let code = run.module(derivation.activation.module).function(derivation.activation.function);
@@ -47,15 +47,15 @@ pub fn waits_for_none(run: &Recording<'_>, paths: &Paths<'_>, guard: Guard) -> b
     })
 }
 
-/// One of two keys made of one seed serves only where none is given.
+/// One of two keys of one seed is used only if none is passed.
 pub fn documented_default(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let spare = [pair.first, pair.second].into_iter().find(|key| is_fallback(run, key) || is_default(run, key))?;
     let made = run.derivation(spare.target.derivation).map_or(spare.place, |made| made.place);
     Some(intent(IntentKind::DocumentedDefault, made))
 }
 
-/// Both keys were made anew, each in a call of its own, only because that call gives none: the function has a parameter for a key,
-/// and is right for those who use it.
+/// Both keys are fallbacks, each made in a separate call that passes no key: the function has a parameter for a key, and is correct for
+/// callers that use it.
 pub fn stand_ins(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let made_in = |key: &Consumption| {
         let made = run.derivation(key.target.derivation)?;

@@ -2,8 +2,8 @@
 //!
 //! Such a block often draws inputs and parameters from one key, since it is only to be seen that the module works.
 //!
-//! **Invariant:** only what stands in the block counts. A function that it calls is judged as if anybody called it, and the block of a
-//! module that nobody imports is the program.
+//! **Invariant:** only code in the block counts. A function that it calls is judged like any other, and the main block of a module that is
+//! never imported is the program.
 
 use crate::finding::{Finding, Intent, IntentKind, Level, Place};
 use crate::text::Span;
@@ -24,7 +24,7 @@ pub fn note_demonstrations(written: Written<'_>, findings: &mut [Finding]) {
     }
 }
 
-/// The header of the block for direct runs that a place stands in.
+/// The header of the `__main__` block that contains a place.
 fn direct_run(written: Written<'_>, place: Span) -> Option<Span> {
     let (header, _) = *written.around(place).last()?;
     let text = written.slice(header);

@@ -1,9 +1,9 @@
-//! Default keys that the program documents: `def f(x, key=jax.random.key(0))` with a docstring that speaks of `key`.
+//! Documented default keys: `def f(x, key=jax.random.key(0))` with a docstring that mentions `key`.
 //!
 //! A default key gives every call that leaves it out the same numbers. Where the function has a docstring, its signature is what callers
 //! read, with the default in it; one note for each class, or for each module outside classes, is enough.
 //!
-//! **Invariant:** a default of a function that nothing documents stays a finding of its own.
+//! **Invariant:** the default of an undocumented function stays a separate finding.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub fn note_default_keys(written: Written<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The parameter of which the default is a key that is consumed, the docstring, and whether that mentions the parameter.
+/// The parameter whose default key is consumed, the docstring, and whether that mentions the parameter.
 fn documented_default(written: Written<'_>, finding: &Finding) -> Option<(String, Span, bool)> {
     let name = finding.repair.as_ref().filter(|_| finding.rule == RuleId::CapturedKeyInTransform)?.unused.clone()?;
     let docstrings = written.docstrings(finding.primary.span);

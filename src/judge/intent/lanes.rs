@@ -19,14 +19,14 @@ pub fn of(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
         .or_else(|| same_start(run, broadcast))
 }
 
-/// All lanes hand one key to a function that splits it, and do something of their own with what they are mapped over: each runs a whole computation from the same start,
-/// so that settings are compared on the same random numbers. Lanes that read nothing of their own would all be the same.
+/// All lanes pass one key to a function that splits it, and also use their own element: each runs a whole computation from the same start,
+/// so that settings are compared on the same random numbers. Lanes that use no element of their own would all be equal.
 fn same_start(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
     let event = &run.log.consumptions[broadcast.event];
     let chain = event.chain();
     let mapper = chain.iter().position(|(activation, _)| activation.id == broadcast.activation.id)?;
     let (lane, place) = chain.get(mapper + 1)?;
-    // The mapped function hands the key to another one; what an object holds is none that it hands over.
+    // The mapped function passes the key on as an argument; a key in an object does not count.
     let is_handed_on = *place != event.place && event.written.as_deref().is_some_and(|written| !written.contains('.'));
     let (code, uses) = (run.code(lane), run.uses_of(lane.module, lane.function));
     let environment = &run.environments[lane.environment.0 as usize];
@@ -38,7 +38,7 @@ fn same_start(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent
         .then(|| because(IntentKind::SeparateRuns, reason, event.place))
 }
 
-/// Only one lane of what is drawn is used: `vmap(lambda row: categorical(key, row))(rows)[state]`.
+/// Only one lane of the result is used: `vmap(lambda row: categorical(key, row))(rows)[state]`.
 fn one_lane(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
     let code = run.code(&broadcast.activation);
     let uses = run.uses_of(broadcast.activation.module, broadcast.activation.function);
@@ -72,8 +72,8 @@ fn selects_one(run: &Recording<'_>, broadcast: &LoggedBroadcast, index: Temp) ->
     matches!(index, OpKind::Constant(crate::ir::Constant::Int(_)) | OpKind::Load(_) | OpKind::Attribute(..))
 }
 
-/// A child of the shared key serves to make keys of the lanes' own, and nothing else: `fold_in(noise_key, axis_index("batch"))` beside
-/// what they share. A child that is carried on as well may have been folded by mistake.
+/// A child of the shared key only makes keys of the lanes: `fold_in(noise_key, axis_index("batch"))` beside shared draws. A child that is
+/// also carried on may have been folded by mistake.
 fn per_lane(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
     let root = run.terms.root(run.log.consumptions[broadcast.event].target.term);
     let in_lanes = || run.log.consumptions.iter().filter(|other| other.lanes > 0);
@@ -90,8 +90,8 @@ fn per_lane(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> 
     Some(intent(IntentKind::PerLane, fold.place))
 }
 
-/// A split that all lanes do alike, since they carry one key on, while every draw is from a key into which something of the lane's own
-/// was folded: `_, new_rng = split(rng)` beside `fold_in(rng, axis_index("batch"))`.
+/// All lanes split the key in the same way, because they carry one key on, while every draw uses a key with the lane's own index folded in:
+/// `_, new_rng = split(rng)` beside `fold_in(rng, axis_index("batch"))`.
 fn split_alike(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
     let event = &run.log.consumptions[broadcast.event];
     let parent = event.target.term;

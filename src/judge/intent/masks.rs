@@ -1,4 +1,4 @@
-//! Two draws under masks of which one holds: `normal(key) * (kind == 0) + uniform(key) * (kind == 1)`.
+//! Two draws under masks that exclude each other: `normal(key) * (kind == 0) + uniform(key) * (kind == 1)`.
 //!
 //! **Invariant:** the masks compare one value with different constants.
 

@@ -1,10 +1,10 @@
 //! Is a reuse intended?
 //!
-//! Each reason why it may be is a function of a recording and two consumptions, in a file of its own, and answers with an [`Intent`]
-//! that names its evidence. The tables below say which reasons count for which kind of reuse, and which is reported where several hold.
+//! Each reason is a function of a recording and two consumptions, in its own file, and returns an [`Intent`] that names its evidence. The
+//! tables below list which reasons apply to which kind of reuse, in order of preference.
 //!
-//! **Invariant:** each answer rests on what was consumed and how, and on names of the program only where `models/words.toml` lists
-//! them. What is intended is still reported, as a note.
+//! **Invariant:** each result depends on what was consumed and how, and on names of the program only if `models/words.toml` lists them. An
+//! intended reuse is still reported, as a note.
 
 mod aligned_rows;
 pub mod default_key;
@@ -29,7 +29,7 @@ use crate::judge::facts::ReuseKind;
 use crate::judge::reuse::Reuse;
 use crate::text::FileId;
 
-/// Two consumptions of one key, of which it is asked whether they are intended.
+/// Two consumptions of one key that may be intended.
 pub struct Pair<'r> {
     /// The earlier consumption.
     pub first: &'r Consumption,
@@ -44,7 +44,7 @@ pub struct Pair<'r> {
 /// A reason why two consumptions may be intended to share a key.
 type Reason = fn(&Recording<'_>, &Pair<'_>) -> Option<Intent>;
 
-/// Two draws serve one end, for which they have to be equal or of which only one counts.
+/// Two draws that must be equal for their purpose, or of which only one counts.
 const PAIRED: [Reason; 4] = [timing::warm_up, masks::masked, target_copy::target_copy, paired_calls::paired_gradients];
 
 /// The reason where two draws are sides of one choice.
@@ -97,8 +97,7 @@ impl Calls<'_> {
     }
 }
 
-/// The calls that lead to two draws from the innermost function that both have in common, in its code; of those that are at
-/// least so many calls away from either.
+/// The calls that lead to two draws from their innermost common function, in its code, if each draw is at least so many calls away.
 fn calls_apart<'r>(run: &Recording<'r>, pair: &Pair<'_>, away: usize) -> Option<Calls<'r>> {
     let (a, b) = (pair.first.chain(), pair.second.chain());
     let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
@@ -112,7 +111,7 @@ fn calls_apart<'r>(run: &Recording<'r>, pair: &Pair<'_>, away: usize) -> Option<
 /// Most operations that a result is followed through.
 const STEPS: usize = 16;
 
-/// Whether two operations compute the same from the same variables, as far as they are written.
+/// Whether two operations compute the same expression from the same variables, as written.
 pub fn is_written_alike(code: &Function, one: Temp, other: Temp) -> bool {
     let alike = |one: &Temp, other: &Temp| is_written_alike(code, *one, *other);
     match (&code.ops[one as usize].kind, &code.ops[other as usize].kind) {

@@ -1,6 +1,6 @@
-//! Notebooks, and scripts whose comments mark cells: a cell shows its last value, and may begin anew with a seed of its own.
+//! Notebooks, and scripts with cell markers: a cell shows its last value, and may start again from its own seed.
 //!
-//! **Invariant:** the answers depend on where a finding's places lie among the cells, and on whether its draws meet.
+//! **Invariant:** the results depend on which cells contain a finding's places, and on whether its draws meet.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const SERVES_AGAIN: [RuleId; 6] = [
     RuleId::ConstantKeyInTrace,
 ];
 
-/// Whether a place is the last expression of a cell, of which a notebook shows the value.
+/// Whether a place is the last expression of a cell, whose value a notebook shows.
 pub fn is_shown(cells: &Cells, text: &str, span: Span) -> bool {
     let slice = |start: u32, end: u32| text.get(Span::new(start, end).range()).unwrap_or_default();
     cells.around(span.start).is_some_and(|cell| {
@@ -26,12 +26,12 @@ pub fn is_shown(cells: &Cells, text: &str, span: Span) -> bool {
     })
 }
 
-/// Makes notes of findings about several cells of one file: cells of a tutorial start anew, each with a seed of its own, or show one
-/// thing each with the key that is there. `marks` are the places of comments that begin cells, where the file is no notebook.
+/// Makes findings across several cells of a file notes: cells of a tutorial start again from their own seed, or each show one thing with
+/// the existing key. `marks` are the places of cell markers, if the file is not a notebook.
 ///
-/// Of computations that are handed one key, only those count whose results never meet, and the first of them in each cell. Two samplers
-/// that two cells call themselves draw the same numbers for all to see, and stay findings. A key that a cell draws from and a later one
-/// splits counts where the earlier cell itself calls the sampler.
+/// For computations that get one key, this applies only if their results never meet, and only to the first in each cell. Two samplers that
+/// two cells call directly visibly draw the same numbers, and stay findings. A key that a cell draws from and a later one splits counts
+/// only if the earlier cell calls the sampler directly.
 pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding]) {
     let cell = |place: Place| match cells.around(place.span.start) {
         Some(cell) => cell.number as usize,
@@ -61,9 +61,9 @@ pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding
     }
 }
 
-/// Makes notes of warnings in a notebook that a key serves again in a later call, or for all batch elements: a cell runs when somebody
-/// runs it, mostly to show the same again. Two samplers that cells call themselves with keys of one seed, and whose draws meet, are a
-/// mistake there as well; what else is handed a seed of its own, such as models that are fitted to be compared, is not.
+/// Makes warnings in a notebook that a key is used again by a later call, or by all batch elements, notes: a cell runs when somebody runs
+/// it, usually to show the same result again. Two samplers that cells call directly with keys of one seed, and whose draws meet, are still
+/// a mistake; other uses of equal seeds, such as models that are fitted for comparison, are not.
 pub fn note_warnings(cells: &Cells, findings: &mut [Finding]) {
     let meet = |finding: &Finding| finding.consequence.as_ref().is_some_and(|it| it.kind == ConsequenceKind::Meet);
     let are_drawn_here = |finding: &Finding| finding.evidence.as_ref().is_none_or(are_samplers);
@@ -87,7 +87,7 @@ fn are_samplers(evidence: &Evidence) -> bool {
     evidence.draws_numbers && evidence.first.len() == 1 && evidence.second.len() == 1
 }
 
-/// Whether both draws of a finding are kept, and nothing in sight sees both.
+/// Whether both draws of a finding are stored, and nothing visible uses both.
 fn are_stored(finding: &Finding) -> bool {
     finding.consequence.as_ref().is_some_and(|consequence| consequence.kind == ConsequenceKind::Stored)
 }

@@ -8,8 +8,8 @@ use crate::ir::{Argument, OpKind, Temp, Variable};
 use crate::judge::intent::{Calls, Pair, because, calls_apart, is_written_alike};
 use crate::models::{Effect, TransformResult};
 
-/// Two draws happen within calls of one function, of which one takes the gradient, on the same data:
-/// `loss(w, key, x)`, `grad(loss)(w + step, key, x)`.
+/// Two draws happen within calls of one function on the same data, one of which takes the gradient: `loss(w, key, x)`, `grad(loss)(w +
+/// step, key, x)`.
 pub fn paired_gradients(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     if pair.repeated_by.is_some() || pair.first.place != pair.second.place {
         return None;
@@ -18,8 +18,7 @@ pub fn paired_gradients(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
     let (once, again) = (calls.place(calls.once), calls.place(calls.again));
     let gradient = [again, once].into_iter().find(|place| takes_gradient(run, *place))?;
     let is_pair = calls.once != calls.again && runs_one_function(run, once, again) && has_one_batch(&calls);
-    is_pair
-        .then(|| because(IntentKind::PairedCalls, "a loss and its gradients use the same draw", gradient))
+    is_pair.then(|| because(IntentKind::PairedCalls, "a loss and its gradients use the same draw", gradient))
 }
 
 fn callees<'r>(run: &Recording<'r>, place: Place) -> &'r [Callee] {
@@ -49,7 +48,7 @@ fn runs_one_function(run: &Recording<'_>, once: Place, again: Place) -> bool {
     functions(once).any(|one| functions(again).any(|other| one == other))
 }
 
-/// Whether two calls are given the same, apart from their first arguments.
+/// Whether two calls have the same arguments, apart from the first.
 fn has_one_batch(calls: &Calls<'_>) -> bool {
     let given = |call: Temp| match &calls.code.ops[call as usize].kind {
         OpKind::Call(_, given) => given.get(1..),
@@ -66,7 +65,7 @@ fn has_one_batch(calls: &Calls<'_>) -> bool {
     one.len() == other.len() && one.iter().zip(other).all(is_same)
 }
 
-/// Whether two operations, written alike, give the same: nothing that they read is bound anew between the calls.
+/// Whether two operations, written alike, give the same value: nothing that they read is rebound between the calls.
 fn is_unchanged(calls: &Calls<'_>, one: Temp, other: Temp) -> bool {
     let ops = &calls.code.ops;
     let between = calls.once.min(calls.again)..calls.once.max(calls.again);

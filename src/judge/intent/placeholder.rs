@@ -1,18 +1,18 @@
-//! Keys of which the program's own names say that nothing depends on them: `dummy_key`, `unused_rng`.
+//! Keys that the program names as placeholders: `dummy_key`, `unused_rng`.
 //!
-//! **Invariant:** the name is that of the key itself, as it is made or consumed, and has a word for keys in it.
+//! **Invariant:** the name is that of the key itself, where it is made or consumed, and contains a word for keys.
 
 use crate::analysis::record::{Consumption, Derivation, Recording};
 use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{Name, OpKind, Temp, Uses, Variable};
 use crate::judge::intent::{Pair, because};
 
-/// One of two consumptions is given a key that is called a placeholder.
+/// One of two consumptions gets a key that is named as a placeholder.
 pub fn placeholder(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     [pair.first, pair.second].into_iter().find_map(|event| called_so(run, event))
 }
 
-/// What says that the key of a consumption is a placeholder.
+/// The name that shows that the key of a consumption is a placeholder.
 pub fn called_so(run: &Recording<'_>, event: &Consumption) -> Option<Intent> {
     let (name, place) =
         event.written.clone().map(|written| (written, event.place)).filter(|(name, _)| says_so(run, name)).or_else(

@@ -1,7 +1,7 @@
-//! What the author says: a comment or a docstring that states that a key is shared on purpose, or that a draw is not used.
+//! A comment or docstring that says that a key is shared on purpose, or that a draw is not used.
 //!
-//! A comment speaks of the statement that it stands in or above, of the statements that follow that one without an empty line, and of
-//! what they contain. A docstring speaks of its function, and has to be more explicit, since it speaks of much else.
+//! A comment applies to the statement that it is in or above, to the statements that follow without an empty line, and to what they
+//! contain. A docstring applies to its function, and has to be more explicit, because it covers much else.
 //!
 //! **Invariant:** a clause that denies (`never use the same key`) or complains (`bug: same key`) is no evidence. The words are those
 //! of `models/words.toml`.
@@ -12,7 +12,7 @@ use crate::finding::{Finding, Intent, IntentKind, Place};
 use crate::models::Words;
 use crate::text::{LineIndex, Span};
 
-/// Most lines without an empty one between a comment and the last statement that it speaks of.
+/// Most lines without an empty one between a comment and the last statement that it applies to.
 const BLOCK: u32 = 12;
 
 /// Most characters of a quotation.
@@ -52,7 +52,7 @@ impl<'a> Written<'a> {
         self.statements[..before].iter().rev().filter(|(_, full)| full.end >= place.end).copied().collect()
     }
 
-    /// The comment at the end of a line of the innermost statement that says so.
+    /// The comment at the end of a line of the innermost statement, if it says so.
     fn beside(&self, words: &Words, around: &[(Span, Span)]) -> Option<(Span, &'a str)> {
         let (header, _) = around.first()?;
         let end = self.lines.line(self.text, self.lines.row(header.end)).end;
@@ -60,7 +60,7 @@ impl<'a> Written<'a> {
             .find_map(|comment| Some((comment, words.says_shared(self.slice(comment), false)?)))
     }
 
-    /// The comment above a statement around the place that says so, up to the function that it lies in.
+    /// The comment above a statement around the place, up to its function, if it says so.
     fn above(&self, words: &Words, around: &[(Span, Span)]) -> Option<(Span, &'a str)> {
         for (header, _) in around {
             let (comment, is_definition) = (self.comment_above(*header), self.is_definition(*header));
@@ -98,7 +98,7 @@ impl<'a> Written<'a> {
         block
     }
 
-    /// The docstring of the function around the place that says so.
+    /// The docstring of the enclosing function, if it says so.
     fn documented(&self, words: &Words, around: &[(Span, Span)]) -> Option<(Span, &'a str)> {
         let function = around.iter().find(|(header, _)| self.is_definition(*header))?;
         let docstring = self.docstring(*function)?;
@@ -143,7 +143,7 @@ impl<'a> Written<'a> {
     }
 }
 
-/// What is quoted of a comment or docstring: all of it where it is short, else the clause that says so.
+/// The quoted part of a comment or docstring: all of it if it is short, otherwise the clause that says so.
 fn quote(said: &str, clause: &str) -> String {
     let plain = |text: &str| {
         let words = text.split_whitespace().filter(|word| !word.bytes().all(|letter| letter == b'#'));

@@ -8,8 +8,8 @@ use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{OpKind, Temp, Variable};
 use crate::judge::intent::{Pair, because, calls_apart, intent};
 
-/// A loop calls one function after another with a key that it makes anew from one seed, and its names say that it compares them:
-/// `for method in (search, climb): scores[method.__name__] = method(key(0), f)`.
+/// A loop calls one function after another with a key that it makes again from one seed, and its names say that it compares them: `for
+/// method in (search, climb): scores[method.__name__] = method(key(0), f)`.
 pub fn methods_compared(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let calls = calls_apart(run, pair, 0).filter(|calls| calls.once == calls.again)?;
     let code = calls.code;
@@ -45,7 +45,7 @@ pub fn seed_sweep(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let root = root_of(&key.activation);
     let of_run = || run.log.derivations.iter().filter(|derivation| root_of(&derivation.activation) == root);
     let made: Vec<Place> = of_run().filter(|made| made.term == seed).map(|made| made.place).collect();
-    // A seed that is made once serves all iterations of both loops.
+    // A seed that is made once is used by all iterations of both loops.
     let is_made_anew = made.len() > 1;
     let other = of_run().find(|other| {
         other.term != seed && made.contains(&other.place) && matches!(run.terms.get(other.term), Term::Seed(_))

@@ -1,6 +1,6 @@
 //! A network and its target, which starts as its copy.
 //!
-//! **Invariant:** the two calls are alike; names count only where they distinguish the target from the network.
+//! **Invariant:** the two calls are alike; names count only to distinguish the target from the network.
 
 use crate::analysis::record::Recording;
 use crate::finding::{Intent, IntentKind};
@@ -36,7 +36,7 @@ pub fn target_copy(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     (is_first != is_second).then(|| intent(IntentKind::TargetCopy, calls.place(if is_first { once } else { again })))
 }
 
-/// The names that a result, or what is made of it, is given: of keywords, entries, attributes and variables.
+/// The names of a result, or of what is computed from it: of keywords, entries, attributes and variables.
 fn names_of(code: &Function, uses: &Uses, temp: Temp) -> Vec<Name> {
     let mut names = Vec::new();
     let mut temp = temp;

@@ -30,7 +30,7 @@ fn made_again(run: &Recording<'_>, pair: &Pair<'_>, serves: bool) -> Option<Inte
     is_again.then(|| intent(IntentKind::WarmUp, calls.place(*once)))
 }
 
-/// Whether nothing is done with a result but to wait until it is there, or it is thrown away by name: `_, _ = step(state)`.
+/// Whether a result is only waited for, or explicitly discarded: `_, _ = step(state)`.
 fn is_for_nothing(code: &Function, models: &Models, uses: &Uses, temp: Temp) -> bool {
     let waits = |op: Temp| matches!(&code.ops[op as usize].kind, OpKind::Attribute(_, name) if models.awaits(name));
     let mut work = vec![temp];

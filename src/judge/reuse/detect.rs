@@ -1,4 +1,4 @@
-//! Detects reuse: does a consumption meet an earlier one?
+//! Detects reuse: whether a consumption conflicts with an earlier one.
 //!
 //! **Invariant:** a reuse is found only if the two keys must be equal and some path reaches both consumptions.
 
@@ -38,7 +38,7 @@ pub struct Reuses {
     pub all: Vec<Reuse>,
     /// Keys that are reused.
     pub keys: FxHashSet<TermId>,
-    /// Those of them that were split twice, or met where one call ran again: what is derived from them is equal because of that.
+    /// Those that were split twice, or that one call consumed in two runs: keys derived from them are equal for this reason.
     derived_again: FxHashSet<TermId>,
 }
 
@@ -78,7 +78,7 @@ fn compare(run: &Recording<'_>, paths: &mut Paths<'_>, index: usize, reuses: &mu
     }
 }
 
-/// The earlier events of the same family that an event meets, in execution order.
+/// The earlier events of the same family that an event conflicts with, in execution order.
 fn meetings(run: &Recording<'_>, paths: &mut Paths<'_>, second: usize) -> Vec<Reuse> {
     let family = run.log.consumptions[second].target.family;
     earlier(run, family, second)
@@ -110,7 +110,7 @@ fn common_depth(one: &Rc<Activation>, other: &Rc<Activation>) -> u32 {
     0
 }
 
-/// The consumptions of a family before another, as far as they are compared.
+/// The consumptions of a family before another that are compared with it.
 fn earlier<'r>(run: &Recording<'r>, family: TermId, before: usize) -> impl Iterator<Item = usize> + use<'r> {
     let events = run.log.by_family.get(&family).map_or(&[][..], Vec::as_slice);
     events.iter().copied().take_while(move |first| *first < before).take(COMPARED)
@@ -126,8 +126,8 @@ pub fn others(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, reuse
     met
 }
 
-/// Whether two events that meet make what is derived from their key equal as well: two splits, or one call that ran again and
-/// took with it whatever stands around it. A draw beside a split makes no children equal.
+/// Whether two events that conflict also make keys derived from theirs equal: two splits, or two runs of one call together with the code
+/// around it. A draw beside a split makes no children equal.
 fn derive_alike(run: &Recording<'_>, first: usize, second: usize) -> bool {
     let (first, second) = (&run.log.consumptions[first], &run.log.consumptions[second]);
     first.place == second.place || first.role == Role::Split && second.role == Role::Split
@@ -161,7 +161,7 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
             confidence = confidence.min(Confidence::Medium);
         }
     }
-    // A draw that stands in the `try` itself did happen; one within a call that may have raised perhaps did not.
+    // A draw directly in the `try` body did happen; one within a call that may have raised may not have.
     let own = edges_after(run, a);
     let is_repeated = a.place == b.place && b.iteration.is_some();
     let (target, derivations) = (b.target.term, (a.target.derivation, b.target.derivation));
@@ -177,7 +177,7 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
         confidence = Confidence::Low;
     }
     if needs_override(run, paths, both) {
-        // A key that each call makes for itself shows what an override returns, mostly no more than its shape.
+        // A key that each call makes for itself comes from an override, of which usually only the shape matters.
         let is_seeded = matches!(run.terms.get(run.terms.root(target)), Term::Seed(_));
         let is_made_anew = is_seeded && derivations.0 != derivations.1;
         confidence = confidence.min(if is_made_anew { Confidence::Low } else { Confidence::Medium });
@@ -190,8 +190,8 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
     Some(confidence)
 }
 
-/// Whether all that makes a parameter a key is a test in a callee: `if isinstance(rngs, jax.Array): …`. What is annotated as something
-/// else is no key, whatever its callees take it for.
+/// Whether the only evidence that a parameter is a key is a test in a callee: `if isinstance(rngs, jax.Array): …`. A parameter that is
+/// annotated as something else is not a key, however callees use it.
 fn is_key_by_test(run: &Recording<'_>, paths: &mut Paths<'_>, event: &Consumption) -> bool {
     let term = event.target.term;
     if run.log.otherwise.contains(&term) && !event.activation.root {
@@ -213,8 +213,7 @@ fn is_key_by_test(run: &Recording<'_>, paths: &mut Paths<'_>, event: &Consumptio
     })
 }
 
-/// Whether a key serves only where none of the children do that its split made:
-/// `where(c, child, key)` beside `where(c, other_child, other)`.
+/// Whether a key is used only where none of the children of its split are: `where(c, child, key)` beside `where(c, other_child, other)`.
 fn is_one_choice(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize) -> bool {
     let (split, draw) = (&run.log.consumptions[first], &run.log.consumptions[second]);
     if split.role != Role::Split || draw.role == Role::Split {
@@ -347,8 +346,8 @@ fn needs_override(run: &Recording<'_>, paths: &mut Paths<'_>, guard: Guard) -> b
     !paths.feasible(without)
 }
 
-/// Whether every path of a guard needs two elements of one iterable to be the same text: `if name == "noise"` in a loop over names, of
-/// which hardly any is there twice.
+/// Whether every path of a guard needs two elements of one iterable to be the same text: `if name == "noise"` in a loop over names, which
+/// are hardly ever repeated.
 fn needs_repeated_element(run: &Recording<'_>, paths: &mut Paths<'_>, guard: Guard) -> bool {
     let mut elements: Vec<(TermId, TermId, TermId)> = Vec::new();
     let is_text = |term: TermId| matches!(run.terms.get(term), Term::Text(_));
@@ -375,11 +374,11 @@ fn needs_repeated_element(run: &Recording<'_>, paths: &mut Paths<'_>, guard: Gua
     needed.next().is_some() && needed.next().is_some()
 }
 
-/// Whether every path of a guard needs that in an iteration before a call of unknown code returned `None`. `if state is None` asks whether
-/// this is the first iteration, and what an update at the end of one returns is a state.
+/// Whether every path of a guard needs a call of unknown code to have returned `None` in an earlier iteration. `if state is None` tests for
+/// the first iteration, and an update at its end returns a state.
 fn needs_nothing_returned(run: &Recording<'_>, paths: &mut Paths<'_>, event: usize, guard: Guard) -> bool {
     let chain = run.log.consumptions[event].chain();
-    // What stands behind the draw, in a function that led to it, ran in an iteration before.
+    // The code after the draw, in a function that led to it, ran in an earlier iteration.
     let is_before = |(file, start, _): PlaceKey| {
         chain.iter().any(|(activation, place)| {
             let is_here = place.file.0 == file && run.code(activation).full.contains(start);
@@ -401,8 +400,7 @@ fn needs_nothing_returned(run: &Recording<'_>, paths: &mut Paths<'_>, event: usi
     !paths.feasible(without)
 }
 
-/// The exception edges before which a draw happened: those of its own frame, and of the frames whose calls led to it where a `raise`
-/// is written after it.
+/// The exception edges before which a draw happened: those of its own frame, and those of the calling frames if a `raise` follows it.
 fn edges_after(run: &Recording<'_>, event: &Consumption) -> Vec<String> {
     let mut edges = vec![raised_in(event.activation.id)];
     let mut is_after = false;

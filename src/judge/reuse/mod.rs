@@ -1,6 +1,7 @@
 //! Reuse of keys: finding it, and saying where and how it happens.
 //!
-//! **Invariant:** finding comes first and asks only whether two keys must be equal on a path; what that is worth is asked afterwards.
+//! **Invariant:** detection comes first and only determines whether two keys must be equal on a path; whether that matters is decided
+//! afterwards.
 
 mod detect;
 mod repetition;

@@ -1,13 +1,13 @@
-//! What repeats a consumption, and where a spent key goes on to the next iteration.
+//! What repeats a consumption, and where a consumed key is carried into the next iteration.
 //!
-//! **Invariant:** answers come from the code of the loop's own function; where it does not say, the plainest answer is given.
+//! **Invariant:** results come from the code of the loop's own function; if that does not determine one, the simplest is returned.
 
 use crate::analysis::record::{Consumption, Recording};
 use crate::finding::Place;
 use crate::ir::{Element, Function, OpKind, Temp, Variable};
 use crate::judge::facts::LoopKind;
 
-/// Most displays within each other that are searched for a variable.
+/// Deepest nesting of displays that are searched for a variable.
 const DEPTH: u32 = 4;
 
 /// What kind of loop has its head at a place.

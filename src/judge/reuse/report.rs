@@ -1,4 +1,4 @@
-//! How two consumptions of one key are reported: in which frame, of which kind, and how certain.
+//! How two consumptions of one key are reported: in which frame, as which kind, and with what confidence.
 //!
 //! **Invariant:** a reuse is reported in the lowest frame that sees both consumptions; one of two arguments that are one key is
 //! reported at the caller's call.
@@ -32,7 +32,7 @@ struct Placed {
     second: Use,
     /// The frame that reports it.
     function: String,
-    /// Whether the frame saw it itself, rather than through a call of which only a caller knows that the keys are equal.
+    /// Whether the frame saw it itself, rather than through a call for which only a caller knows that the keys are equal.
     direct: bool,
     confidence: Confidence,
 }
@@ -125,8 +125,8 @@ fn placed(run: &Recording<'_>, first: &Consumption, second: &Consumption, confid
     }
 }
 
-/// Whether the mistake is that of a frame although only a caller knows enough to see it, what a receiver is, say: not
-/// if the caller handed one key over in two places.
+/// Whether the mistake is that of a frame although only a caller knows enough to see it, for example the class of a receiver: not if the
+/// caller passed one key in two places.
 fn is_own_mistake(run: &Recording<'_>, frame: &Activation, second: &Consumption) -> bool {
     if frame.module != run.home {
         return false;
@@ -166,8 +166,8 @@ fn times_held(run: &Recording<'_>, value: &Value, term: TermId) -> usize {
     held.max().unwrap_or(0)
 }
 
-/// Whether a function that is only ever run from within another sees by itself that two consumptions meet: not if they
-/// are of two of its parameters, which are equal for this caller only.
+/// Whether a nested function that is only run by its parent sees by itself that two consumptions conflict: not if they are of two of its
+/// parameters, which are equal for this caller only.
 fn sees_itself(run: &Recording<'_>, activation: &Activation, event: &Consumption) -> bool {
     let module = run.module(activation.module);
     let code = module.function(activation.function);
@@ -185,8 +185,8 @@ fn sees_itself(run: &Recording<'_>, activation: &Activation, event: &Consumption
     holding.count() < 2
 }
 
-/// Words a reuse for a frame; `None` where nothing says that it is one of keys. The second part says whether the frame sees the reuse by
-/// itself.
+/// Describes a reuse for a frame; `None` if there is no evidence that the value is a key. The second part tells whether the frame sees the
+/// reuse by itself.
 pub fn report(run: &Recording<'_>, flows: &Flows<'_>, paths: &mut Paths<'_>, reuse: Reuse) -> Option<(KeyReuse, bool)> {
     let first = run.log.consumptions[reuse.first].clone();
     let second = run.log.consumptions[reuse.second].clone();
@@ -207,7 +207,7 @@ pub fn report(run: &Recording<'_>, flows: &Flows<'_>, paths: &mut Paths<'_>, reu
     {
         placed.confidence = Confidence::Low;
     }
-    // A pure function of an attribute's key, asked for two things: a path at two times.
+    // A pure function of an attribute's key that is called twice: a path at two times.
     if kind == ReuseKind::SplitTwice
         && first.place == second.place
         && is_held(run, first.target.term)
@@ -226,7 +226,7 @@ pub fn report(run: &Recording<'_>, flows: &Flows<'_>, paths: &mut Paths<'_>, reu
         let mixed = kind == ReuseKind::Iterated && first.target.folded != second.target.folded;
         mixed || matches!(kind, ReuseKind::SeededTwice | ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild)
     });
-    // A default for a key that is not given: whether one is given is not known here.
+    // A default key; whether callers pass another is unknown here.
     if kind == ReuseKind::SeededTwice
         && [&first, &second].into_iter().any(|event| is_fallback(run, event) && waits_for_none(run, paths, event.guard))
     {
@@ -273,7 +273,7 @@ fn flow_intent(flows: &Flows<'_>, kind: ReuseKind, reuse: Reuse) -> Option<Inten
     }
 }
 
-/// Why two splits of one key are intended of which no child is used twice.
+/// The reason why two splits of one key are intended if no child is used twice.
 fn use_other_children(flows: &Flows<'_>, reuse: Reuse) -> Option<Intent> {
     let (one, other) = (flows.children_seen(reuse.first)?, flows.children_seen(reuse.second)?);
     let is_apart = !one.is_empty() && !other.is_empty() && one.iter().all(|child| !other.contains(child));
@@ -281,7 +281,7 @@ fn use_other_children(flows: &Flows<'_>, reuse: Reuse) -> Option<Intent> {
         .then(|| Intent::because(IntentKind::DisjointParts, "the code uses different children of the two splits", None))
 }
 
-/// Whether a key is held in an attribute, or in a container that is.
+/// Whether a key is stored in an attribute, or in a container that is.
 fn is_held(run: &Recording<'_>, term: TermId) -> bool {
     match run.terms.get(term) {
         Term::Attribute(..) => true,
@@ -290,8 +290,7 @@ fn is_held(run: &Recording<'_>, term: TermId) -> bool {
     }
 }
 
-/// The one child that nothing uses of the split that was intended to serve the second consumption: the split that came before
-/// it, or the one that made the key.
+/// The only unused child of the split that was intended for the second consumption: the split before it, or the one that made the key.
 fn sister_unused(run: &Recording<'_>, first: &Consumption, second: &Consumption, kind: ReuseKind) -> Option<String> {
     let (place, activation) = match kind {
         ReuseKind::SplitAndSampled if first.role == Role::Split => (first.place, first.activation.clone()),
@@ -307,7 +306,7 @@ fn sister_unused(run: &Recording<'_>, first: &Consumption, second: &Consumption,
     }
 }
 
-/// Whether something besides a protocol or an unknown call says that a value is a key: its name is enough beside a protocol.
+/// Whether there is evidence besides a protocol or an unknown call that a value is a key: its name is enough in addition to a protocol.
 pub fn is_known_key(run: &Recording<'_>, event: &Consumption) -> bool {
     !matches!(event.role, Role::Protocol | Role::Unresolved)
         || event.target.derivation != 0
@@ -322,8 +321,8 @@ pub fn is_known_key(run: &Recording<'_>, event: &Consumption) -> bool {
         )
 }
 
-/// Whether the name of what a method is given is evidence enough: a generator of `NumPy` is called `rng` as well, and the key of a
-/// dict `key`, so that a library in use has to know the method, unless the name is given to nothing but keys.
+/// Whether the argument's name is enough evidence: a generator of NumPy is also named `rng`, and the key of a dict `key`, so a library in
+/// use has to have the method, unless the name means nothing but keys.
 fn is_key_by_name(run: &Recording<'_>, event: &Consumption) -> bool {
     let written = event.written.as_deref();
     let name = written.and_then(|written| written.rsplit('.').next()).unwrap_or_default();

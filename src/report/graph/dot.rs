@@ -7,9 +7,9 @@ use std::fmt::Write;
 use super::{Picture, omitted};
 use crate::report::neutral;
 
-// Writing to a string cannot fail, so that the results of `write!` below say nothing.
+// Writing to a string cannot fail, so the results of `write!` below are ignored.
 
-/// The colour of what is reused.
+/// The colour of reused keys.
 const REUSED: &str = "color=\"#c62828\", penwidth=2";
 
 pub(super) fn write(picture: &Picture<'_>) -> String {

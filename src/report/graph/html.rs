@@ -1,4 +1,4 @@
-//! One page of HTML: a picture for each function, and the source beside it.
+//! A self-contained HTML page: a graph of each function beside its source.
 //!
 //! **Invariant:** the page needs nothing else: no network, no fonts, no scripts but its own. Text of the program is escaped.
 
@@ -12,7 +12,7 @@ use crate::finding::Place;
 use crate::report::markup::{THEME, escaped};
 use crate::report::neutral;
 
-// Writing to a string cannot fail, so that the results of `write!` below say nothing.
+// Writing to a string cannot fail, so the results of `write!` below are ignored.
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");

@@ -1,7 +1,7 @@
-//! Where the keys of a function stand in a picture.
+//! The layout of the keys of a function.
 //!
-//! **Invariant:** a key stands to the right of the key that it was derived from, and no two boxes overlap: what was derived from a key
-//! has the rows beside and below it for itself.
+//! **Invariant:** a key is to the right of its parent, and no two boxes overlap: the descendants of a key have the rows beside and below it
+//! to themselves.
 
 use crate::engine::{FunctionKeys, LineageKey};
 
@@ -51,7 +51,7 @@ pub(super) fn layout(function: &FunctionKeys, lines: &dyn Fn(&LineageKey) -> u32
     }
     for index in 0..boxes.len() {
         let mut children: Vec<usize> = function.children(Some(index)).collect();
-        // What leads nowhere else comes first, so that few lines are long.
+        // Keys without children come first, so that few edges are long.
         children.sort_by_key(|child| needed[*child]);
         let mut y = boxes[index].y;
         for child in children {

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::{Picture, omitted};
 use crate::report::neutral;
 
-// Writing to a string cannot fail, so that the results of `write!` below say nothing.
+// Writing to a string cannot fail, so the results of `write!` below are ignored.
 
 pub(super) fn write(picture: &Picture<'_>) -> String {
     let mut out = String::from("flowchart LR\n");

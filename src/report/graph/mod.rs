@@ -39,7 +39,7 @@ impl GraphFormat {
         }
     }
 
-    /// The format that the ending of a file's name stands for.
+    /// The format for a file's suffix.
     pub fn of_ending(ending: &str) -> Option<Self> {
         match ending.to_ascii_lowercase().as_str() {
             "mmd" | "mermaid" | "md" => Some(Self::Mermaid),
@@ -69,7 +69,7 @@ pub fn draw(lineage: &Lineage, functions: &[&FunctionKeys], format: GraphFormat)
     }
 }
 
-/// What is to be drawn, with what is needed to say where it stands.
+/// The keys to draw, with their files.
 struct Picture<'a> {
     lineage: &'a Lineage,
     functions: &'a [&'a FunctionKeys],
@@ -86,7 +86,7 @@ impl<'a> Picture<'a> {
         neutral(&self.lineage.files.path(self.lineage.file).display().to_string())
     }
 
-    /// The row of the file's text that a place starts on; `None` where it lies in another file.
+    /// The row of the file's text on which a place starts; `None` if it is in another file.
     fn row(&self, place: Place) -> Option<u32> {
         (place.file == self.lineage.file).then(|| self.lines.row(place.span.start))
     }
@@ -105,7 +105,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// What is known of a key beside its name: derivation, words, place.
+    /// The details of a key besides its name: derivation, words, place.
     fn details(&self, key: &LineageKey) -> Vec<String> {
         let mut details = Vec::new();
         if key.title() != *key.derivation {
@@ -123,7 +123,7 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// That keys were left out.
+/// The line that says that keys were omitted.
 fn omitted(function: &FunctionKeys) -> Option<String> {
     (function.omitted > 0).then(|| format!("{} more keys are left out", function.omitted))
 }

@@ -88,7 +88,7 @@ fn article(report: &Report<'_>, finding: &Finding, out: &mut dyn Write) -> io::R
     let mut excerpt = Vec::new();
     full::write_one(report, finding, &[], true, &mut excerpt)?;
     let excerpt = String::from_utf8_lossy(&excerpt);
-    // The first line says what the heading says.
+    // The first line repeats the heading.
     let (_, excerpt) = excerpt.split_once('\n').unwrap_or_default();
     writeln!(out, "<pre>{}</pre>", terminal(excerpt.trim_end()))?;
     if !finding.flow.is_empty() {

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 /// How many units a line's hash is made of.
 const WINDOW: usize = 100;
 const FACTOR: u64 = 37;
-/// Stands for the end of the file.
+/// Marks the end of the file.
 const END: u16 = 0xffff;
 
 /// The hash of each line, by row from 1 at index 0, as `hexadecimal:occurrence`.
@@ -22,7 +22,7 @@ pub(super) fn line_hashes(text: &str) -> Vec<String> {
     let unit = |at: usize| u64::from(units.get(at).copied().unwrap_or(0));
     let mut occurrences: FxHashMap<u64, u32> = FxHashMap::default();
     let mut hashes = Vec::with_capacity(starts.len());
-    // The hash of the window that begins at `at`: behind the end of the text it is filled with zeros.
+    // The hash of the window that begins at `at`; beyond the end of the text it is filled with zeros.
     let mut hash = (0..WINDOW).fold(0_u64, |hash, at| hash.wrapping_mul(FACTOR).wrapping_add(unit(at)));
     let mut at = 0;
     for start in starts {

@@ -1,7 +1,7 @@
 //! The `sarif` format: SARIF 2.1.0, made for GitHub code scanning and valid for any reader.
 //!
-//! **Invariant:** GitHub's limits hold whatever is found, and what they leave out is reported in a notification: 25,000 results,
-//! 1,000 related locations and 10,000 steps of a flow each, texts of 1,024 characters.
+//! **Invariant:** GitHub's limits hold for any number of findings, and a notification reports what they cut off: 25,000 results, 1,000
+//! related locations and 10,000 steps of a flow each, texts of 1,024 characters.
 
 mod line_hash;
 mod model;
@@ -66,7 +66,7 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
     writeln!(out, "{}", escape_json(&json))
 }
 
-/// The findings that fit, the worst first kept, in the order of the report; and a notice of what does not.
+/// The most severe findings that fit, in the order of the report; and a notice of what is omitted.
 fn within_limit<'a>(report: &Report<'a>) -> (Vec<&'a Finding>, Option<Notification>) {
     let all = report.findings();
     if all.len() <= MOST_RESULTS {
@@ -276,7 +276,7 @@ fn plain(markdown: &str) -> String {
     plain.trim_end().to_owned()
 }
 
-/// No more than a reader accepts.
+/// At most as many as a reader accepts.
 fn cut(text: &str) -> String {
     if text.chars().count() <= LONGEST_TEXT {
         return text.to_owned();

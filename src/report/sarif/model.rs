@@ -1,6 +1,6 @@
 //! The part of SARIF 2.1.0 that is written, as plain data: names are those of the standard (OASIS, section 3).
 //!
-//! **Invariant:** what is empty is left out, save where the standard gives emptiness a meaning.
+//! **Invariant:** empty fields are omitted, except where the standard gives emptiness a meaning.
 
 #![expect(clippy::struct_field_names, reason = "the names are those of the standard")]
 
@@ -127,7 +127,7 @@ pub(super) struct Outcome<'a> {
     pub(super) partial_fingerprints: Fingerprints<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) fixes: Vec<Repair>,
-    /// An empty list says that the result is known not to be suppressed.
+    /// An empty list means that the result is known not to be suppressed.
     pub(super) suppressions: [Value; 0],
     pub(super) properties: Certainty,
 }

@@ -1,10 +1,10 @@
-//! The evaluator behind `keylint eval`: Python over `jax.random`, answered by the reference PRNG.
+//! The evaluator behind `keylint eval`: Python over `jax.random`, on the reference PRNG.
 //!
-//! Statements are lowered like any program and run by the replay's machine, in a run that [computes numbers](Settings). The answer is
-//! the expression that they end with, if they end with one.
+//! Statements are lowered like any program and run by the replay's machine, in a run that [computes numbers](Settings). The result is that
+//! of the final expression, if there is one.
 //!
-//! **Invariant:** [`evaluate`] is total: any text gives an answer or a problem that points into the text, within
-//! bounded time, memory and stack. A number it gives is the one JAX gives; where that is not known it gives none.
+//! **Invariant:** [`evaluate`] is total: any text gives a result or a problem that points into the text, within bounded time, memory and
+//! stack. A number is the one JAX gives; if that is not known, the result is a problem.
 
 use crate::ir;
 use crate::python::{SourceKind, WORKER_STACK_BYTES, ast, parse, span_of};
@@ -14,8 +14,7 @@ pub use crate::verify::replay::{Answer, Problem, Settings};
 
 /// Runs Python statements, and evaluates the expression that they end with.
 pub fn evaluate(settings: Settings, text: &str) -> Result<Answer, Problem> {
-    // Expressions nest, and so does the walk over them: it gets a stack that the deepest tree the parser hands out
-    // cannot exhaust.
+    // Expressions nest, and so does the recursion over them: it gets a stack that the deepest tree of the parser cannot exhaust.
     let answer = std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().stack_size(WORKER_STACK_BYTES);
         let worker = builder.spawn_scoped(scope, || evaluate_here(settings, text)).ok()?;

@@ -1,7 +1,7 @@
 //! Names, modules, attributes and items.
 //!
-//! **Invariant:** a library path that a model knows is the library's, also where the program holds a module of that name. A
-//! module's body runs when something of it is asked for first, and nothing that it passes keys to is logged.
+//! **Invariant:** a path that has a model belongs to the library, even if the program has a module of that name. A module's body runs when
+//! one of its names is first requested, and its consumptions are not logged.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ pub(super) use crate::arrays::position;
 const ARRAY_VALUES: &[&str] =
     &["shape", "dtype", "ndim", "size", "T", "mT", "at", "sharding", "device", "nbytes", "itemsize"];
 
-/// How deep modules may run because others ask for something of them.
+/// Deepest nesting of modules that run because other modules request their names.
 const IMPORTING: u32 = 32;
 
 impl<'p> Machine<'p> {
@@ -123,8 +123,8 @@ impl<'p> Machine<'p> {
         Some(found)
     }
 
-    /// The value of `from module import name`. At the top of a module that is itself imported, and logs nothing, it is found when
-    /// it is asked for: most of what a package imports is not.
+    /// The value of `from module import name`. At the top of an imported module, which logs nothing, it is resolved on demand: most imports
+    /// of a package are never used.
     pub(super) fn import_at(&mut self, frame: &Frame<'p>, level: u32, module: &Name, name: &Name) -> Value<'p> {
         if self.quiet > 0 && frame.id == Module::BODY && &**name != "*" {
             let (module, name) = (module.clone(), name.clone());
@@ -239,7 +239,7 @@ impl<'p> Machine<'p> {
         }
         let receiver = Value::Instance(instance.clone());
         if let Some(value) = instance.class.find(name) {
-            // What a field is by default says nothing of a record from outside, if an annotation names what it is.
+            // The default of a field says nothing about a record from outside, if an annotation gives its type.
             if instance.class.is_record.get()
                 && let Some(value) = self.annotated_field(instance, name)
                 && annotated::holds_instances(self, &value)
@@ -267,7 +267,7 @@ impl<'p> Machine<'p> {
         })
     }
 
-    /// The unknown value of a field, of which its annotation says something.
+    /// The unknown value of a field, with the evidence of its annotation.
     fn annotated_field(&mut self, instance: &Rc<Instance<'p>>, name: &Name) -> Option<Value<'p>> {
         let (module, field) = instance.class.field(name)?;
         let value = Value::Unknown(self.symbols.attribute(instance.symbol, name));

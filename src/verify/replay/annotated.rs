@@ -1,7 +1,7 @@
-//! What annotations say of what comes from outside: `layer: Layer`, `layers: dict[str, Layer]`.
+//! The types of values from outside, according to annotations: `layer: Layer`, `layers: dict[str, Layer]`.
 //!
-//! **Invariant:** an annotation is asked for where the program reads a member of something unknown, calls it or iterates over it.
-//! A test for `None` stays open: what `layer: Layer | None` admits besides an instance has no members.
+//! **Invariant:** an annotation is consulted where the program reads a member of an unknown value, calls it or iterates over it. A test for
+//! `None` stays open: the other values that `layer: Layer | None` admits have no members.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use super::symbol::Symbol;
 use super::value::{Class, Instance, Value};
 use crate::ir::{Annotation, Name};
 
-/// Which part of an annotated value a symbol stands for.
+/// The part of an annotated value that a symbol stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Whole,
@@ -50,7 +50,7 @@ impl<'p> Annotated<'p> {
         }
     }
 
-    /// Notes that one symbol stands for what a subscript of another gives.
+    /// Records that one symbol is the result of a subscript of another.
     pub(super) fn note_item(&mut self, of: Symbol, item: Symbol) {
         self.note_part(of, item, |part| match part {
             Part::Whole => Some(Part::Element),
@@ -58,7 +58,7 @@ impl<'p> Annotated<'p> {
         });
     }
 
-    /// Notes that one symbol stands for an element that an iteration over another gives.
+    /// Records that one symbol is an element from an iteration over another.
     pub(super) fn note_element(&mut self, of: Symbol, element: Symbol) {
         self.note_part(of, element, |part| match part {
             Part::Whole | Part::Values => Some(Part::Element),
@@ -76,13 +76,13 @@ impl<'p> Annotated<'p> {
     }
 }
 
-/// The instance that something unknown is as its annotation says.
+/// The instance that an unknown value is, according to its annotation.
 pub(super) fn instance<'p>(machine: &mut Machine<'p>, symbol: Symbol) -> Option<Value<'p>> {
     let written = machine.annotated.written.get(&symbol).copied()?;
     if let Some(known) = machine.annotated.instances.get(&symbol) {
         return known.clone().map(Value::Instance);
     }
-    // While the name is looked up nothing is known of it: modules that run may ask again.
+    // The result is unknown while the name is being resolved: modules that run meanwhile may query it again.
     machine.annotated.instances.insert(symbol, None);
     let class = class_of(machine, written)?;
     let made = Rc::new(Instance { class, attributes: RefCell::default(), symbol });
@@ -91,7 +91,7 @@ pub(super) fn instance<'p>(machine: &mut Machine<'p>, symbol: Symbol) -> Option<
     Some(Value::Instance(made))
 }
 
-/// Whether an annotation says that something unknown is an instance of a class of the program, or holds such instances.
+/// Whether an annotation denotes an instance of a class of the program, or a container of such instances.
 pub(super) fn holds_instances<'p>(machine: &mut Machine<'p>, value: &Value<'p>) -> bool {
     let Value::Unknown(symbol) = value else { return false };
     let Some(written) = machine.annotated.written.get(symbol).copied() else { return false };

@@ -1,11 +1,11 @@
 //! What a run may cost, and what becomes of a call that would cost more.
 //!
-//! Every operation of a replay is paid for; a run that computes numbers has a budget of its own. A function without a place in question gets a part of what is left for each of its callers'
-//! operations: where that does not reach, the call gives something unknown, what it may have changed is unknown, and the
-//! caller goes on. A function with such a place may take all that is left, wherever it is called.
+//! Every operation of a replay costs budget; a run that computes numbers has a separate budget. A function without a target place gets a
+//! fraction of the remaining budget for each of its callers' operations: if that is not enough, the call returns an unknown value, what it
+//! may have changed is unknown, and the caller continues. A function with a target place may use all that is left, wherever it is called.
 //!
-//! **Invariant:** what is set aside for callers is given back when the call ends, however it ends. A call that is left early
-//! changes what any call may change: what it was given, and variables that functions write from within.
+//! **Invariant:** budget that is reserved for callers is returned when the call ends, however it ends. A call that is abandoned changes
+//! what any call may change: its arguments, and variables that nested functions write.
 
 use super::frame::{Frame, Ran, Signal};
 use super::machine::Machine;
@@ -20,8 +20,8 @@ const MODULE_STEPS: u32 = 40_000;
 /// Most symbols of one path.
 const SYMBOLS: usize = 100_000;
 
-/// How much of what is left one operation of a function with a place in question may take, but for functions with one:
-/// that part of it, and no more than so many operations.
+/// The budget of one operation of a function with a target place when it calls functions without one: this fraction of what is left, and at
+/// most so many operations.
 const LEVELS: [(u32, u32); 2] = [(8, 2_048), (64, 256)];
 
 /// How sparing runs can be, from none on.
@@ -30,10 +30,10 @@ pub(super) const MOST_SPARING: usize = LEVELS.len();
 /// Most operations of one replay.
 const REPLAY: u32 = 200_000;
 
-/// Most operations of the first look at a finding, before others of its file have been looked at.
+/// Most operations of the first attempt at a finding, before the others of its file.
 pub(super) const FIRST_LOOK: u32 = 50_000;
 
-/// Most operations of the second look at a finding that the first left open, with those of who calls its function.
+/// Most operations of the second attempt at an inconclusive finding, including those for its callers.
 const SECOND_LOOK: u32 = 250_000;
 
 /// Most operations of the replays of one file.
@@ -52,13 +52,13 @@ impl Budget {
     /// A budget for one replay.
     pub const ONE: Self = Self { left: REPLAY };
 
-    /// A budget for a first look at one finding of many.
+    /// The budget for a first attempt at one of many findings.
     #[must_use]
     pub fn first_look(&mut self) -> Self {
         self.part(FIRST_LOOK)
     }
 
-    /// A budget for a second look at one finding.
+    /// The budget for a second attempt at one finding.
     #[must_use]
     pub fn second_look(&mut self) -> Self {
         self.part(SECOND_LOOK)
@@ -101,7 +101,7 @@ impl StepBudget {
         kept
     }
 
-    /// Gives back what was set aside, as far as it is still there; how much that is.
+    /// Returns the reserved budget, as far as it is still there, and its amount.
     pub(super) fn give_back(&mut self, kept: u32) -> u32 {
         let back = kept.min(self.kept);
         self.kept -= back;
@@ -113,7 +113,7 @@ impl StepBudget {
 impl<'p> Machine<'p> {
     /// Pays for an operation.
     pub(super) fn pay(&mut self) -> Ran<'p, ()> {
-        // Whoever computes numbers has a budget of its own.
+        // Computing numbers has a separate budget.
         if self.computing.is_some() {
             return Ok(());
         }
@@ -141,12 +141,12 @@ impl<'p> Machine<'p> {
         self.budget.steps
     }
 
-    /// Starts the count of steps anew.
+    /// Restarts the count of steps.
     pub(super) fn refill(&mut self) {
         self.budget.steps = STEPS;
     }
 
-    /// Runs the body of an imported module on a count of its own.
+    /// Runs the body of an imported module with a separate count.
     pub(super) fn aside<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let kept = std::mem::take(&mut self.budget.kept);
         let steps = std::mem::replace(&mut self.budget.steps, self.budget.module_steps);
@@ -170,7 +170,7 @@ impl<'p> Machine<'p> {
         result
     }
 
-    /// The part of what is left that an operation, or a loop, of this function may take; `None` for all of it.
+    /// The part of the remaining budget that an operation, or a loop, of this function may use; `None` for all of it.
     pub(super) fn part_of(&self, frame: &Frame<'p>, left: u32) -> Option<u32> {
         let (part, most) = *LEVELS.get(self.budget.level.checked_sub(1)?)?;
         if self.project.is_prelude(frame.module) {

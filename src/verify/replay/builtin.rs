@@ -1,6 +1,6 @@
 //! Functions of Python itself.
 //!
-//! **Invariant:** what depends on something unknown is a symbol made of what it depends on.
+//! **Invariant:** a result that depends on an unknown value is a symbol that is a function of its operands.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ impl<'p> Machine<'p> {
     /// Does what a function of Python does.
     pub(super) fn builtin(&mut self, op: BuiltinOp, path: &Name, args: &Args<'p>, place: Place) -> Ran<'p, Value<'p>> {
         if args.is_open && args.positional.is_empty() && args.keywords.is_empty() {
-            // `zip(*pairs)` of what is unknown.
+            // `zip(*pairs)` of an unknown value.
             self.escape(args, place)?;
             return Ok(self.unknown(path));
         }
@@ -87,7 +87,7 @@ impl<'p> Machine<'p> {
                 self.escape(args, place)?;
                 Some(self.unknown(path))
             }
-            // What these answer with depends on what they are given, and holds no key that is known.
+            // The results of these depend on their arguments and hold no known key.
             BuiltinOp::Asdict
             | BuiltinOp::Astuple
             | BuiltinOp::Attrgetter
@@ -165,7 +165,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Functions that wrap functions, or say how they are looked up.
+    /// Functions that wrap functions, or determine how they are looked up.
     fn wrapped(&mut self, op: BuiltinOp, path: &Name, args: &Args<'p>) -> Option<Value<'p>> {
         let first = args.positional.first().cloned();
         Some(match (op, first) {
@@ -182,7 +182,7 @@ impl<'p> Machine<'p> {
                 Value::Wrapped(Rc::new(Wrapped { path: path.clone(), function: None, args: args.clone() }))
             }
             (BuiltinOp::Cached | BuiltinOp::ContextManager, Some(function)) => function,
-            // Which of its implementations runs depends on the type of what it is given.
+            // Which implementation runs depends on the type of the first argument.
             (BuiltinOp::SingleDispatch, Some(_)) => self.unknown("<dispatch>"),
             (BuiltinOp::Cached | BuiltinOp::SingleDispatch, None) => Value::Library(path.clone()),
             (BuiltinOp::Property | BuiltinOp::CachedProperty, Some(getter)) => Value::Property(Rc::new(getter)),
@@ -201,7 +201,7 @@ impl<'p> Machine<'p> {
     fn super_of(&mut self, args: &Args<'p>) -> Value<'p> {
         match &args.positional[..] {
             [Value::Class(class), receiver] => Value::Super(Rc::new((class.clone(), receiver.clone()))),
-            // A zero-argument `super()` is given the first parameter; the class is that of the running method.
+            // A zero-argument `super()` uses the first parameter; the class is that of the running method.
             [receiver] => {
                 let class = self
                     .running
@@ -250,7 +250,7 @@ fn is_closed(instance: &Instance<'_>) -> bool {
     instance.class.lineage().iter().flat_map(|class| class.bases.iter()).all(|base| matches!(base, Value::Class(_)))
 }
 
-/// Objects that a deep copy copies; those behind them are shared with the original.
+/// Objects that a deep copy copies; those below them are shared with the original.
 const COPIED: usize = 1_000;
 
 /// A copy of an object, and of those that it holds as far as the budget reaches: one object is a shallow copy.

@@ -1,7 +1,7 @@
 //! Calls: arguments, binding them to parameters, running what is called.
 //!
-//! **Invariant:** an argument that cannot be placed is dropped and a parameter that is given nothing is a symbol: the program
-//! is taken to be one that runs. Calls nest to a bounded depth.
+//! **Invariant:** an argument that cannot be bound is dropped and a parameter without an argument is a symbol, because the program is
+//! assumed to work. The depth of calls is bounded.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -120,7 +120,7 @@ impl<'p> Machine<'p> {
         Ok(Value::Class(class))
     }
 
-    /// Tells functions which class they are methods of.
+    /// Records the class of which functions are methods.
     fn belong(value: &Value<'p>, class: &Rc<Class<'p>>, depth: u32) {
         match value {
             _ if depth == 0 => {}
@@ -231,8 +231,7 @@ impl<'p> Machine<'p> {
         match halt {
             Ok(Halt::Return(value)) => Ok(value),
             Ok(Halt::Yield(_)) => Ok(self.unknown(&code.name)),
-            // The program is taken to be one that runs: what fails far from the places in question fails for want of
-            // knowledge.
+            // The program is assumed to work: a failure far from the target places comes from missing knowledge.
             Err(Signal::Raise(_)) if !self.is_caught() && !self.hints.holds(closure.module, closure.id) => {
                 self.havoc_call(&Value::None, &given);
                 Ok(self.unknown(&code.name))

@@ -1,4 +1,4 @@
-//! Who may call a function: other places to start from where a claim's own frame does not know what it is given.
+//! Possible callers of a function: other entry points for a claim whose own frame does not know its arguments.
 //!
 //! **Invariant:** found by names alone, in the order of files and places. A caller is run like any other function: what it
 //! does not call by that name after all shows nothing.
@@ -8,7 +8,7 @@ use super::search::{Start, start_of};
 use crate::finding::Place;
 use crate::ir::FunctionKind;
 
-/// Functions and module bodies that mention a function, those of its own file first, each with where it does.
+/// Functions and module bodies that mention a function, those of its own file first, each with the places.
 pub(super) fn callers(project: &Project<'_>, start: Start) -> Vec<(Start, Place)> {
     let Some(module) = project.modules.get(start.module) else { return Vec::new() };
     let code = module.functions.get(start.function.0 as usize).filter(|code| code.kind == FunctionKind::Def);

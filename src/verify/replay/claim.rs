@@ -1,4 +1,4 @@
-//! Claims held against runs: whether two consumptions are given equal keys, and how that is shown.
+//! Checks claims against runs: whether two consumptions get equal keys, and how that is shown.
 //!
 //! **Invariant:** *confirmed* rests on two draws of one path with equal key data; *refuted* on all paths, without anything
 //! unknown on the way of the keys.
@@ -25,24 +25,24 @@ const STARTS: usize = 4;
 /// Most callers of the frame that are run for one claim, while as much is left as a first look may cost.
 const CALLERS: usize = 3;
 
-/// Part of a look at a finding that is left for those who call its function.
+/// The fraction of an attempt's budget that is reserved for callers.
 const CALLERS_SHARE: u32 = 4;
 
-/// Two draws that are given one key.
+/// Two draws that get one key.
 struct Pair {
     first: usize,
     second: usize,
     key: Vec<u32>,
 }
 
-/// Replays what a finding claims. `around` are further places of the finding's story: a loop or transform that runs the
-/// frame in question may stand there.
+/// Replays the claim of a finding. `around` are further places of the finding, which may contain a loop or transform that runs the frame in
+/// question.
 pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], budget: &mut Budget) -> Witness {
     if budget.left == 0 {
         return Witness::open(Gap::NoBudget);
     }
     let targets: Vec<Place> = evidence.first.iter().chain(&evidence.second).copied().collect();
-    // The frame that a claim is made in may be the body of a loop or transform that stands elsewhere.
+    // The frame of a claim may be the body of a loop or transform elsewhere.
     let around = if evidence.sharing == Sharing::Twice { &[] } else { around };
     let mut starts = Vec::new();
     for place in evidence.first.iter().take(1).chain(around) {
@@ -52,7 +52,7 @@ pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], bud
     let all: Vec<Place> = targets.iter().chain(around).copied().collect();
     let hints = Hints::new(project, &targets, &all);
     let mut furthest = Gap::NeitherReached;
-    // The frame of a claim may refute it only for one call of its own: who repeats or calls it is asked as well.
+    // The frame of a claim may only refute it for one call of its own: code that repeats or calls it is run as well.
     let (mut refuted, mut is_open) = (None, false);
     for (index, start) in starts.into_iter().take(STARTS).enumerate() {
         // Those who call the function have a share in what a look may cost.
@@ -70,7 +70,7 @@ pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], bud
             }
         }
     }
-    // What the frame is given may be known to those who call it.
+    // Callers may know the arguments of the frame.
     let frame = evidence.first.first().and_then(|place| start_of(project, *place));
     for (caller, place) in
         frame.map(|frame| callers::callers(project, frame)).unwrap_or_default().into_iter().take(CALLERS)
@@ -100,7 +100,7 @@ fn witness_from(
     let mut seen = Seen::default();
     let is_complete = explore(project, hints, start, budget, &mut |path| {
         if let Some(pair) = equal_pair(&path, evidence) {
-            // No values take this path: it says nothing.
+            // No values take this path, so it proves nothing.
             if !is_consistent(&path.symbols) {
                 return false;
             }
@@ -172,7 +172,7 @@ impl Seen {
     }
 }
 
-/// Which part of a draw's way stands in the frame that a claim is made in; `None` where the draw is not at this place.
+/// The part of a draw's call chain that starts in the frame of the claim; `None` if the draw is not at this place.
 pub(super) fn frame_of(draw: &Draw, way: &[Place]) -> Option<usize> {
     let (first, leaf) = (way.first()?, way.last()?);
     if draw.way.last().is_none_or(|(place, _)| place != leaf) {
@@ -181,7 +181,7 @@ pub(super) fn frame_of(draw: &Draw, way: &[Place]) -> Option<usize> {
     draw.way.iter().rposition(|(place, _)| place == first)
 }
 
-/// The keys of a draw, those included that an unresolved call was given.
+/// The keys of a draw, including those passed to an unresolved call.
 pub(super) fn keys_of(draw: &Draw, symbols: &Symbols) -> Vec<Vec<u32>> {
     let mut keys = draw.keys.clone();
     for symbol in &draw.maybe {
@@ -190,13 +190,13 @@ pub(super) fn keys_of(draw: &Draw, symbols: &Symbols) -> Vec<Vec<u32>> {
     keys
 }
 
-/// The draws of a path at a place, the first of many, each with the part of its way that stands in the claim's frame.
+/// The draws of a path at a place, up to a bound, each with the part of its call chain that starts in the frame of the claim.
 fn draws_at(path: &Path, way: &[Place]) -> Vec<(usize, usize)> {
     let draws = path.draws.iter().enumerate();
     draws.filter_map(|(index, draw)| Some((index, frame_of(draw, way)?))).take(512).collect()
 }
 
-/// Whether two draws stand to each other as a claim says.
+/// Whether two draws are related as the claim says.
 fn meets(sharing: Sharing, (earlier, first): (&Draw, usize), (later, second): (&Draw, usize)) -> bool {
     match sharing {
         Sharing::Twice => earlier.way[first].1 == later.way[second].1,
@@ -210,7 +210,7 @@ fn equal_pair(path: &Path, evidence: &Evidence) -> Option<Pair> {
     for (second, second_frame) in &seconds {
         let later = &path.draws[*second];
         let keys = keys_of(later, &path.symbols);
-        // One call that is given one key twice.
+        // One call that gets one key twice.
         let twice = keys.iter().enumerate().find(|(index, key)| keys[..*index].contains(key));
         if evidence.sharing == Sharing::Twice
             && evidence.first == evidence.second

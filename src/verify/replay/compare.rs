@@ -18,13 +18,13 @@ use crate::text::Edit;
 /// Most operations of the replays of one of many functions.
 const A_SHARE: u32 = 50_000;
 
-/// Most paths of the repaired program that stand for one of the original.
+/// Most paths of the fixed program that correspond to one of the original.
 const STANDING: usize = 16;
 
 /// Replays a function before and after a repair.
 ///
-/// `edits` are sorted edits of the entry's file that do not overlap; they turn the text that `original` was lowered from
-/// into that of `patched`, and places are carried over with them. All files keep their identities.
+/// `edits` are sorted, non-overlapping edits of the entry's file; they turn the text that `original` was lowered from into that of
+/// `patched`, and places are mapped through them. All files keep their identities.
 pub fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], entry: &Entry) -> Comparison {
     let targets: Vec<Place> =
         entry.claim.iter().flat_map(|claim| claim.first.iter().chain(&claim.second)).copied().collect();
@@ -47,8 +47,8 @@ pub fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], en
     }
 }
 
-/// Replays the functions that hold `places` before and after a repair that leaves all keys as they are: on every explored path
-/// the same keys are passed to the same functions, in the same order.
+/// Replays the functions that contain `places` before and after a fix that keeps all keys: on every explored path the same keys are passed
+/// to the same functions, in the same order.
 pub fn compare_keys(
     original: &Project<'_>,
     patched: &Project<'_>,
@@ -105,10 +105,8 @@ struct Pair<'a, 'p> {
 }
 
 impl Pair<'_, '_> {
-    /// Runs the function around a place on paths of the original that lead to the targets, and holds each against those
-    /// of
-    /// the repaired program that are given the same answers. What the repaired program asks beyond them may be answered
-    /// either way.
+    /// Runs the function around a place on paths of the original that lead to the targets, and compares each with those paths of the fixed
+    /// program that make the same choices. Further choices of the fixed program are free.
     fn explore(
         self,
         place: Place,
@@ -174,21 +172,21 @@ fn again(original: &Project<'_>, patched: &Project<'_>, start: Start) -> Option<
     news.get(at).map(|function| Start { module, function: *function })
 }
 
-/// Whether a draw is one that a repair must keep.
+/// Whether a draw is one that a fix must keep.
 fn draws(draw: &Draw) -> bool {
     matches!(draw.kind, DrawKind::Sample | DrawKind::Consume)
 }
 
 /// Compares one path; whether it shows the claim.
 fn held_together(before: &Path, after: &Path, moved: MovedPlaces<'_>, entry: &Entry) -> Result<bool, Comparison> {
-    // How many lanes there are may be known of one program alone. Two tell whether they share a key.
+    // The number of lanes may be known in one of the programs only. Two lanes show whether they share a key.
     let of_lanes = entry.claim.as_ref().is_some_and(|claim| claim.sharing == Sharing::Lanes);
     let counts = |draw: &&Draw| draws(draw) && (!of_lanes || draw.lanes.iter().all(|lane| *lane < 2));
     let mut olds: Vec<&Draw> = before.draws.iter().filter(counts).collect();
     let mut news: Vec<&Draw> = after.draws.iter().filter(counts).collect();
     let mut reached = before.draws.len();
     if before.is_bounded && after.is_bounded {
-        // What a repair adds makes a bound be met earlier: the path is explored as far as both go.
+        // What a fix adds makes a bound be reached earlier: the path is compared as far as both go.
         let length = olds.len().min(news.len());
         let cut = olds.get(length).and_then(|cut| before.draws.iter().position(|draw| std::ptr::eq(draw, *cut)));
         reached = cut.unwrap_or(reached);
@@ -231,9 +229,8 @@ fn held_together(before: &Path, after: &Path, moved: MovedPlaces<'_>, entry: &En
     }))
 }
 
-/// Whether the draws of a path are made again, one for one: by the same functions, asked for the same, at the places
-/// where the
-/// edits put them.
+/// Whether the draws of a path are made again, one for one: by the same functions, with the same arguments, at the places to which the
+/// edits move them.
 fn same_draws(
     olds: &[&Draw],
     news: &[&Draw],
@@ -261,8 +258,8 @@ fn same_draws(
     Ok(())
 }
 
-/// Replays the function that holds `place` before and after a repair of what it draws from, which may have been no key: on every
-/// explored path the same functions draw the same at the same places in the same order, each with a key of its own.
+/// Replays the function that contains `place` before and after a fix of what it draws from, which may not have been a key: on every
+/// explored path the same functions draw with the same arguments at the same places in the same order, each with its own key.
 pub fn compare_draws(
     original: &Project<'_>,
     patched: &Project<'_>,
@@ -278,7 +275,7 @@ pub fn compare_draws(
         let is_first = |draw: &&Draw| draws(draw) && draw.lanes.iter().all(|lane| *lane == 0);
         let olds: Vec<&Draw> = before.draws.iter().filter(is_first).collect();
         let mut news: Vec<&Draw> = after.draws.iter().filter(is_first).collect();
-        // A call that was given no key drew nothing.
+        // A call without a key drew nothing.
         let is_at = |draw: &Draw, place| draw.way.last().is_some_and(|(found, _)| *found == place);
         if let Some(there) = pair.moved.place(place).filter(|_| !olds.iter().any(|old| is_at(old, place))) {
             news.retain(|new| !is_at(new, there));

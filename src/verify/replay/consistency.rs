@@ -1,8 +1,7 @@
-//! Whether the answers that a run was given can all be true of some values.
+//! Path consistency: whether the choices of a run can all hold for some values.
 //!
-//! A run that meets `n == 1` and later asks for a second element of `range(n)` is free to say yes to both; no program does. So values
-//! are tried for what is unknown: numbers beside those that the program compares with, texts that it names, sequences of a few
-//! lengths.
+//! A run that chooses `n == 1` and later a second element of `range(n)` is inconsistent: no program does that. So candidate values are
+//! tried for unknown values: numbers near those that the program compares with, texts that it mentions, sequences of a few lengths.
 //!
 //! **Invariant:** a run is called incoherent only if no value that was tried fits all that was decided and can be computed; what
 //! cannot be computed fits everything.
@@ -17,10 +16,10 @@ const TOGETHER: usize = 3;
 /// Most combinations that are tried.
 const TRIALS: usize = 20_000;
 
-/// How deep a symbol is looked into.
+/// How deep a symbol is traversed.
 const DEPTH: u32 = 12;
 
-/// A value that stands for something unknown.
+/// A candidate value of an unknown.
 #[derive(Clone, Debug, PartialEq)]
 enum Trial {
     None,
@@ -29,7 +28,7 @@ enum Trial {
     Text(String),
     /// Something with so many elements.
     Many(f64),
-    /// What raises: no run goes on with it.
+    /// Values on which an operation raises: no run continues with them.
     Raises,
 }
 
@@ -92,7 +91,7 @@ fn has_model(symbols: &Symbols, leaves: &BTreeSet<Symbol>, decisions: &[(Symbol,
     })
 }
 
-/// Values worth trying: those beside what the decisions mention.
+/// Candidate values: those near the constants in the decisions.
 fn candidates(symbols: &Symbols, decisions: &[(Symbol, bool)]) -> Vec<Trial> {
     let (mut numbers, mut texts) = (BTreeSet::from([-1, 0, 1, 2, 3, 4]), BTreeSet::new());
     let mut halves = BTreeSet::new();
@@ -273,7 +272,7 @@ fn apply(symbols: &Symbols, name: &str, parts: &[Symbol], trials: &Trials, depth
     }
 }
 
-/// The number of elements of what a symbol stands for.
+/// The number of elements of a symbol's value.
 fn length(symbols: &Symbols, symbol: Symbol, trials: &Trials, depth: u32) -> Option<Trial> {
     let depth = depth.checked_sub(1)?;
     let number_of = |symbol: &Symbol| number(&value(symbols, *symbol, trials, depth)?);

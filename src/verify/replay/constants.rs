@@ -6,7 +6,7 @@ use super::value::Value;
 use crate::ir::Name;
 use crate::prng::dtype::DType;
 
-/// The arguments of a sampler beside its key: constants, by name where they have one.
+/// The arguments of a sampler other than its key: constants, by name if they have one.
 pub(super) type Constants = Vec<(Option<Name>, Value<'static>)>;
 
 /// A small constant among the arguments of a sampler.
@@ -29,7 +29,7 @@ pub(super) fn constant(value: &Value<'_>, depth: u32) -> Option<Value<'static>> 
     })
 }
 
-/// Whether two samplers are given the same.
+/// Whether two samplers have the same arguments.
 pub(super) fn are_alike(first: Option<&Constants>, second: Option<&Constants>) -> bool {
     let (Some(first), Some(second)) = (first, second) else { return first.is_none() && second.is_none() };
     let is_alike = |(a, b): (&Value<'static>, &Value<'static>)| match (a, b) {

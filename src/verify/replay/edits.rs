@@ -1,7 +1,7 @@
-//! Places and answers carried over from a program to its repaired version.
+//! Maps places and choices from a program to its fixed version.
 //!
-//! **Invariant:** a place is carried over only if no edit replaces where it starts or ends. Answers are identified by where they were
-//! asked for and by how often before: what a repair adds or moves does not shift those of others.
+//! **Invariant:** a place is mapped only if no edit replaces its start or its end. Choices are identified by their place and by how often a
+//! choice was made there before, so what a fix adds or moves does not shift those of others.
 
 use rustc_hash::FxHashMap;
 
@@ -15,7 +15,7 @@ pub type FileEdits<'a> = (FileId, &'a [Edit]);
 /// Carries places over from before the edits to after them.
 #[derive(Clone, Copy)]
 pub(super) struct MovedPlaces<'a> {
-    /// No file stands there twice.
+    /// No file occurs twice.
     pub(super) files: &'a [FileEdits<'a>],
 }
 
@@ -35,14 +35,14 @@ impl<'a> MovedPlaces<'a> {
             return None;
         }
         let start = start(edits, place.span.start)?;
-        // An insertion at the very end of the place stands behind it.
+        // An insertion at the very end of the place goes after it.
         let end = shifted(edits, place.span.end, |edit| {
             edit.span.end < place.span.end || edit.span.end == place.span.end && edit.span.start < edit.span.end
         })?;
         Some(Place { file: place.file, span: Span::new(start, end) })
     }
 
-    /// Where something starts, in terms of the repaired program; what an edit replaces is given by the edit.
+    /// The start of something in the fixed program; code that an edit replaces is identified by the edit.
     fn choice_point(self, place: Place) -> ChoicePoint {
         let at = place.span.start;
         let edits = self.of(place.file).unwrap_or_default();
@@ -53,7 +53,7 @@ impl<'a> MovedPlaces<'a> {
     }
 }
 
-/// Where an offset comes to lie that no edit replaces.
+/// The new position of an offset that no edit replaces.
 fn start(edits: &[Edit], at: u32) -> Option<u32> {
     shifted(edits, at, |edit| edit.span.end <= at)
 }
@@ -75,7 +75,7 @@ pub(super) enum ChoicePoint {
     Edit(FileId, usize),
 }
 
-/// The answers of a run of the original program.
+/// The choices of a run of the original program.
 pub(super) struct Answers {
     /// What each edit of a file puts into the repaired program.
     written: FxHashMap<FileId, Vec<Span>>,
@@ -101,7 +101,7 @@ impl Answers {
         }
     }
 
-    /// The answer that was given there after so many others.
+    /// The n-th choice at a place.
     pub(super) fn get(&self, point: ChoicePoint, taken: usize) -> Option<u8> {
         self.given.get(&point)?.get(taken).copied()
     }
@@ -112,7 +112,7 @@ impl Answers {
     }
 }
 
-/// Where what edits write stands in the edited text.
+/// The spans of the edits' texts in the edited text.
 fn written(edits: &[Edit]) -> Vec<Span> {
     let mut written = Vec::with_capacity(edits.len());
     let mut moved = 0_i64;

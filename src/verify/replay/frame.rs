@@ -1,7 +1,7 @@
 //! Frames of a run, and the ways through and out of their blocks.
 //!
-//! **Invariant:** a frame keeps all of its control in `tasks`, so that a generator can be left and entered again. Every
-//! operation is paid for, so that every run ends.
+//! **Invariant:** a frame keeps all of its control in `tasks`, so that a generator can be suspended and resumed. Every operation costs
+//! budget, so every run ends.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ pub(super) const ITERATIONS: u32 = 4;
 /// Most iterations of a `while` loop.
 pub(super) const ROUNDS: u32 = 64;
 
-/// What tells context managers that swallow the exception that they expect.
+/// Identifies context managers that suppress the exception that they expect.
 const EXPECTS: &str = "<expects>";
 
 /// Why an operation did not end in a value.
@@ -43,7 +43,7 @@ pub(super) struct Frame<'p> {
     tasks: Vec<Task<'p>>,
     /// Exceptions that are being handled.
     handling: Vec<Value<'p>>,
-    /// Tells executions apart.
+    /// Identifies executions.
     pub(super) activation: u32,
     /// How often the loops that are running went round.
     rounds: FxHashMap<Temp, u32>,
@@ -51,7 +51,7 @@ pub(super) struct Frame<'p> {
     pub(super) began: FxHashMap<Temp, u32>,
 }
 
-/// What is left to do, innermost last. Markers say what a way out passes.
+/// The remaining work, innermost last. Markers tell what an exit passes.
 enum Task<'p> {
     Run(&'p [Temp]),
     /// Marker: the head of a loop runs.
@@ -66,7 +66,7 @@ enum Task<'p> {
     Select(Temp, usize, Value<'p>),
     /// Marker: an exception is being handled, under this name.
     Handling(Option<&'p Variable>),
-    /// Marker: a `finally` runs; then this goes on.
+    /// Marker: a `finally` runs; then this continues.
     Finally(Option<Exit<'p>>),
     /// `yield from` this.
     Delegate(Temp, Value<'p>),
@@ -88,7 +88,7 @@ pub(super) enum Halt<'p> {
     Yield(Value<'p>),
 }
 
-/// What an operation leads to, if not to the one after it.
+/// Where an operation continues, if not at the next one.
 pub(super) enum Next<'p> {
     Exit(Exit<'p>),
     Yield(Value<'p>),
@@ -162,7 +162,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Control comes to the end of what a marker stands below of.
+    /// Control reaches the end of the block above a marker.
     fn pass(&mut self, frame: &mut Frame<'p>, marker: Task<'p>) -> Ran<'p, Option<Halt<'p>>> {
         match marker {
             Task::Test(temp) => {
@@ -216,7 +216,7 @@ impl<'p> Machine<'p> {
         Ok(None)
     }
 
-    /// Whether a `while` loop goes round once more.
+    /// Whether a `while` loop runs another iteration.
     fn goes_round(&mut self, frame: &mut Frame<'p>, temp: Temp, test: Temp) -> Ran<'p, bool> {
         let value = at(frame, test);
         let span = frame.code.ops.get(test as usize).map_or_else(Default::default, |op| op.span);
@@ -235,7 +235,7 @@ impl<'p> Machine<'p> {
             return Ok(false);
         }
         let wanted = if self.hints.leads(frame.module, frame.id, temp) { 2 } else { 1 };
-        // One symbol asked again and again never changes: the bound ends the loop then.
+        // A symbol that is tested repeatedly never changes: the bound ends the loop then.
         Ok(self.truth(&value, Some(rounds <= wanted)))
     }
 
@@ -277,7 +277,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Asks the handlers from this one on.
+    /// Tries the handlers from this one on.
     fn select(
         &mut self,
         frame: &mut Frame<'p>,
@@ -300,7 +300,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Whether a handler of these types takes an exception. Of what is unknown, the first handler does.
+    /// Whether a handler of these types catches an exception. An unknown exception is caught by the first handler.
     fn catches(error: &Value<'p>, types: &Value<'p>) -> bool {
         match types {
             Value::Tuple(types) => types.iter().any(|types| Self::catches(error, types)),
@@ -390,7 +390,7 @@ impl<'p> Machine<'p> {
         Ok(None)
     }
 
-    /// A call within a `try` may raise, where a handler leads to a place in question.
+    /// A call within a `try` may raise, if a handler leads to a target place.
     fn may_fail(&mut self, frame: &Frame<'p>) -> Ran<'p, ()> {
         let guarded = frame.tasks.iter().rev().find_map(|task| match task {
             Task::Guarded(temp) => Some(*temp),
@@ -452,7 +452,7 @@ impl<'p> Machine<'p> {
             Variable::Outer(depth, slot) => outer(frame, *depth).and_then(|outer| slot_of(&outer, *slot)),
             Variable::Global(name) => return self.global(frame.module, name),
         };
-        // A variable that is not bound raises in Python; here the run goes on with what it might have been.
+        // An unbound variable raises in Python; here the run continues with a value that it might have had.
         found.unwrap_or_else(|| self.unknown("<unbound>"))
     }
 

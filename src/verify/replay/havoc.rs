@@ -1,7 +1,7 @@
-//! Mutable things whose contents are no longer known: something unknown, or a call that was left early, held them.
+//! Havoc: mutable values whose contents are no longer known, because unknown code or an abandoned call had access to them.
 //!
-//! **Invariant:** whoever holds such a thing, under whatever name, sees the same symbol in its place from then on; so does the
-//! iteration that runs over it. What it held may have changed as well.
+//! **Invariant:** after a havoc, every alias of such a value sees the same symbol, and so does an iteration that runs over it. What it
+//! contained may have changed as well.
 
 use std::rc::Rc;
 
@@ -21,7 +21,7 @@ pub(super) const DEPTH: u32 = 8;
 /// Most functions that one call is believed to reach.
 const FUNCTIONS: usize = 256;
 
-/// The things that are lost, by address; each is kept, so that no other takes its place.
+/// The havocked values, by address; each is kept alive, so that no other gets its address.
 #[derive(Default)]
 pub(super) struct Havocked<'p> {
     of: FxHashMap<usize, (Value<'p>, Symbol)>,
@@ -32,7 +32,7 @@ impl<'p> Havocked<'p> {
         self.of.get(&address).map(|(_, symbol)| *symbol)
     }
 
-    /// What stands for the contents of a list that is being gone through.
+    /// The symbol of the contents of a list that is being iterated over.
     pub(super) fn of_list(&self, values: &Shared<Value<'p>>) -> Option<Symbol> {
         if self.of.is_empty() { None } else { self.symbol(Rc::as_ptr(values).addr()) }
     }
@@ -49,7 +49,7 @@ impl<'p> Havocked<'p> {
     }
 }
 
-/// Where a thing that has no symbol of its own is kept.
+/// Where a value without a symbol of its own is kept.
 fn address(value: &Value<'_>) -> Option<usize> {
     Some(match value {
         Value::List(values) | Value::Set(values) => Rc::as_ptr(values).addr(),
@@ -108,7 +108,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// A call did not come to its end: what it may have changed is unknown.
+    /// A call was abandoned: what it may have changed is unknown.
     pub(super) fn havoc_call(&mut self, function: &Value<'p>, given: &[Value<'p>]) {
         self.is_bounded = true;
         let mut reach = Reach::default();
@@ -203,7 +203,7 @@ pub(super) struct Reach<'p> {
 }
 
 impl<'p> Reach<'p> {
-    /// Adds the functions that whoever has a value can call.
+    /// Adds the functions that code with access to a value can call.
     pub(super) fn value(&mut self, value: &Value<'p>, depth: u32) {
         let Some(depth) = depth.checked_sub(1) else { return };
         match value {
@@ -270,7 +270,7 @@ struct Touched {
 }
 
 impl<'p> Machine<'p> {
-    /// Whether a loop without a place in question has cost its part of what was left when it began.
+    /// Whether a loop without a target place has used up its part of the budget.
     pub(super) fn is_overrun(&self, frame: &Frame<'p>, temp: Temp) -> bool {
         if self.hints.leads(frame.module, frame.id, temp) {
             return false;

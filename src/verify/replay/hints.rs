@@ -1,4 +1,4 @@
-//! Which blocks of a program lead to the places in question, so that likely paths are tried first.
+//! Which blocks of a program lead to the target places, so that likely paths are tried first.
 //!
 //! **Invariant:** hints order the search; they never exclude a path.
 
@@ -23,7 +23,7 @@ pub(super) struct Hints {
 }
 
 impl Hints {
-    /// Hints for places in question, and for further places on the way to them.
+    /// Hints for target places, and for further places on the way to them.
     pub(super) fn new(project: &Project<'_>, targets: &[Place], all: &[Place]) -> Self {
         let mut hints = Self { targets: targets.to_vec(), ..Self::default() };
         for (index, module) in project.modules.iter().enumerate() {
@@ -56,17 +56,17 @@ impl Hints {
         self.functions.contains(&(module, id))
     }
 
-    /// Whether the body of a loop leads to a place in question.
+    /// Whether the body of a loop leads to a target place.
     pub(super) fn leads(&self, module: usize, id: FunctionId, temp: Temp) -> bool {
         self.loops.contains(&(module, id, temp))
     }
 
-    /// Whether a handler of a `try` leads to a place in question.
+    /// Whether a handler of a `try` leads to a target place.
     pub(super) fn handles(&self, module: usize, id: FunctionId, temp: Temp) -> bool {
         self.handlers.contains(&(module, id, temp))
     }
 
-    /// Which side of a branch to try first: the one that leads to a place in question, else the one that goes on.
+    /// Which side of a branch to try first: the one that leads to a target place, else the one that falls through.
     pub(super) fn side(
         &self,
         module: usize,
@@ -112,7 +112,7 @@ impl Walk<'_, '_> {
         self.of.functions.get(id.0 as usize).map(|code| code.full).unwrap_or_default()
     }
 
-    /// Whether a block leads to a place in question.
+    /// Whether a block leads to a target place.
     fn block(&mut self, block: &[Temp]) -> bool {
         let mut leads = false;
         for temp in block {

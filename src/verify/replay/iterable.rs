@@ -1,7 +1,7 @@
-//! Functions of Python that are given iterables: they make iterators, containers or single values of them.
+//! Python functions that take iterables and return iterators, containers or single values.
 //!
-//! **Invariant:** what depends on elements that are not known is a symbol made of what it depends on. A function answers `None`
-//! where it is not given what it needs.
+//! **Invariant:** a result that depends on unknown elements is a symbol that is a function of its operands. A function returns `None` if
+//! its arguments do not fit.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,10 +14,10 @@ use super::value::{Args, Value};
 use crate::finding::Place;
 use crate::ir::Name;
 
-/// What a function answers with, if anything.
+/// The result of a function, if it has one.
 pub(super) type Answer<'p> = Ran<'p, Option<Value<'p>>>;
 
-/// Functions that make iterators, or ask them.
+/// Functions that create or advance iterators.
 impl<'p> Machine<'p> {
     pub(super) fn zip(&mut self, args: &Args<'p>) -> Answer<'p> {
         let iterators = self.iterators(&args.positional)?;
@@ -237,7 +237,7 @@ impl<'p> Machine<'p> {
         }))
     }
 
-    /// What the function says of each element by which `sorted`, `min` and `max` are given to compare.
+    /// The value of `key` for each element that `sorted`, `min` and `max` compare.
     fn key_values(&mut self, items: &[Value<'p>], args: &Args<'p>) -> Ran<'p, Option<Vec<Value<'p>>>> {
         let Some(function) = args.keyword("key").cloned() else { return Ok(None) };
         let place = self.here.0;
@@ -246,7 +246,7 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// Sorts elements by themselves or by what stands for each in `by`; false where their order is not known.
+/// Sorts elements by themselves or by the corresponding values in `by`; returns false if their order is unknown.
 fn sort<'p>(items: &mut [Value<'p>], by: Option<&[Value<'p>]>) -> bool {
     let by = by.unwrap_or(items);
     let text = |item: &Value<'_>| if let Value::Text(text) = item { Some(text.clone()) } else { None };

@@ -1,6 +1,6 @@
 //! Iterators.
 //!
-//! **Invariant:** asking an iterator costs a step, so that an endless one ends with the run.
+//! **Invariant:** advancing an iterator costs a step, so an infinite one ends with the run.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -112,7 +112,7 @@ impl<'p> Machine<'p> {
         match iterator {
             Value::Generator(suspended) => self.resume(suspended),
             Value::Iterator(source) => {
-                // While an element is being made the iterator is empty: one that asks itself ends.
+                // While an element is computed the iterator is empty, so that one that advances itself ends.
                 let mut taken = std::mem::replace(&mut *source.borrow_mut(), Source::Values(VecDeque::new()));
                 let next = self.next_from(&mut taken);
                 *source.borrow_mut() = taken;
@@ -232,7 +232,7 @@ impl<'p> Machine<'p> {
         Some(Value::Unknown(self.symbols.item(stack.rest, index)))
     }
 
-    /// The next element of each of some iterators, asked in turn until one has none.
+    /// The next element of each of several iterators, in turn, until one is exhausted.
     fn next_of_each(&mut self, iterators: &[Value<'p>]) -> Ran<'p, Option<Vec<Value<'p>>>> {
         let mut values = Vec::with_capacity(iterators.len());
         for iterator in iterators {

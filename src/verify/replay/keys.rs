@@ -1,7 +1,7 @@
 //! Keys: made, derived, demanded of values, and passed to what draws from them.
 //!
-//! **Invariant:** every derivation is that of the reference PRNG under JAX's defaults. A key that stands for something
-//! unknown has a first word that no seed gives it, and is marked, as are all keys derived from it.
+//! **Invariant:** every derivation is that of the reference PRNG under JAX's defaults. A placeholder key has a first word that no seed
+//! produces, and is marked, as are all keys derived from it.
 
 use std::rc::Rc;
 
@@ -19,16 +19,16 @@ use crate::prng::implementation::Implementation;
 use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
 
-/// The first word of keys that stand for unknown ones: seeds of 32 bits have none but 0.
+/// The first word of placeholder keys: keys of 32-bit seeds have 0.
 pub(super) const STAND_IN: u32 = 1;
 
-/// Most keys of an array that are passed as a whole and looked at one by one.
+/// Most keys of an array that are expanded when it is passed as a whole.
 const WHOLE: usize = 64;
 
 /// Most draws of one path.
 const DRAWS: usize = 4_096;
 
-/// The keys that a value is, as far as they are looked at.
+/// The keys in a value, as far as they are expanded.
 #[derive(Default)]
 pub(super) struct Demanded {
     pub(super) keys: Vec<Vec<u32>>,
@@ -56,7 +56,7 @@ fn gather<'p>(array: &KeyArray, map: &Map) -> Option<Value<'p>> {
 
 /// Child `index` of a family.
 pub(super) fn child<'p>(family: &Family, index: u32) -> Value<'p> {
-    // With partitionable threefry, `split(key, n)[i]` is `fold_in(key, i)` whatever `n` is.
+    // With partitionable threefry, `split(key, n)[i]` is `fold_in(key, i)` for any `n`.
     match derive::fold_in(&family.parent, family.from.saturating_add(index)) {
         Ok(keys) if family.rank <= 1 => Value::keys(keys, false, family.kind),
         Ok(parent) => {
@@ -67,7 +67,7 @@ pub(super) fn child<'p>(family: &Family, index: u32) -> Value<'p> {
 }
 
 impl<'p> Machine<'p> {
-    /// The key that stands for a symbol.
+    /// The placeholder key of a symbol.
     pub(super) fn stand_in(&mut self, symbol: Symbol) -> Option<Keys> {
         let number = self.symbols.key(symbol);
         Keys::new(Implementation::default(), &[], vec![STAND_IN, number]).ok()
@@ -181,7 +181,7 @@ impl<'p> Machine<'p> {
         });
     }
 
-    /// A number, or the one that stands for it; whether it is known.
+    /// A number, or the placeholder of a symbol; and whether it is known.
     fn number_of(&mut self, value: &Value<'p>) -> (i128, bool) {
         if let Some(number) = value.int() {
             return (number, true);
@@ -241,7 +241,7 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// The arguments of a sampler beside its key, where they are small constants.
+/// The arguments of a sampler other than its key, if they are small constants.
 pub(super) fn constants(args: &Args<'_>, key: &str, position: Option<usize>) -> Option<Constants> {
     let positional = args.positional.iter().enumerate().filter(|(index, _)| Some(*index) != position);
     let positional = positional.map(|(_, value)| Some((None, constant(value, 4)?)));

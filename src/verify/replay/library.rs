@@ -1,4 +1,4 @@
-//! Calls of library functions, by what their models say.
+//! Calls of library functions, according to their models.
 //!
 //! **Invariant:** what a function does with keys is read from its model; nothing here knows a path of a library.
 
@@ -82,7 +82,7 @@ pub(super) fn call_library<'p>(
     machine.unresolved(&Value::Library(path.clone()), &args, place)
 }
 
-/// The arguments of a function that asks objects for the arrays that they stand for.
+/// The arguments of a function that converts objects to arrays.
 fn converted<'p>(machine: &mut Machine<'p>, path: &Name, mut args: Args<'p>, place: Place) -> Ran<'p, Args<'p>> {
     let project = machine.project;
     let may_convert = |value: &Value<'p>| matches!(value, Value::Instance(_) | Value::List(_) | Value::Tuple(_));
@@ -109,7 +109,7 @@ fn converted<'p>(machine: &mut Machine<'p>, path: &Name, mut args: Args<'p>, pla
     Ok(args)
 }
 
-/// The array that an object says it stands for.
+/// The array to which an object converts.
 fn array_of<'p>(machine: &mut Machine<'p>, names: &[String], value: &Value<'p>, place: Place) -> Ran<'p, Value<'p>> {
     let Value::Instance(instance) = value else { return Ok(value.clone()) };
     let Some(name) = names.iter().find(|name| instance.class.find(name).is_some()) else { return Ok(value.clone()) };
@@ -175,7 +175,7 @@ fn constructed<'p>(machine: &Machine<'p>, path: &Name, names: &[String], args: &
     found
 }
 
-/// What takes one key raises where it is given an array of them, or what holds keys and is none.
+/// A function that takes one key raises if it gets an array of keys, or a container that holds keys.
 fn single<'p>(key: &Value<'p>) -> Ran<'p, ()> {
     let error = match key {
         Value::Keys(array) if array.keys.shape().is_empty() => return Ok(()),
@@ -197,13 +197,13 @@ fn single<'p>(key: &Value<'p>) -> Ran<'p, ()> {
     Err(Signal::Raise(Value::Library(error.into())))
 }
 
-/// Hands keys over.
+/// Logs keys that are passed.
 pub(super) fn consume<'p>(machine: &mut Machine<'p>, kind: DrawKind, value: &Value<'p>, path: &Name, place: Place) {
     let demanded = machine.demand(value);
     machine.log(kind, path, place, demanded);
 }
 
-/// Hands several things over that may be keys, at once.
+/// Logs several values that may be keys, at once.
 fn consume_all<'p>(machine: &mut Machine<'p>, given: &[Value<'p>], path: &Name, place: Place) {
     let mut demanded = Demanded { keys: Vec::new(), is_known: true };
     for value in given {
@@ -317,7 +317,7 @@ fn consumes<'p>(
     Ok(machine.unknown(path))
 }
 
-/// Does what a model says.
+/// Applies a model to a call.
 pub(super) fn apply<'p>(
     machine: &mut Machine<'p>,
     callable: &'p Callable,

@@ -1,4 +1,4 @@
-//! One run of a program on one path: what it has made so far, and the choices that answer what the program does not.
+//! One run of a program on one path: the state so far, and the choices for what the program does not determine.
 //!
 //! **Invariant:** the truth of a symbol is chosen once, and the choices in their order are the path: the same choices run the same way.
 
@@ -25,21 +25,21 @@ use crate::text::Span;
 /// Most choices of one path.
 const CHOICES: usize = 256;
 
-/// An answer to a question that the program does not answer.
+/// A choice about something that the program does not determine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) value: u8,
     pub(super) options: u8,
-    /// The operation that was running when it was asked for.
+    /// The operation that required the choice.
     pub(super) place: Place,
 }
 
-/// What a run is given to choose.
+/// The prescribed choices of a run.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Script<'p> {
     /// The first choices that it makes itself, in order.
     pub(super) prefix: &'p [u8],
-    /// Answers of another run, by where they were given; what they answer is no choice of this run's own.
+    /// Choices of another run, by place; they are not choices of this run's own.
     pub(super) answers: Option<&'p Answers>,
 }
 
@@ -47,11 +47,11 @@ pub(super) struct Script<'p> {
 #[derive(Clone)]
 pub(super) struct Draw {
     pub(super) kind: DrawKind,
-    /// The calls that lead to it, and the executions that they stand in.
+    /// The calls that lead to it, and the executions that contain it.
     pub(super) way: Vec<(Place, u32)>,
     pub(super) callee: Name,
     pub(super) keys: Vec<Vec<u32>>,
-    /// Symbols that may be keys: what an unresolved call was given.
+    /// Symbols that may be keys: the arguments of an unresolved call.
     pub(super) maybe: Vec<Symbol>,
     /// Whether nothing on the way of the keys was unknown.
     pub(super) is_known: bool,
@@ -61,7 +61,7 @@ pub(super) struct Draw {
     pub(super) numbers: Option<Constants>,
 }
 
-/// What the machine asks of the models of libraries: one of two ways up, where evaluation recurses.
+/// The queries of the machine to the models of libraries: one of two ways to call a higher layer, where evaluation recurses.
 pub(super) struct Library {
     /// A call of a library's function or class.
     pub(super) call_function: for<'p> fn(&mut Machine<'p>, &Name, Args<'p>, Place) -> Ran<'p, Value<'p>>,
@@ -70,17 +70,17 @@ pub(super) struct Library {
     /// A call of a method that nothing resolves: by a protocol of a library, else unknown.
     pub(super) protocol_or_unknown:
         for<'p> fn(&mut Machine<'p>, &Value<'p>, &Name, &Args<'p>, Place) -> Ran<'p, Value<'p>>,
-    /// A call of what a transform returned.
+    /// A call of the result of a transform.
     pub(super) call_wrapped: for<'p> fn(&mut Machine<'p>, &Rc<Wrapped<'p>>, Args<'p>, Place) -> Ran<'p, Value<'p>>,
     /// What a stream gives when it is called.
     pub(super) stream_call: for<'p> fn(&mut Machine<'p>, &Name) -> Value<'p>,
     /// What the next element of a stream is.
     pub(super) stream_next: for<'p> fn(&mut Machine<'p>, &Name) -> Value<'p>,
-    /// All elements of an array, of which each may be unknown.
+    /// All elements of an array, each of which may be unknown.
     pub(super) whole_stack: for<'p> fn(&mut Machine<'p>, Vec<Value<'p>>) -> Value<'p>,
 }
 
-/// What the machine asks where numbers are computed: the other way up.
+/// The queries of the machine where numbers are computed: the other way to call a higher layer.
 pub(super) struct Numbers {
     /// Runs an operation without blocks.
     pub(super) compute: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &'p Op, Temp) -> Ran<'p, Value<'p>>,
@@ -123,15 +123,15 @@ pub(super) struct Machine<'p> {
     pub(super) choices: Vec<Choice>,
     /// Of each choice, whether a function with a place in question, or a module's body, asked.
     pub(super) near: Vec<bool>,
-    /// What the run may still cost.
+    /// The remaining budget of the run.
     pub(super) budget: StepBudget,
-    /// How many calls that are running stand in a `try`.
+    /// How many running calls are in a `try`.
     pub(super) tries: u32,
-    /// Whether a bound was met.
+    /// Whether a bound was reached.
     pub(super) is_bounded: bool,
     pub(super) activations: u32,
     pub(super) numbers: u32,
-    /// Above zero, what is given keys is not logged.
+    /// Above zero, consumptions are not logged.
     pub(super) quiet: u32,
     pub(super) nesting: u32,
     /// How many imports are being followed.
@@ -239,7 +239,7 @@ impl<'p> Machine<'p> {
         self.symbols.of(value)
     }
 
-    /// Answers a question that the program does not answer.
+    /// Makes a choice about something that the program does not determine.
     pub(super) fn choose(&mut self, options: u8, preferred: u8) -> u8 {
         if self.choices.len() + self.taken >= CHOICES {
             self.is_bounded = true;

@@ -97,7 +97,7 @@ pub(super) fn protocol_or_unknown<'p>(
         let named = protocol.key.names.iter().find_map(|name| args.keyword(name)).cloned();
         let placed = protocol.key.position.and_then(|position| args.positional.get(position)).cloned();
         let Some(key) = named.clone().or(placed) else { continue };
-        // A claim about this very call takes what stands at the key's place for one; elsewhere only a key is one.
+        // If the claim is about this very call, its argument at the key's position is used as a key; elsewhere only a key is.
         let is_key = named.is_some() || machine.hints.is_target(place) || !machine.held(&key).keys.is_empty();
         if !is_key {
             continue;

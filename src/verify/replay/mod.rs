@@ -7,13 +7,12 @@
 //!   makes the same draws at the same places in the same order, each with a key of its own; [`compare_keys`] and
 //!   [`compare_draws`] do so for repairs that leave all keys as they are, and for those of draws from what was no key.
 //!
-//! What is not known of the program is a *symbol*: it is identified by where it came from, so that one flag read twice is one
-//! symbol. A question about a symbol is a *choice*; what a run chooses decides its path, and the paths are searched with
-//! those first that lead to the places in question. A symbol becomes a key or a number only where one is demanded: the
-//! same symbol always the same one, two symbols two.
+//! An unknown value is a *symbol*, identified by its origin, so that one flag read twice is one symbol. A query about a symbol is a
+//! *choice*; the choices of a run determine its path, and paths that lead to the target places are searched first. A symbol becomes a key
+//! or a number only when one is needed: the same symbol always becomes the same one, and two symbols become two.
 //!
-//! **Invariant:** total. No program makes the replay panic or run on: paths, steps, depth of calls and iterations of what
-//! cannot be counted are bounded, the bounds are counts, and where one is met nothing is refuted.
+//! **Invariant:** total. No program makes the replay panic or run forever: paths, steps, depth of calls and iterations of unknown number
+//! are bounded, the bounds are counts, and if one is reached nothing is refuted.
 
 mod access;
 mod annotated;
@@ -87,9 +86,9 @@ pub struct TracedDraw {
 /// One explored path of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// What was chosen for the symbols that were asked, in the order in which they were asked first.
+    /// The choices for symbols, in order.
     pub choices: Vec<u8>,
-    /// What was given keys, in execution order.
+    /// The calls that got keys, in execution order.
     pub draws: Vec<TracedDraw>,
 }
 
@@ -98,7 +97,7 @@ pub struct Trace {
 pub struct Traces {
     /// The paths.
     pub paths: Vec<Trace>,
-    /// Whether these are all paths there are and no bound was met on them.
+    /// Whether these are all paths and no bound was reached on them.
     pub is_complete: bool,
 }
 
@@ -107,26 +106,26 @@ pub struct Traces {
 pub struct Entry {
     /// A place in the program *before* the repair: the function that holds it is run, or else the module's body.
     pub place: Place,
-    /// The claim that the repair answers. With one, its two consumptions must end up with different keys and no further
-    /// draws may get equal keys; without, all draws must have keys of their own.
+    /// The claim that the fix resolves. With a claim, its two consumptions must end up with different keys and no further draws may get
+    /// equal keys; without one, all draws must have different keys.
     pub claim: Option<Evidence>,
 }
 
-/// What two replays say of a repair.
+/// The verdict of two replays on a fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// On every explored path the same draws are made at the same places in the same order, each with a key of its own.
+    /// On every explored path the same draws are made at the same places in the same order, each with its own key.
     Verified,
     /// On some path they are not: why, as part of a sentence.
     Refuted(String),
-    /// The replays could not tell: why, as part of a sentence.
+    /// The replays could not decide; the reason, as part of a sentence.
     Inconclusive(String),
 }
 
-/// A function that draws in place of one that is gone.
+/// A function that draws in place of a removed one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instead {
-    /// The path of the one that is gone.
+    /// The path of the removed one.
     pub gone: &'static str,
     /// The path of the one that replaces it.
     pub successor: &'static str,

@@ -1,7 +1,7 @@
-//! Functions that the prelude defines in Python: run as part of the call that asks for them.
+//! Functions that the prelude defines in Python: run as part of the calling operation.
 //!
-//! **Invariant:** a frame of the prelude leaves no trace: what runs in it stands at the place of the call, in the execution that
-//! made it, among the functions that were running, and takes its steps from what these may spend.
+//! **Invariant:** a frame of the prelude is transparent: what runs in it has the place of the call, the execution of its caller and the
+//! running functions of its caller, and uses their budget.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,6 +1,6 @@
 //! The program that is replayed, and what is looked up in it.
 //!
-//! **Invariant:** immutable. What is looked up is computed once, when it is first asked for.
+//! **Invariant:** immutable. Lookups are computed once, on demand.
 
 use std::sync::OnceLock;
 
@@ -26,9 +26,9 @@ pub struct Project<'a> {
     /// Whether the program chooses the implementation of all keys, so that their numbers are not those of the default.
     pub(super) chooses: bool,
     by_file: FxHashMap<FileId, usize>,
-    /// What functions reach from within, of modules that were asked for it.
+    /// What functions reach through nested functions, by module, on demand.
     reached_within: Vec<OnceLock<Vec<Within>>>,
-    /// Where functions are mentioned, once that was asked.
+    /// Where functions are mentioned, on demand.
     mentions: OnceLock<Mentions>,
 }
 
@@ -104,7 +104,7 @@ fn mentions(modules: &[&Module]) -> Mentions {
 #[derive(Default)]
 pub(super) struct Within {
     pub(super) read: Vec<Variable>,
-    /// Members of what is read.
+    /// Members that are read.
     pub(super) members: Vec<(Variable, Name)>,
     pub(super) written: Vec<Variable>,
 }
@@ -135,7 +135,7 @@ fn reached_within(module: &Module) -> Vec<Within> {
     module.functions.iter().map(of).collect()
 }
 
-/// Adds what is not there yet.
+/// Adds what is missing.
 pub(super) fn add<T: PartialEq>(all: &mut Vec<T>, one: T) {
     if !all.contains(&one) {
         all.push(one);

@@ -1,7 +1,7 @@
 //! The search of paths: runs that differ in what they choose, likeliest first.
 //!
-//! **Invariant:** a path is determined by its choices alone, so that it can be run again. At most [`PATHS`] are run, and
-//! no more operations than the budget has.
+//! **Invariant:** a path is determined by its choices alone, so it can be run again. At most [`PATHS`] are run, within the operations of
+//! the budget.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -20,10 +20,10 @@ use crate::ir::{FunctionId, FunctionKind, Module};
 /// Most paths of one replay.
 pub(super) const PATHS: usize = 64;
 
-/// One path of so many differs in what is asked elsewhere than where a place in question stands.
+/// One path of so many differs in a choice outside functions that contain a target place.
 const FAR: usize = 4;
 
-/// How many paths may end for want of operations before runs get still more sparing.
+/// How many paths may run out of operations before the next budget level is used.
 const SPENT: usize = 3;
 
 /// Most paths that wait, of each kind.
@@ -39,12 +39,12 @@ pub(super) struct Start {
 /// A path that was run.
 pub(super) struct Path {
     pub(super) choices: Vec<Choice>,
-    /// Of each choice, whether a function with a place in question, or a module's body, asked.
+    /// For each choice, whether it was made in a function with a target place, or in a module's body.
     pub(super) near: Vec<bool>,
     pub(super) draws: Vec<Draw>,
     pub(super) symbols: Symbols,
     pub(super) is_bounded: bool,
-    /// How many answers of another run it took.
+    /// How many choices of another run it used.
     pub(super) answered: usize,
     pub(super) spent: u32,
     /// Whether it ended because nothing was left to spend.
@@ -61,7 +61,7 @@ pub(super) fn start_of(project: &Project<'_>, place: Place) -> Option<Start> {
     for (number, code) in (0u32..).zip(&module.functions) {
         let holds = code.full.start <= place.span.start && place.span.end <= code.full.end;
         if holds && code.kind == FunctionKind::Def && is_entry(module, FunctionId(number)) {
-            // Of several, one is around the others' class: take the innermost that stands in no function.
+            // Of several, one encloses the class of the others: take the innermost that is not nested in a function.
             let length = code.full.end - code.full.start;
             if found.is_none_or(|(shortest, _)| length < shortest) {
                 found = Some((length, FunctionId(number)));
@@ -71,7 +71,7 @@ pub(super) fn start_of(project: &Project<'_>, place: Place) -> Option<Start> {
     Some(Start { module: index, function: found.map_or(Module::BODY, |(_, id)| id) })
 }
 
-/// Whether a function stands in no other function.
+/// Whether a function is not nested in another.
 fn is_entry(module: &Module, id: FunctionId) -> bool {
     let mut parent = module.functions.get(id.0 as usize).and_then(|code| code.parent);
     for _ in 0..1_000 {
@@ -140,7 +140,7 @@ fn overhead(project: &Project<'_>, start: Start) -> u32 {
     u32::try_from(size / 2).unwrap_or(u32::MAX)
 }
 
-/// Runs paths until `visit` has seen enough; whether all paths were run and none met a bound.
+/// Runs paths until `visit` is satisfied; returns whether all paths were run and none reached a bound.
 pub(super) fn explore(
     project: &Project<'_>,
     hints: &Hints,
@@ -151,7 +151,7 @@ pub(super) fn explore(
     explore_with(project, hints, start, None, budget, visit)
 }
 
-/// The same, where answers that another run gave are taken for granted; it is then as sparing as that run was.
+/// The same with choices that another run made; it then uses the budget level of that run.
 pub(super) fn explore_with(
     project: &Project<'_>,
     hints: &Hints,
@@ -160,7 +160,7 @@ pub(super) fn explore_with(
     budget: &mut Budget,
     visit: &mut dyn FnMut(Path) -> bool,
 ) -> bool {
-    // What is asked where a place in question stands decides more often whether it is reached.
+    // Choices in a function with a target place decide more often whether it is reached.
     let mut near: VecDeque<Vec<u8>> = VecDeque::from([Vec::new()]);
     let mut far: VecDeque<Vec<u8>> = VecDeque::new();
     let mut is_complete = true;

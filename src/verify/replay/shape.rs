@@ -1,6 +1,6 @@
-//! Arrays of keys that are put together, taken apart and reshaped.
+//! Arrays of keys that are concatenated, split and reshaped.
 //!
-//! **Invariant:** what is rearranged here are whole keys; a result of which that is not known holds no known keys.
+//! **Invariant:** only whole keys are rearranged here; if that is not certain, the result holds no known keys.
 
 use std::rc::Rc;
 
@@ -29,7 +29,7 @@ fn fits_axes(op: ShapeOp, array: Option<&KeyArray>, args: &Args<'_>) -> bool {
     }
 }
 
-/// The lengths that `reshape` is given, as one or one by one.
+/// The lengths of `reshape`, as one argument or several.
 fn axes_of<'p>(args: &Args<'p>, callable: &Callable) -> Vec<Value<'p>> {
     let mut parts = arguments(args, callable, "shape");
     if parts.is_empty() {
@@ -147,7 +147,7 @@ pub(super) fn rearranged<'p>(
     })
 }
 
-/// The slice that `dynamic_slice` and kin take along the only axis, where its bounds are numbers.
+/// The slice that `dynamic_slice` and similar functions take along the only axis, if its bounds are numbers.
 fn slice_of<'p>(machine: &mut Machine<'p>, args: &Args<'p>, callable: &Callable) -> Ran<'p, Option<Value<'p>>> {
     let mut bounds = Vec::new();
     for names in [["start_indices", "start_index"], ["limit_indices", "limit_index"], ["slice_sizes", "slice_size"]] {
@@ -169,7 +169,7 @@ fn slice_of<'p>(machine: &mut Machine<'p>, args: &Args<'p>, callable: &Callable)
     Ok(Some(Value::Slice(Rc::new([Value::Int(lower), Value::Int(upper), Value::None]))))
 }
 
-/// `split(key, n).reshape((n, -1))`, which leaves raw keys as they are.
+/// `split(key, n).reshape((n, -1))`, which leaves raw keys unchanged.
 fn kept_shape<'p>(
     machine: &mut Machine<'p>,
     keys: &Value<'p>,

@@ -27,7 +27,7 @@ fn append<'p>(frame: &Frame<'p>, container: &Value<'p>, element: &Element) {
 }
 
 impl<'p> Machine<'p> {
-    /// Runs an operation that may call on a part of what is left.
+    /// Runs an operation that may call functions, with a part of the remaining budget.
     pub(super) fn within_budget(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
         let Some(part) = self.part_of(frame, self.left()) else { return self.simple(frame, op, temp) };
         let kept = self.budget.set_aside(part);
@@ -325,7 +325,7 @@ impl<'p> Machine<'p> {
         match (left, right) {
             (Value::None, _) => self.symbols.apply("is None", &[b]),
             (_, Value::None) => self.symbols.apply("is None", &[a]),
-            // `x is True` and the like tell of the value what `==` tells.
+            // `x is True` and the like imply what `==` implies.
             _ => self.equality(a, b),
         }
     }

@@ -1,7 +1,7 @@
 //! What a constructor stores, for a method that is run on its own: `machine.net = Net(size)`.
 //!
-//! **Invariant:** the constructor draws nothing that counts; of what it stores only instances, and containers of several, are
-//! taken, and only if no other method of the class stores them.
+//! **Invariant:** the draws of the constructor do not count; of what it stores only instances, and containers of several, are used, and
+//! only if no other method of the class stores them.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use crate::ir::{Name, OpKind, Variable};
 /// Most elements of a container that is taken.
 const ELEMENTS: usize = 64;
 
-/// Gives an instance, of which `method` is about to run on its own, the instances that its constructor stores.
+/// Gives an instance, whose `method` is about to run on its own, the instances that its constructor stores.
 pub(super) fn store_instances<'p>(machine: &mut Machine<'p>, instance: &Rc<Instance<'p>>, method: &Closure<'p>) {
     let Some(Value::Function(constructor)) = instance.class.find("__init__") else { return };
     if constructor.code.span == method.code.span {
@@ -34,7 +34,7 @@ pub(super) fn store_instances<'p>(machine: &mut Machine<'p>, instance: &Rc<Insta
     let args = Args { positional: vec![Value::Instance(made.clone())], keywords: Vec::new(), is_open: true };
     let place = Place { file: machine.project.modules[constructor.module].file, span: constructor.code.span };
     machine.quiet += 1;
-    // What it raises, or how it ends otherwise, says nothing of what it stored before.
+    // An exception, or another early end, does not affect what it stored before.
     let _ = machine.aside(|this| this.call_value(&Value::Function(constructor.clone()), args, place));
     machine.quiet -= 1;
     for name in wanted {

@@ -1,7 +1,7 @@
 //! Symbols: what is not known of the program, identified by where it came from.
 //!
-//! **Invariant:** hash-consed: what is computed alike from the same symbols is the same symbol. What was learned of one
-//! symbol on a path (it is true, it is `None`, it equals a constant) holds for all later questions about it.
+//! **Invariant:** hash-consed: equal computations on the same symbols are the same symbol. What is learned about a symbol on a path (it is
+//! true, it is `None`, it equals a constant) holds for all later queries about it.
 
 use rustc_hash::FxHashMap;
 
@@ -51,14 +51,14 @@ pub(super) struct Symbols {
     fresh: u32,
 }
 
-/// A question about a symbol that has been answered, or whose answer is now to be chosen.
+/// A query about a symbol: already decided, or to be chosen now.
 pub(super) enum Question {
     Answered(bool),
-    /// Ask for this symbol's truth; the answer is to be turned round if the flag is set.
+    /// Choose the truth of this symbol; negate it if the flag is set.
     Open(Symbol, bool),
 }
 
-/// The first of the numbers that stand for unknown ones: none that programs write.
+/// The first of the placeholder numbers, which programs do not write.
 const FIRST_NUMBER: i128 = 1_000_003;
 
 /// How far apart they are, so that sums with small numbers differ.
@@ -135,7 +135,7 @@ impl Symbols {
         *self.epochs.entry(symbol).or_insert(0) += 1;
     }
 
-    /// A name to call it by: that of what it came from.
+    /// A name for it, from its origin.
     pub(super) fn name(&self, symbol: Symbol) -> Option<Name> {
         match self.node(symbol)? {
             Node::Fresh(_, name) => Some(name.clone()),
@@ -156,7 +156,7 @@ impl Symbols {
         }
     }
 
-    /// The number that stands for the symbol.
+    /// The placeholder number of the symbol.
     pub(super) fn number(&mut self, symbol: Symbol) -> i128 {
         self.number_within(symbol, 16)
     }
@@ -186,23 +186,23 @@ impl Symbols {
         *self.numbers.entry(symbol).or_insert(next)
     }
 
-    /// The number of the key that stands for the symbol, from 1.
+    /// The number of the placeholder key of the symbol, from 1.
     pub(super) fn key(&mut self, symbol: Symbol) -> u32 {
         let next = u32::try_from(self.keys.len()).unwrap_or(u32::MAX).saturating_add(1);
         *self.keys.entry(symbol).or_insert(next)
     }
 
-    /// The symbol that the key of this number stands for.
+    /// The symbol of the placeholder key with this number.
     pub(super) fn of_key(&self, number: u32) -> Option<Symbol> {
         self.keys.iter().find(|(_, key)| **key == number).map(|(symbol, _)| *symbol)
     }
 
-    /// How many keys stand for what functions of symbols give.
+    /// How many placeholder keys stand for functions of symbols.
     pub(super) fn computed_keys(&self) -> usize {
         self.keys.keys().filter(|symbol| matches!(self.node(**symbol), Some(Node::Apply(..)))).count()
     }
 
-    /// Whether a symbol stands for a key already.
+    /// Whether a symbol has a placeholder key already.
     pub(super) fn known_key(&self, symbol: Symbol) -> Option<u32> {
         self.keys.get(&symbol).copied()
     }
@@ -308,7 +308,7 @@ impl Symbols {
         };
         match value {
             Value::Unknown(symbol) => *symbol,
-            // What only a run that computes numbers holds: nothing asks for a symbol of it.
+            // Only in a run that computes numbers, which needs no symbol of it.
             Value::Complex(..) | Value::Array(_) | Value::DType(_) | Value::KeyDType(_) | Value::Lanes(..) => {
                 self.fresh("<array>")
             }

@@ -1,7 +1,7 @@
-//! Transforms: functions that run the functions they are given.
+//! Transforms: functions that call their function arguments.
 //!
-//! **Invariant:** how often a body runs and on what is read from the transform's model. Where that is more often than the
-//! bounds allow, the first few times stand for all.
+//! **Invariant:** how often a body runs and on what comes from the transform's model. If that is more often than the bounds allow, the
+//! first iterations stand for all.
 
 use std::rc::Rc;
 
@@ -22,7 +22,7 @@ const KNOWN_ITERATIONS: u32 = 8;
 /// Most lanes of a mapped function that are run.
 const LANES: u32 = 4;
 
-/// A call of what a transform or a factory returned.
+/// A call of the result of a transform or a factory.
 pub(super) fn call_wrapped<'p>(
     machine: &mut Machine<'p>,
     wrapped: &Rc<Wrapped<'p>>,
@@ -39,7 +39,7 @@ pub(super) fn call_wrapped<'p>(
         _ => return machine.unresolved(&Value::None, &args, place),
     };
     let Some(function) = &wrapped.function else {
-        // A decorator with arguments meets its function.
+        // A decorator with arguments is applied to its function.
         let Some(function) = args.positional.first().cloned() else { return Ok(machine.unknown(&wrapped.path)) };
         let path = wrapped.path.clone();
         let function = Some(function);
@@ -152,7 +152,7 @@ pub(super) fn run_transform<'p>(
     }
 }
 
-/// `cond(pred, true_operand, true_fun, false_operand, false_fun)`: the branch that runs, with what stands before it.
+/// `cond(pred, true_operand, true_fun, false_operand, false_fun)`: the branch that runs, with the operand before it.
 fn with_its_operand<'p>(
     machine: &mut Machine<'p>,
     chosen: &Value<'p>,
@@ -181,7 +181,7 @@ fn branch<'p>(
         let at = usize::from(!machine.truth(chosen, None));
         return Ok(branches.get(at).cloned());
     }
-    // A `switch` is given its branches in a sequence.
+    // `switch` takes its branches as a sequence.
     let sequence = branches.into_iter().next().unwrap_or(Value::None);
     let Some(branches) = machine.items_of(&sequence)? else { return Ok(None) };
     let count = u8::try_from(branches.len().min(16)).unwrap_or(16);
@@ -255,7 +255,7 @@ fn run_while<'p>(
     }
 }
 
-/// The symbol of which a body runs once for each element: the first array that is not known.
+/// The symbol over whose elements a body runs: the first unknown array.
 fn trips<'p>(machine: &mut Machine<'p>, over: &[Value<'p>], otherwise: &str) -> super::symbol::Symbol {
     let found = over.iter().find_map(|tree| match tree {
         Value::Unknown(symbol) => Some(*symbol),
@@ -268,7 +268,7 @@ fn trips<'p>(machine: &mut Machine<'p>, over: &[Value<'p>], otherwise: &str) -> 
     found.unwrap_or_else(|| machine.symbols.fresh(otherwise))
 }
 
-/// Whether a body runs once more.
+/// Whether a body runs another iteration.
 fn goes_on(machine: &mut Machine<'_>, trips: super::symbol::Symbol, index: u32, known: Option<u32>) -> bool {
     match known {
         Some(known) if index >= known => false,

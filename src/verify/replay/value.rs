@@ -34,7 +34,7 @@ pub(super) struct Closure<'p> {
     pub(super) defaults: Vec<(u32, Value<'p>)>,
     /// The class whose body made it.
     pub(super) class: RefCell<Option<Rc<Class<'p>>>>,
-    /// Tells function values apart.
+    /// Identifies function values.
     pub(super) number: u32,
     pub(super) is_called: Cell<bool>,
 }
@@ -67,7 +67,7 @@ pub(super) struct Partial<'p> {
     pub(super) args: Args<'p>,
 }
 
-/// What a transform or factory returned: by the path of its model, with the arguments it was given.
+/// The result of a transform or factory: the path of its model, with its arguments.
 pub(super) struct Wrapped<'p> {
     pub(super) path: Name,
     pub(super) function: Option<Value<'p>>,
@@ -104,7 +104,7 @@ pub(super) struct Import {
 pub(super) enum KeyKind {
     Typed,
     Raw,
-    /// What stands for a key that came from somewhere else.
+    /// A placeholder for a key from elsewhere.
     Unknown,
 }
 
@@ -123,7 +123,7 @@ pub(super) struct Family {
     pub(super) from: u32,
     /// The number of axes.
     pub(super) rank: u8,
-    /// What was asked for how many there are, along one axis.
+    /// An array whose length along one axis was queried.
     pub(super) count: Option<Symbol>,
     pub(super) kind: KeyKind,
 }
@@ -172,7 +172,7 @@ pub(super) enum Value<'p> {
     /// `super()`: the class after which attributes are looked for, and the receiver.
     Super(Rc<(Rc<Class<'p>>, Value<'p>)>),
     Module(usize),
-    /// What an import at the top of a module brings in, while nobody has asked for it.
+    /// An import at the top of a module that is not resolved yet.
     Imported(Rc<Import>),
     Library(Name),
     /// A method of the program and its receiver.
@@ -187,11 +187,11 @@ pub(super) enum Value<'p> {
     Generator(Rc<RefCell<Option<Box<Frame<'p>>>>>),
     /// An array of numbers, in a run that computes them.
     Array(Tensor),
-    /// An element type, which is also a function that makes arrays of it.
+    /// A dtype, which is also a function that makes arrays of it.
     DType(DType),
     /// The element type of typed keys.
     KeyDType(Implementation),
-    /// A value of its own for each lane of the `vmap` at a level, in a run that computes numbers.
+    /// A separate value for each lane of the `vmap` at a level, in a run that computes numbers.
     Lanes(usize, Rc<[Value<'p>]>),
     Static(Rc<Value<'p>>),
     ClassMethod(Rc<Value<'p>>),
@@ -329,7 +329,7 @@ impl Value<'_> {
             (Self::Dict(a), Self::Dict(b)) if !Rc::ptr_eq(a, b) => None,
             (Self::Set(a), Self::Set(b)) if !Rc::ptr_eq(a, b) => None,
             (Self::DType(a), Self::DType(b)) => Some(a == b),
-            // Elements are compared one by one, by whoever computes.
+            // Elements are compared one by one, when numbers are computed.
             (Self::Array(_) | Self::Lanes(..), _) | (_, Self::Array(_) | Self::Lanes(..)) => None,
             _ => self.equals_as_number(other).or_else(|| self.is(other)),
         }
@@ -398,7 +398,7 @@ impl<'p> Class<'p> {
         })
     }
 
-    /// Whether JAX may take its instances for arrays: they say so, or inherit from what is unknown.
+    /// Whether JAX may treat its instances as arrays: they have a conversion method, or an unknown base class.
     pub(super) fn may_be_array(self: &Rc<Self>) -> bool {
         self.lineage().iter().any(|class| {
             let inherits = |base: &Value<'_>| match base {

@@ -1,9 +1,9 @@
 //! Paths through a guard whose literals can hold together.
 //!
-//! Of the literals of a path, only those about the same subject can refuse one another, and most are alone with theirs.
+//! Of the literals of a path, only those about the same subject can contradict each other, and most subjects have one literal.
 //!
-//! **Invariant:** two claims have one subject number exactly when they are about one subject, and `alike` counts the claims
-//! that are kept of each.
+//! **Invariant:** two constraints have one subject number exactly when they have the same subject, and `alike` counts the constraints of
+//! each.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -24,7 +24,7 @@ pub(super) struct Step {
 /// What the literals of an arena of guards claim, by their numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Claims {
-    /// Of those that were asked, with the numbers of their subjects.
+    /// The literals that are constrained so far, with the numbers of their subjects.
     known: Vec<Option<(u32, Claim)>>,
     subjects: FxHashMap<Subject, u32>,
     /// How many claims there are about each subject.
@@ -32,7 +32,7 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// One more literal, which nobody has asked yet.
+    /// The newest literal, which is not checked yet.
     pub(super) fn push(&mut self) {
         self.known.push(None);
     }
@@ -44,7 +44,7 @@ impl Claims {
         }
     }
 
-    /// A literal with this polarity, as a part of a path; `claim` says what it claims.
+    /// A literal with this polarity, as a part of a path; `claim` is its constraint.
     pub(super) fn step(&mut self, literal: usize, holds: bool, claim: impl FnOnce() -> Claim) -> Step {
         let subject = if let Some((subject, _)) = self.known[literal] {
             subject
@@ -67,7 +67,7 @@ impl Claims {
         self.alike[step.subject as usize] == 1
     }
 
-    /// Whether a literal can hold beside those of a path.
+    /// Whether a literal is consistent with those of a path.
     pub(super) fn admit(&self, path: &[Step], step: Step, terms: &Terms) -> bool {
         if self.is_alone(step) {
             return true;

@@ -1,10 +1,10 @@
 //! Searches for a path through guards whose literals can hold together.
 //!
-//! Each guard that was found feasible keeps a *model*, one such path. A branch asks about the paths of the branch around it and
-//! one literal more, so that most searches end at the first guard with a model.
+//! Each guard that was found feasible keeps a *model*, one such path. A branch queries the paths of the enclosing branch and one more
+//! literal, so that most searches end at the first guard with a model.
 //!
-//! **Invariant:** the literals of a model can hold together, and the model of a guard goes on with that of the guard below; it
-//! is never changed.
+//! **Invariant:** the literals of a model are consistent, and the model of a guard continues with that of the guard below; it is never
+//! changed.
 
 use super::path::Step;
 use super::{Guard, Guards, Node};
@@ -57,8 +57,8 @@ impl Guards {
         true
     }
 
-    /// Whether some path satisfies both guards, as [`Guards::feasible`] of their conjunction would say. Most pairs have such a path
-    /// close by, and finding it makes no nodes.
+    /// Whether some path satisfies both guards, like [`Guards::feasible`] of their conjunction. Most pairs have such a path close by, and
+    /// finding it makes no nodes.
     pub fn meet(&mut self, a: Guard, b: Guard, terms: &Terms) -> bool {
         if self.is_model_of(a, b) {
             return true;
@@ -70,7 +70,7 @@ impl Guards {
         self.feasible(both, terms)
     }
 
-    /// Whether the model of `path` has all literals that `guard` asks for, as it asks for them.
+    /// Whether the model of `path` satisfies all literals of `guard`.
     fn is_model_of(&self, mut path: Guard, mut guard: Guard) -> bool {
         if !path.is_true() && self.models[path.0 as usize].is_none() {
             return false;

@@ -1,6 +1,6 @@
-//! Who asks for whom, and what each function says by what it reaches.
+//! The graph of mentions, and its transitive closure.
 //!
-//! **Invariant:** an edge leads from whoever asks to what is asked for, so that what is said spreads backwards only.
+//! **Invariant:** an edge leads from the function that mentions a name to what the name denotes, so that relevance spreads backwards only.
 
 mod reach;
 
@@ -14,18 +14,18 @@ use crate::models::Words;
 
 use super::{HOPS, Project, Table, Target};
 
-/// Who calls what: functions first, then the names by which they are asked for.
+/// The graph: functions first, then the names and attributes by which they are mentioned.
 pub(super) struct Graph<'a> {
     tables: &'a [Table],
     /// The number of the first function of each module.
     pub(super) starts: Vec<usize>,
-    /// What each function says by itself.
+    /// What each function mentions by itself.
     pub(super) speech: Vec<Speech>,
-    /// By node, those that ask for it.
+    /// By node, the nodes that mention it.
     callers: Vec<Vec<usize>>,
     names: FxHashMap<(ModuleIndex, Name), usize>,
     attributes: FxHashMap<(ModuleIndex, Name), usize>,
-    /// Nodes of attributes that speak of keys by their annotation.
+    /// Nodes of attributes that involve keys according to their annotation.
     pub(super) spoken: Vec<usize>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Graph<'a> {
         self.callers[callee].push(caller);
     }
 
-    /// The node of a global name of a module, with edges to what it may stand for.
+    /// The node of a global name of a module, with edges to what it may denote.
     pub(super) fn name(&mut self, module: ModuleIndex, name: &Name) -> usize {
         if let Some(node) = self.names.get(&(module, name.clone())) {
             return *node;
@@ -91,7 +91,7 @@ impl<'a> Graph<'a> {
         self.callers.len() - 1
     }
 
-    /// The node of an attribute asked for in a module, with edges to the methods that it may stand for.
+    /// The node of an attribute that is read in a module, with edges to the methods that it may denote.
     pub(super) fn attribute(&mut self, module: ModuleIndex, name: &Name) -> usize {
         if let Some(node) = self.attributes.get(&(module, name.clone())) {
             return *node;
@@ -149,7 +149,7 @@ impl<'a> Graph<'a> {
         found
     }
 
-    /// Spreads what functions say to those that call them. Answers with what each function says, and which are run on their own.
+    /// Propagates relevance to callers. Returns what each function mentions, and which functions are run on their own.
     pub(super) fn close(mut self, modules: &[&Module], words: &Words) -> (Vec<Vec<Speech>>, Vec<Vec<bool>>) {
         self.speech.resize(self.callers.len(), Speech::Silent);
         for node in std::mem::take(&mut self.spoken) {

@@ -1,7 +1,7 @@
 //! What an expression evaluates to, as plain data.
 //!
-//! **Invariant:** JSON has integers exactly and floating-point numbers in the shortest form that reads back to the same
-//! number in their type, so that no bit of an answer is lost. The text is JAX's.
+//! **Invariant:** JSON has exact integers and floating-point numbers in the shortest form that reads back to the same number in their type,
+//! so that no bit of a result is lost. The text format is JAX's.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ const ITEMS: usize = 1 << 16;
 pub enum Answer {
     /// What statements leave: nothing to show.
     Nothing,
-    /// A Python number, as the array `NumPy` makes of it.
+    /// A Python number, as the NumPy array of it.
     Number(Array),
     /// An array.
     Array(Array),
@@ -47,7 +47,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The answer a value is, if it is one.
+    /// A value as a result, if it is one.
     pub(super) fn new(value: &Value<'_>, span: Span) -> Outcome<Self> {
         Self::of(value, span, NESTING, &mut { ITEMS })
     }
@@ -89,7 +89,7 @@ impl Answer {
         })
     }
 
-    /// The answer as one line of JSON.
+    /// The result as one line of JSON.
     pub fn json(&self) -> String {
         let array = |array: &Array| {
             format!(r#"{{"dtype": "{}", "shape": {}, "data": {array}}}"#, array.dtype(), lengths(array.shape()))
@@ -119,7 +119,7 @@ fn lengths(shape: &[usize]) -> String {
     format!("[{}]", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", "))
 }
 
-/// What stands before the elements of an array.
+/// The text before the elements of an array.
 const ARRAY: &str = "Array(";
 
 /// As Python prints it.

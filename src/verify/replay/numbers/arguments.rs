@@ -1,4 +1,4 @@
-//! Binding arguments to parameters, and reading them as what a function wants.
+//! Binds arguments to parameters, and converts them to what a function needs.
 //!
 //! **Invariant:** what decides a shape, a type or an algorithm is never read from a value that differs between lanes.
 
@@ -62,7 +62,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A parameter that [`Self::bind`] has seen to be given.
+    /// A parameter that [`Self::bind`] has checked to be present.
     pub fn required(&self, index: usize) -> Outcome<(&Value<'a>, Span)> {
         let argument = self.bound.get(index).and_then(Option::as_ref);
         argument
@@ -70,7 +70,7 @@ impl<'a> Arguments<'a> {
             .ok_or_else(|| Problem::new(self.span, format!("{} is missing an argument", self.builtin.name)))
     }
 
-    /// A parameter that may be left out.
+    /// An optional parameter.
     pub fn given(&self, name: &str) -> Option<(&Value<'a>, Span)> {
         let index = self.builtin.positional.iter().chain(self.builtin.keywords).position(|known| *known == name)?;
         let argument = self.bound.get(index)?.as_ref()?;
@@ -82,17 +82,17 @@ impl<'a> Arguments<'a> {
         self.given(name).filter(|(value, _)| !matches!(value, Value::None))
     }
 
-    /// A value, or what stands for it where it is left out.
+    /// A value, or its default.
     pub fn value_or(&self, name: &str, default: Value<'a>) -> (Value<'a>, Span) {
         self.given(name).map_or((default, self.span), |(value, span)| (value.clone(), span))
     }
 
-    /// A shape; `()` where it is left out.
+    /// A shape; `()` by default.
     pub fn shape(&self) -> Outcome<Vec<usize>> {
         self.given("shape").map_or(Ok(Vec::new()), |(value, span)| shape(value, span))
     }
 
-    /// A shape for which `None` stands for one that parameters decide.
+    /// A shape, where `None` means one that the parameters determine.
     pub fn optional_shape(&self) -> Outcome<Option<Vec<usize>>> {
         self.optional("shape").map(|(value, span)| shape(value, span)).transpose()
     }
@@ -126,7 +126,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// A count; 0 where it is left out.
+    /// A count; 0 by default.
     pub fn count(&self, name: &str) -> Outcome<usize> {
         self.given(name).map_or(Ok(0), |(value, span)| length(value, span))
     }

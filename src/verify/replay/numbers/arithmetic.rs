@@ -1,11 +1,11 @@
 //! Operators on numbers and arrays, with JAX's type promotion.
 //!
-//! Python numbers among themselves follow Python. With an array, a Python number takes the type of the array where the
-//! kinds allow it, so `PRNGKey(0) + 1` stays `uint32`; two arrays meet in the lattice of JAX's type promotion, so
-//! `PRNGKey(0) + jnp.arange(2)` is `int32` and no key any more.
+//! Operations on Python numbers follow Python. With an array, a Python number takes the type of the array if the kinds allow it, so
+//! `PRNGKey(0) + 1` stays `uint32`; two arrays follow the lattice of JAX's type promotion, so `PRNGKey(0) + jnp.arange(2)` is `int32` and
+//! no longer a key.
 //!
-//! **Invariant:** a result is rounded once, in the type promotion gives it, or is refused: where XLA's own result rests on
-//! flushed subnormals, library functions or division by zero, none is given.
+//! **Invariant:** a result is rounded once, in its promoted type, or is refused: where XLA's own result depends on flushed subnormals,
+//! library functions or division by zero, there is none.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -46,7 +46,7 @@ pub fn tensor(mode: Mode, value: &Value<'_>, span: Span) -> Outcome<Tensor> {
     }
 }
 
-/// Converts an array as `astype` does; what XLA makes of a number out of range differs between machines.
+/// Converts an array as `astype` does; XLA's result for a number out of range differs between machines.
 pub fn convert(array: &Array, dtype: DType, span: Span) -> Outcome<Array> {
     if array.dtype().kind() == Kind::Real && dtype.is_integer() {
         let (low, high) = dtype.bounds();
@@ -351,7 +351,7 @@ fn constant_power(operator: Operator, base: &Tensor, exponent: &Tensor) -> Optio
     exponent.array.integers().first().copied().filter(|_| is_constant && is_power)
 }
 
-/// Powers as JAX unrolls them: by repeated squaring, the inverse of which a negative exponent takes.
+/// Powers as JAX unrolls them: by repeated squaring, and inverted for a negative exponent.
 fn raised(base: &Array, exponent: i128) -> Option<Result<Array>> {
     let round = rounding(base.dtype()).filter(|_| exponent.abs() <= 1 << 10)?;
     let power = |base: f64| {

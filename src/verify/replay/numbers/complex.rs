@@ -1,7 +1,7 @@
 //! Complex numbers: Python's own, and arrays of them.
 //!
-//! XLA forms products and quotients of complex numbers from those of their parts, each sum of which is contracted. Quotients are
-//! Smith's: by the part of the divisor that is the greater.
+//! XLA computes products and quotients of complex numbers from those of their parts, with contracted sums. Quotients use Smith's method,
+//! which divides by the greater part of the divisor.
 //!
 //! **Invariant:** every step is rounded as XLA:CPU rounds it; where a quotient rests on infinities or a division by zero, there is
 //! none.

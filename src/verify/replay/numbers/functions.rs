@@ -1,6 +1,6 @@
 //! Functions of `jax.numpy` on arrays: elementwise ones, reductions, and arrays that are made of others.
 //!
-//! **Invariant:** a sum is added in the order in which XLA:CPU adds it; where that order is not known, there is no answer.
+//! **Invariant:** a sum is added in the order in which XLA:CPU adds it; if that order is not known, there is no result.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -24,7 +24,7 @@ use crate::prng::dtype::{DType, Kind};
 use crate::prng::float::single;
 use crate::text::Span;
 
-/// The longest axis of which the order of additions is known.
+/// The longest axis with a known order of additions.
 const LONGEST_SUM: usize = 2048;
 
 const X: &[&str] = &["x"];
@@ -292,7 +292,7 @@ fn reduced<'a>(computing: &mut Computing, arguments: &Arguments<'a>, how: Reduct
     })
 }
 
-/// Rows of numbers, each of which becomes one.
+/// Rows of numbers, each of which is reduced to one.
 struct Rows {
     elements: Array,
     length: usize,
@@ -412,8 +412,7 @@ fn variance(row: &[f32], mean: f32, less: usize) -> f32 {
     }
 }
 
-/// `jnp.linspace(start, stop, num)` of two numbers: each is a weighted mean of both, of which XLA forms one product with
-/// the number of the element last.
+/// `jnp.linspace(start, stop, num)` of two numbers: each is a weighted mean of both; XLA multiplies by the number of the element last.
 fn linspace<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let ((start, span), (stop, _)) = (arguments.required(0)?, arguments.required(1)?);
     let count = match arguments.given("num") {

@@ -1,7 +1,7 @@
-//! `jit`: what a traced function gives is what it computes, but Python can ask for no number meanwhile.
+//! `jit`: a traced function has the usual result, but Python cannot use its numbers while it is traced.
 //!
-//! **Invariant:** Python's numbers among the arguments become arrays, as those of a traced function do, unless `jit` was given options:
-//! some of them make arguments static.
+//! **Invariant:** Python numbers among the arguments become arrays, as those of a traced function do, unless `jit` has options: some of
+//! them make arguments static.
 
 use std::rc::Rc;
 
@@ -55,7 +55,7 @@ pub(super) fn call<'p>(
     })
 }
 
-/// Python can ask for no number that is still to be computed.
+/// Python cannot use a number that is still to be computed.
 pub(super) fn concrete(computing: &Computing, value: &Value<'_>, span: Span) -> Outcome<()> {
     if computing.traces > 0 && matches!(value, Value::Array(_)) {
         let message = "the numbers of a function that jit traces are not known to Python here";

@@ -4,8 +4,8 @@
 //! lane. That is what JAX's batching computes, but for `rbg` and `unsafe_rbg`, whose batched draws all come from the key
 //! of the first lane: `random` passes the keys of all lanes to such a draw together.
 //!
-//! **Invariant:** values of lanes never decide shapes, types or which operation runs; where Python would need them as
-//! numbers, the answer is a problem.
+//! **Invariant:** values of lanes never decide shapes, types or which operation runs; where Python would need them as numbers, the result
+//! is a problem.
 
 use std::rc::Rc;
 
@@ -23,7 +23,7 @@ use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
 use crate::text::Span;
 
-/// What one lane costs of the budget, whatever is in it.
+/// The budget cost of one lane, whatever its size.
 const LANE_COST: usize = 16;
 
 impl Value<'_> {
@@ -122,8 +122,8 @@ impl Computing {
         Ok(Value::Lanes(level, lanes.into()))
     }
 
-    /// Applies a function lane by lane at those levels only at which the value to lead does not differ. The function
-    /// is given values that differ at levels of the leader or at none.
+    /// Applies a function lane by lane, at those levels only at which the leading value does not differ. The function gets values that
+    /// differ at levels of the leading value or at none.
     pub(super) fn lift_around<'a>(
         &mut self,
         span: Span,
@@ -244,7 +244,7 @@ fn size(value: &Value<'_>) -> usize {
     }
 }
 
-/// What `in_axes` says of each argument. Keywords are mapped along their first axis, whatever it says.
+/// The axes in `in_axes` for each argument. Keywords are always mapped along their first axis.
 fn argument_axes<'a>(in_axes: &Value<'a>, arguments: &[Argument<'a>], span: Span) -> Outcome<Vec<Value<'a>>> {
     let positional = arguments.iter().filter(|argument| argument.name.is_none()).count();
     let mut axes = match sequence(in_axes) {
@@ -259,7 +259,7 @@ fn argument_axes<'a>(in_axes: &Value<'a>, arguments: &[Argument<'a>], span: Span
     Ok(axes)
 }
 
-/// What the arguments of a `vmap` say together.
+/// The number of lanes that the arguments of a `vmap` imply.
 struct Mapping {
     count: Option<usize>,
     /// The axis of each leaf of the arguments, in order.
@@ -309,8 +309,8 @@ impl Mapping {
     }
 }
 
-/// Takes each leaf apart along its axis. Of no lanes, one of zeros is made: nobody sees its numbers, but its type and
-/// shape decide those of the result.
+/// Splits each leaf along its axis. With no lanes, one of zeros is made: its numbers are never seen, but its type and shape determine those
+/// of the result.
 fn split_lanes<'a>(
     value: &Value<'a>,
     level: usize,
@@ -373,7 +373,7 @@ fn stack<'a>(mode: Mode, lanes: &[Value<'a>], count: usize, axis: i128, span: Sp
     let mut full = shape.to_vec();
     full.insert(axis, count);
     elements(&full, span)?;
-    // Lane after lane, as the elements are first put together, to the order in which the lanes are interleaved.
+    // From the order in which the elements are concatenated, lane after lane, to the order in which the lanes are interleaved.
     let map = Map::stack(shape, count, axis).ok_or_else(|| Problem::new(span, "there is no such axis"))?;
     let lanes = lanes.get(..count).unwrap_or_default();
     if let Value::Keys(keys) = first {

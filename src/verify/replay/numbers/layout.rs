@@ -4,7 +4,7 @@
 //! thousand elements each axis shows its three first and last. Numbers have at most eight decimal places. `NumPy` 2.4 is
 //! the reference.
 //!
-//! **Invariant:** a printed array may have lost digits and elements; what programs read is written elsewhere, in full.
+//! **Invariant:** a printed array may have lost digits and elements; programs read a different, complete format.
 
 use crate::prng::array::Array;
 use crate::prng::dtype::{DType, Kind};
@@ -24,7 +24,7 @@ pub struct Place {
     pub before: usize,
     /// Characters that follow its last line immediately.
     pub after: usize,
-    /// What stands between two elements.
+    /// The separator between two elements.
     pub separator: &'static str,
 }
 
@@ -41,7 +41,7 @@ pub fn layout(array: &Array, place: &Place) -> String {
     page.axis(0, place.before + 1, WIDTH.saturating_sub(place.after))
 }
 
-/// The items of an axis that are shown; `None` stands for those left out.
+/// The items of an axis that are shown; `None` stands for the omitted ones.
 fn items(length: usize, is_elided: bool) -> impl Iterator<Item = Option<usize>> {
     let (head, tail) = if is_elided && length > 2 * EDGE { (EDGE, length - EDGE) } else { (length, length) };
     let gap = (head < length).then_some(None);
@@ -162,7 +162,7 @@ fn complexes(array: &Array, positions: &[usize]) -> Vec<String> {
     pairs.map(joined).collect()
 }
 
-/// Numbers as wide as each other, with a sign before each if that is asked for.
+/// Numbers padded to one width, with a leading sign if requested.
 fn reals(array: &Array, positions: &[usize], is_signed: bool) -> Vec<String> {
     let is_scientific = is_scientific(array, positions);
     let is_finite = |position: usize| array.number(position).is_finite();

@@ -1,18 +1,18 @@
 //! How keys came about, for the prompt that shows it.
 //!
-//! **Invariant:** at most [`STEPS`] steps are kept, and of two ways to one key the first: equal keys have one lineage.
+//! **Invariant:** at most [`STEPS`] steps are kept, and the first of two ways to one key: equal keys have one lineage.
 
 use std::collections::BTreeMap;
 
 use crate::prng::keys::Keys;
 
-/// The most steps that are kept.
+/// Most steps that are kept.
 const STEPS: usize = 1 << 12;
 
-/// The most steps that are told of one key.
+/// Most steps that are shown for one key.
 const DEPTH: usize = 64;
 
-/// The most keys of an array whose lineage is told.
+/// Most keys of an array whose lineage is shown.
 const SHOWN: usize = 8;
 
 /// One step to a key.

@@ -1,7 +1,7 @@
 //! Runs that compute numbers: what `keylint eval` does beyond a replay.
 //!
-//! A replay keeps what is drawn as symbols; only keys are numbers. A run that computes does the same operations of the same IR on the
-//! same values, but every array has its elements, and what cannot be computed is a [`Problem`] in place of a symbol.
+//! A replay keeps draws as symbols; only keys are numbers. A run that computes does the same operations of the same IR on the same values,
+//! but every array has its elements, and a value that cannot be computed is a [`Problem`] instead of a symbol.
 //!
 //! | module | its part |
 //! |---|---|
@@ -19,8 +19,8 @@
 //! | [`lineage`] | how keys came about |
 //! | [`answer`] | results as plain data |
 //!
-//! **Invariant:** a number that is given is the one that JAX gives; where that is not known there is none. Every step and every element
-//! is paid for from one budget.
+//! **Invariant:** a resulting number is the one that JAX gives; if that is not known there is no result. Every step and every element costs
+//! budget.
 
 mod answer;
 mod arguments;
@@ -76,11 +76,11 @@ const DEPTH: u32 = 1_000;
 pub struct Settings {
     /// `jax_threefry_partitionable` and `jax_enable_x64`.
     pub mode: Mode,
-    /// `jax_default_prng_impl`: what `key` and `PRNGKey` make, and what raw keys are taken for.
+    /// `jax_default_prng_impl`: the implementation of keys from `key` and `PRNGKey`, and of raw keys.
     pub implementation: Implementation,
 }
 
-/// Why an expression has no answer.
+/// Why an expression has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Which part of the expression is to blame.
@@ -137,11 +137,11 @@ impl Computing {
 pub(super) struct Builtin {
     /// Its name.
     name: &'static str,
-    /// Parameters that can be given by position, in order, or by name.
+    /// Parameters that can be passed by position, in order, or by name.
     positional: &'static [&'static str],
-    /// Parameters that can only be given by name.
+    /// Parameters that can only be passed by name.
     keywords: &'static [&'static str],
-    /// How many of the positional ones must be given.
+    /// How many of the positional ones are required.
     required: usize,
     /// What it does.
     run: Run,
@@ -185,7 +185,7 @@ pub(in crate::verify) enum Operand {
     Column(usize),
 }
 
-/// The first words, at most `count`, of what an operator makes of the words of a key; `None` where these are no words.
+/// The first words, at most `count`, of the result of an operator on the words of a key; `None` if the result is no words.
 pub(in crate::verify) fn calculated(
     operator: Operator,
     key: &Keys,
@@ -224,7 +224,7 @@ pub(super) fn drawn(function: &str, key: &[u32], rest: &Constants, count: usize)
     }
 }
 
-/// Runs a module, and computes what the function returns that its last operation makes, where it is asked for an answer.
+/// Runs a module, and computes the result of its final expression, if requested.
 pub(in crate::verify) fn evaluate(settings: Settings, module: &Module, span: Span, asks: bool) -> Outcome<Answer> {
     let project = Project::new(vec![module], &Alone, Models::builtin(), &[]);
     let hints = Hints::default();
@@ -264,7 +264,7 @@ fn named<'a>(name: &str) -> Value<'a> {
     Value::Library(path.into())
 }
 
-/// What a path of the libraries leads to.
+/// What a library path resolves to.
 enum Found {
     Module,
     DType(DType),
@@ -329,7 +329,7 @@ fn left_at_bound(machine: &mut Machine<'_>, span: Span) {
 }
 
 impl<'p> Machine<'p> {
-    /// What the function returns that the module's last operation makes, if that is asked for.
+    /// The result of the module's final expression, if requested.
     fn result(&mut self, span: Span, asks: bool) -> Ran<'p, Value<'p>> {
         self.globals.entry(0).or_default();
         let Some(mut frame) = self.frame(0, Module::BODY, Vec::new(), None) else { return Ok(Value::None) };
@@ -567,7 +567,7 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// Whether Python answers an operator for whatever it is given: no array decides it.
+/// Whether Python evaluates an operator itself for any operands, without an array deciding it.
 fn asks_python(operator: Operator) -> bool {
     matches!(
         operator,
@@ -575,7 +575,7 @@ fn asks_python(operator: Operator) -> bool {
     )
 }
 
-/// Whether computing has a result of its own for this operator on what is no number.
+/// Whether computing has its own result for this operator on operands that are not numbers.
 fn is_own(operator: Operator) -> bool {
     matches!(operator, Operator::Div | Operator::FloorDiv | Operator::Mod | Operator::Pow)
 }
@@ -669,7 +669,7 @@ fn select<'a>(of: &Value<'a>, items: &[Value<'a>], indices: &[Index<'a>], span: 
     }
 }
 
-/// The arguments of a function of the program, of which each must have a parameter, and each parameter one.
+/// The arguments of a function of the program; each must have a parameter, and each parameter one argument.
 fn bound<'a>(closure: &Closure<'a>, arguments: Vec<Argument<'a>>, span: Span) -> Outcome<Args<'a>> {
     let parameters = &closure.code.parameters;
     let mut given = vec![false; parameters.len()];

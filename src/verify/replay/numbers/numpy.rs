@@ -307,7 +307,7 @@ pub fn call_method<'a>(
     }
 }
 
-/// The shape that `reshape` is asked for, in which one length may be -1.
+/// The target shape of `reshape`, in which one length may be -1.
 fn reshaped(own: &[usize], wanted: &Value<'_>, span: Span) -> Outcome<Vec<usize>> {
     let size: usize = own.iter().product();
     let entries = sequence(wanted).unwrap_or_else(|| vec![wanted.clone()]);

@@ -120,7 +120,7 @@ fn magnitude<'p>(computing: &mut Computing, value: Value<'p>, span: Span) -> Out
     }
 }
 
-/// What Python takes a value for where it asks for the truth.
+/// The truth of a value in Python.
 pub(super) fn truth(computing: &Computing, value: &Value<'_>, span: Span) -> Outcome<bool> {
     concrete(computing, value, span)?;
     let unknown = || Problem::new(span, format!("{} has no truth value", value.description()));
@@ -205,7 +205,7 @@ fn extreme<'p>(machine: &mut Machine<'p>, name: &str, arguments: Vec<Argument<'p
     Ok(best)
 }
 
-/// The element type that a type of Python stands for.
+/// The dtype of a Python type.
 pub(super) fn dtype(path: &str) -> Option<DType> {
     match path.strip_prefix(BUILTINS)? {
         "bool" => Some(DType::Bool),

@@ -174,10 +174,10 @@ fn wrap_key_data<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Ou
     })
 }
 
-/// What a function does with keys: one key, or the keys of all lanes, whose axes then lead those of the result.
+/// The operation on keys: one key, or the keys of all lanes, whose axes then come first in the result.
 type Draw<'f, 'a> = &'f dyn Fn(&Keys, &[Array]) -> Result<Value<'a>>;
 
-/// Parameters of a draw beside the key, each an array or a number in every lane.
+/// Parameters of a draw other than the key, each an array or a number in every lane.
 struct Parameters<'a> {
     values: Vec<(Value<'a>, Span)>,
     /// The rank of the draw, where the parameters are broadcast to it.
@@ -192,7 +192,7 @@ impl Parameters<'_> {
     }
 }
 
-/// Hands a function its key, or under `vmap` its keys.
+/// Calls a function with its key, or under `vmap` with its keys.
 fn with_key<'a>(
     computing: &mut Computing,
     arguments: &Arguments<'a>,
@@ -532,8 +532,7 @@ fn bernoulli<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcom
     })
 }
 
-/// What to reorder or choose from: an array, or a number that stands for the integers below it. The second result is
-/// how many elements it has.
+/// What to reorder or choose from: an array, or a number for the integers below it. The second result is the number of elements.
 fn population<'a>(arguments: &Arguments<'a>) -> Outcome<((Value<'a>, Span), usize)> {
     let (value, span) = arguments.required(1)?;
     let elements = match value.own_shape() {

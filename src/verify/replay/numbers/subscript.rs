@@ -1,7 +1,7 @@
 //! Indices and slices, as JAX takes them.
 //!
-//! **Invariant:** an index out of bounds selects the nearest element, as JAX clamps it, so that `split(key, 3)[3]` is the
-//! last key once more; a typed key has no elements, a raw key has its words.
+//! **Invariant:** an index out of bounds selects the nearest element, as JAX clamps it, so `split(key, 3)[3]` is the last key again; a
+//! typed key has no elements, a raw key has its words.
 
 use super::super::value::Value;
 use super::arguments::{elements, integer};
@@ -61,7 +61,7 @@ pub fn subscript<'a>(value: &Value<'a>, indices: &[Index<'a>], span: Span) -> Ou
     rearranged(value, &map, span)
 }
 
-/// The axes that an entry leads to.
+/// The axes that an entry indexes.
 fn lengths(entry: &Entry) -> Vec<usize> {
     match entry {
         Entry::Take(_, own) => own.clone(),

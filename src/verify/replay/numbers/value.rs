@@ -1,4 +1,4 @@
-//! What a run that computes numbers makes of the replay's values.
+//! The replay's values in a run that computes numbers.
 //!
 //! **Invariant:** in nested [`Value::Lanes`] levels rise from the outside in, and all lanes of one value have the same
 //! type and shape.
@@ -29,7 +29,7 @@ pub struct Vmap<'a> {
     pub in_axes: Value<'a>,
     /// Which axis of the result holds the lanes.
     pub out_axes: Value<'a>,
-    /// The number of lanes, where it is given.
+    /// The number of lanes, if it is given.
     pub size: Option<usize>,
 }
 

@@ -1,9 +1,9 @@
-//! Which functions are worth a run of their own: those that are near to keys.
+//! Which functions are run on their own: those that are near keys.
 //!
-//! Who names a class may call any of its methods, so by names alone nearly every function of a library reaches keys somewhere. Half
-//! of the functions that do never meet a key when they are run. A function is run on its own only if it has a name for a key, or if
-//! it reaches keys by a few calls within each other, where naming a class calls only the methods that Python calls by itself. Keys
-//! that are further away are the subject of the functions in between.
+//! Naming a class may call any of its methods, so by names alone nearly every function of a library reaches keys somewhere. Half of these
+//! functions never see a key when they are run. A function is run on its own only if it has a name for a key, or if it reaches keys through
+//! a few nested calls, where naming a class calls only the methods that Python calls implicitly. Keys that are further away are analysed in
+//! the functions in between.
 //!
 //! **Invariant:** a function that is near to keys reaches them by names, too.
 
@@ -11,14 +11,14 @@ use crate::analysis::program::vocabulary::Speech;
 use crate::ir::{Argument, Constant, Function, FunctionKind, Module, OpKind};
 use crate::models::Words;
 
-/// Most calls within each other by which a function comes to keys.
+/// Most nested calls through which a function reaches keys.
 const CALLS: usize = 2;
 
-/// How functions stand within each other, by node.
+/// How functions are nested, by node.
 pub(super) struct Outline {
-    /// What each function stands in, if that is not the body of its module.
+    /// The enclosing function, if that is not the body of the module.
     parents: Vec<Option<usize>>,
-    /// Methods that run only where they are asked for by name.
+    /// Methods that run only if they are called by name.
     is_asked_for: Vec<bool>,
     /// Functions that are called: no bodies of classes.
     is_called: Vec<bool>,
@@ -39,19 +39,19 @@ impl Outline {
         Self { parents, is_asked_for, is_called }
     }
 
-    /// What a function stands in; nothing for other nodes.
+    /// The enclosing function; `None` for other nodes.
     pub(super) fn parent(&self, node: usize) -> Option<&usize> {
         self.parents.get(node)?.as_ref()
     }
 
-    /// The function that runs another that stands in it.
+    /// The enclosing function that runs this one.
     fn runner(&self, node: usize) -> Option<usize> {
         let runs = self.is_asked_for.get(node).is_some_and(|asked| !asked);
         if runs { self.parent(node).copied() } else { None }
     }
 }
 
-/// Which nodes come to one that says keys by a few calls within each other.
+/// Which nodes reach a node that mentions keys through a few nested calls.
 pub(super) fn near(outline: &Outline, callers: &[Vec<usize>], speech: &[Speech]) -> Vec<bool> {
     let mut near: Vec<bool> = speech.iter().map(|speech| *speech == Speech::Keys).collect();
     let mut work: Vec<usize> = (0..near.len()).filter(|node| near[*node]).collect();
@@ -87,7 +87,7 @@ pub(super) fn entries(module: &Module, own: &[Speech], speech: &[Speech], near: 
     module.functions.iter().zip(said).map(is_entry).collect()
 }
 
-/// Whether a function has a name for a key: a variable, an attribute that it asks for, a keyword, or what it looks up.
+/// Whether a function has a name for a key: a variable, an attribute, a keyword, or a subscript.
 fn names_a_key(function: &Function, words: &Words) -> bool {
     let is_key = |name: &str| words.names_a_key(name) || words.names_several_keys(name);
     let is_named = |op: &OpKind| match op {
