@@ -35,7 +35,7 @@ pub(super) fn write(repaired: &FixOutcome, stdin: Option<&SourceFile>, world: &m
             let is_readonly = std::fs::metadata(&changed.path).is_ok_and(|found| found.permissions().readonly());
             match write_file(&changed.path, &changed.bytes) {
                 Ok(()) if is_readonly => {
-                    writeln!(world.stderr, "warning: `{name}` was read-only; it was changed anyway")?
+                    writeln!(world.stderr, "warning: `{name}` was read-only; it was changed anyway")?;
                 }
                 Ok(()) => {}
                 // A file that cannot be written does not prevent the others.

@@ -1,7 +1,7 @@
 //! `keylint check --add-ignores`.
 //!
 //! **Invariant:** files are written whole or not at all, in their own encoding and with their own line ends, and what counts as
-//! silenced is what a second run no longer shows.
+//! suppressed is what a second run no longer shows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ use crate::text::FileId;
 
 /// What was written.
 pub(super) struct Added {
-    /// The fingerprints of the findings that are to be silenced.
+    /// The fingerprints of the findings that are to be suppressed.
     wanted: BTreeSet<String>,
     files: usize,
 }
@@ -77,8 +77,8 @@ pub(super) fn summary(added: &Added, again: &Outcome) -> String {
     let (about_comments, beyond): (Vec<&Finding>, Vec<&Finding>) =
         reserved.partition(|finding| suppress::is_about_comments(finding.rule));
     let (about_comments, beyond) = (about_comments.len(), beyond.len());
-    let silenced = added.wanted.len().saturating_sub(left);
-    let mut summary = format!("Suppressed {} in {}.", counted(silenced, "finding"), counted(added.files, "file"));
+    let suppressed = added.wanted.len().saturating_sub(left);
+    let mut summary = format!("Suppressed {} in {}.", counted(suppressed, "finding"), counted(added.files, "file"));
     if left > 0 {
         // Writing to a string cannot fail.
         let left = counted(left, "finding");

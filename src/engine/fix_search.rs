@@ -22,7 +22,7 @@ use crate::judge::reconcile;
 use crate::python::{self, SourceKind};
 use crate::rules::{self, FixAvailability};
 use crate::text::{Edit, Span, apply_edits};
-use crate::verify::replay::{self, Comparison, Entry, Instead};
+use crate::verify::replay::{self, Comparison, Entry, Replacement};
 
 /// Trials for one file: analyses of a patched text.
 const TRIALS: usize = 64;
@@ -239,7 +239,7 @@ impl FixValidator<'_, '_, '_> {
                 let Project { models, settings, .. } = self.project;
                 let there = FixContext::new(self.report.file, &text, &parsed.module, models, &settings.roots);
                 if types_keys && !fix::stays_legal(&there, &proposal.edits, &after.values) {
-                    proposal.leave("code in the file may need the words of a key");
+                    proposal.make_display_only("code in the file may need the words of a key");
                 }
                 let singles = SingleKeys {
                     text: &self.report.text,
@@ -262,7 +262,7 @@ impl FixValidator<'_, '_, '_> {
                 if proposal.proof == Proof::Claim
                     && edited::shares_a_key(before_findings, &after.findings, &proposal.edits)
                 {
-                    proposal.leave("a key that the edit splits or draws from may be consumed elsewhere");
+                    proposal.make_display_only("a key that the edit splits or draws from may be consumed elsewhere");
                 }
                 let fix = self.validated(before, &after, &patched, findings.get(index)?, &proposal)?;
                 let is_whole = resolves(before, &after, findings, &proposal, false);
@@ -300,7 +300,7 @@ impl FixValidator<'_, '_, '_> {
             Verdict::NotRun => proposal.applicability.min(Applicability::Unsafe),
             Verdict::Inconclusive => Applicability::Display,
         };
-        let why = proposal.doubt.clone().filter(|_| is_for_people).unwrap_or(gap);
+        let why = proposal.reason.clone().filter(|_| is_for_people).unwrap_or(gap);
         let reason = (verdict != Verdict::Verified).then_some(why);
         let (message, edits) = (proposal.message.clone(), proposal.edits.clone());
         Some(Fix { message, applicability, verdict, reason, edits })
@@ -363,7 +363,7 @@ impl FixValidator<'_, '_, '_> {
                 replay::compare_keys(&before, &after, &edits, places)
             }
             Proof::Own { instead } => {
-                let instead = instead.map(|(gone, successor)| Instead { gone, successor });
+                let instead = instead.map(|(gone, successor)| Replacement { gone, successor });
                 replay::compare_draws(&before, &after, &proposal.edits, finding.primary, instead)
             }
             Proof::Claim | Proof::Nothing => {

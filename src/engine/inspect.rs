@@ -9,7 +9,7 @@ use super::contain::contained;
 use super::effects::Effects;
 use super::explain::remarks;
 use super::project::group;
-use super::run::{Counter, Learned, learn, on_workers};
+use super::run::{Counter, ProjectFacts, gather_facts, on_workers};
 use super::{FileTable, Job};
 use crate::ir;
 use crate::judge::facts::Facts;
@@ -30,14 +30,14 @@ pub fn ir(files: &dyn Files, path: &Path) -> Result<String, String> {
     })?
 }
 
-/// What the interpreter learned of the one file of the job; otherwise why nothing is known.
+/// The facts of the only file of the job; otherwise why there are none.
 pub fn facts(job: &Job<'_>) -> Result<String, String> {
-    learned(job, |seen| Ok(format!("{:#?}\n", seen.facts)))
+    with_facts(job, |seen| Ok(format!("{:#?}\n", seen.facts)))
 }
 
 /// The key facts of a 1-based row of the only file of the job, or of a cell of it; otherwise why there are none.
 pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String> {
-    learned(job, |&Seen { facts, files, file, .. }| {
+    with_facts(job, |&Seen { facts, files, file, .. }| {
         let lines = LineIndex::new(files.text(file));
         let path = files.path(file).display();
         let (text, first, line) = match (cell, files.cells(file)) {
@@ -71,7 +71,7 @@ pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String>
     })
 }
 
-/// What was learned of one file.
+/// The facts of one file.
 pub(super) struct Seen<'a> {
     pub(super) facts: &'a Facts,
     pub(super) files: &'a FileTable,
@@ -80,8 +80,8 @@ pub(super) struct Seen<'a> {
     pub(super) problems: &'a [SyntaxProblem],
 }
 
-/// Loads the project of the one file of the job, and passes what was learned of the file to `show`.
-pub(super) fn learned<T: Send>(
+/// Loads the project of the only file of the job, and passes its facts to `show`.
+pub(super) fn with_facts<T: Send>(
     job: &Job<'_>,
     show: impl Fn(&Seen<'_>) -> Result<T, String> + Sync,
 ) -> Result<T, String> {
@@ -90,7 +90,7 @@ pub(super) fn learned<T: Send>(
         let progress = Counter::new(job);
         let found = projects.iter().find(|project| project.members.iter().any(|member| member.is_reported));
         let project = found.ok_or_else(|| "no file was given".to_owned())?;
-        let Learned { loaded, facts, positions } = learn(job, project, &progress);
+        let ProjectFacts { loaded, facts, positions } = gather_facts(job, project, &progress);
         for (member, file) in project.members.iter().zip(&loaded) {
             let Some(file) = file else { continue };
             let path = &member.display;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::inspect::{Seen, learned};
+use super::inspect::{Seen, with_facts};
 use super::{FileTable, Job};
 use crate::finding::{Derivation, Label, Made, Place};
 use crate::judge::facts::{KeyKind, KeyValue, ReuseKind, Role};
@@ -70,7 +70,7 @@ pub fn keys(job: &Job<'_>) -> Result<Keys, String> {
     let version = job.inputs.first().and_then(|input| (job.settings)(&input.path).jax_version);
     // Before 0.5.0 the children of a key depended on how many were made.
     let splits_evenly = version.is_none_or(|pin| (pin.newest().major, pin.newest().minor) >= (0, 5));
-    learned(job, |&Seen { facts, files, file, problems }| {
+    with_facts(job, |&Seen { facts, files, file, problems }| {
         let mut known: BTreeMap<&Derivation, Option<Known>> = BTreeMap::new();
         let notes = facts.values.iter().map(|value| {
             let of_one = !value.is_array && value.kind != KeyKind::Unknown;

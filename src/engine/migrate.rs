@@ -15,7 +15,7 @@ use super::cross_module::cross_module_usage;
 use super::effects::Effects;
 use super::load::Loaded;
 use super::project::{Project, group};
-use super::run::{Counter, Learned, learn, load_all, on_workers};
+use super::run::{Counter, ProjectFacts, gather_facts, load_all, on_workers};
 use super::run_context::{Changed, RunContext, RunInputs, RunOptions};
 use super::{Fixes, Job, Outcome};
 use crate::analysis::{ImportSnapshot, Program};
@@ -34,7 +34,7 @@ const ROUNDS: usize = 8;
 
 /// A place, for people, with a remark.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LeftPlace {
+pub struct UnmigratedPlace {
     /// The path as given.
     pub path: String,
     /// `path:row:column`.
@@ -60,11 +60,11 @@ pub struct Migrated {
     /// How many places change, by what for.
     pub changes: BTreeMap<Change, usize>,
     /// Places that were left unchanged, and places that a person should review.
-    pub left: Vec<LeftPlace>,
+    pub left: Vec<UnmigratedPlace>,
     /// How many functions draw from the very same keys as before.
     pub verified: usize,
     /// Functions that the replay could not decide.
-    pub unverified: Vec<LeftPlace>,
+    pub unverified: Vec<UnmigratedPlace>,
     /// What is found in the migrated files.
     pub outcome: Outcome,
 }
@@ -125,7 +125,7 @@ impl RunContext<'_> {
             }
             let mut is_open = true;
             for _ in 0..ROUNDS {
-                lay_over(given, &plans);
+                overlay(given, &plans);
                 is_open = self.step(given, how, |job| again(job, &mut plans));
                 if !is_open {
                     break;
@@ -134,7 +134,7 @@ impl RunContext<'_> {
             if is_open {
                 break;
             }
-            lay_over(given, &plans);
+            overlay(given, &plans);
             if how.verify {
                 replayed = self.step(given, how, |job| verify(job, &mut plans));
             }
@@ -142,7 +142,7 @@ impl RunContext<'_> {
                 break;
             }
         }
-        lay_over(given, &plans);
+        overlay(given, &plans);
         self.conclude(given, (plans, fixed), &replayed, how)
     }
 
@@ -169,18 +169,18 @@ impl RunContext<'_> {
     ) -> Migrated {
         let outcome = self.check(given, RunOptions { observes: false, ..how });
         let mut migrated = Migrated { verified: replayed.verified, ..Migrated::default() };
-        let mut left: BTreeSet<LeftPlace> = BTreeSet::new();
+        let mut left: BTreeSet<UnmigratedPlace> = BTreeSet::new();
         for plan in &plans {
             let locus = |span: Span| locus(&plan.source, span);
             let remarks = plan.done.remarks.iter();
-            left.extend(remarks.map(|Remark { span, reason }| LeftPlace {
+            left.extend(remarks.map(|Remark { span, reason }| UnmigratedPlace {
                 path: plan.source.path.clone(),
                 locus: locus(*span),
                 reason: reason.clone(),
             }));
             if let Some(reason) = &plan.given_up {
                 let first = plan.known.constructors.first().copied().unwrap_or_default();
-                left.insert(LeftPlace {
+                left.insert(UnmigratedPlace {
                     path: plan.source.path.clone(),
                     locus: locus(first),
                     reason: format!("the file keeps its raw keys: {reason}"),
@@ -190,7 +190,7 @@ impl RunContext<'_> {
                 *migrated.changes.entry(*change).or_default() += count;
             }
             for (place, reason) in replayed.unverified.iter().filter(|(place, _)| place.file == plan.file) {
-                migrated.unverified.push(LeftPlace {
+                migrated.unverified.push(UnmigratedPlace {
                     path: plan.source.path.clone(),
                     locus: locus(place.span),
                     reason: reason.clone(),
@@ -210,7 +210,7 @@ impl RunContext<'_> {
             if (finding.rule.family() == Family::Buffer || is_about_names) && !is_said {
                 let reason = format!("{}: {}", finding.rule.code(), finding.message);
                 let path = outcome.files.path(place.file).display().to_string();
-                left.insert(LeftPlace { path, locus: outcome.files.locus(place), reason });
+                left.insert(UnmigratedPlace { path, locus: outcome.files.locus(place), reason });
             }
         }
         for plan in plans {
@@ -244,7 +244,7 @@ fn locus(source: &SourceFile, span: Span) -> String {
 }
 
 /// Lays the migrated files over those given.
-fn lay_over(given: &mut RunInputs, plans: &[Plan]) {
+fn overlay(given: &mut RunInputs, plans: &[Plan]) {
     for plan in plans {
         let Some(input) = given.inputs.get(plan.input) else { continue };
         // Text that the encoding cannot represent is not changed; edits contain only ASCII letters.
@@ -255,14 +255,14 @@ fn lay_over(given: &mut RunInputs, plans: &[Plan]) {
 }
 
 /// The facts of each project.
-fn learned<'a>(job: &Job<'a>) -> Vec<(Project<'a>, Learned)> {
+fn facts_of_projects<'a>(job: &Job<'a>) -> Vec<(Project<'a>, ProjectFacts)> {
     let (_, projects) = group(job);
     let progress = Counter::new(job);
     projects
         .into_iter()
         .map(|project| {
-            let learned = learn(job, &project, &progress);
-            (project, learned)
+            let project_facts = gather_facts(job, &project, &progress);
+            (project, project_facts)
         })
         .collect()
 }
@@ -270,10 +270,10 @@ fn learned<'a>(job: &Job<'a>) -> Vec<(Project<'a>, Learned)> {
 /// The files that handle keys, unchanged.
 fn begin(job: &Job<'_>) -> Vec<Plan> {
     let mut plans = Vec::new();
-    for (project, learned) in learned(job) {
-        let mut known = known_of(&learned.facts);
-        let imports = imports_of(&project, &learned.loaded);
-        for ((member, loaded), imports) in project.members.iter().zip(&learned.loaded).zip(imports) {
+    for (project, project_facts) in facts_of_projects(job) {
+        let mut known = known_of(&project_facts.facts);
+        let imports = imports_of(&project, &project_facts.loaded);
+        for ((member, loaded), imports) in project.members.iter().zip(&project_facts.loaded).zip(imports) {
             let is_lowered = loaded.as_ref().is_some_and(|loaded| loaded.module.is_some() && loaded.broke.is_none());
             if !member.is_reported || !is_lowered {
                 continue;
@@ -332,7 +332,7 @@ fn is_key(value: &KeyValue) -> bool {
 }
 
 fn word_use(used: &BufferUse) -> WordUse {
-    let doubt = match used.op {
+    let review = match used.op {
         BufferOp::Index | BufferOp::Unpack => {
             Some("a word of a key is not a key; the word is kept, but `jax.random.split` was probably intended")
         }
@@ -341,7 +341,7 @@ fn word_use(used: &BufferUse) -> WordUse {
         ),
         _ => None,
     };
-    WordUse { span: used.place.span, doubt, is_called: used.is_called }
+    WordUse { span: used.place.span, review, is_called: used.is_called }
 }
 
 /// Passes the syntax of a plan's file to `work`, in its project.
@@ -458,10 +458,10 @@ fn lowered(plan: &Plan, edits: &[crate::text::Edit]) -> ir::Module {
 /// Analyses the migrated project, and takes the words that are still needed; returns whether there were any.
 fn again(job: &Job<'_>, plans: &mut [Plan]) -> bool {
     let mut has_more = false;
-    for (project, learned) in learned(job) {
+    for (project, project_facts) in facts_of_projects(job) {
         let usage = CrossModuleUsage::default();
         let mut found: BTreeMap<FileId, Vec<&BufferUse>> = BTreeMap::new();
-        for used in learned.facts.iter().flat_map(|facts| &facts.buffers).filter(|used| needs_words(used)) {
+        for used in project_facts.facts.iter().flat_map(|facts| &facts.buffers).filter(|used| needs_words(used)) {
             found.entry(used.place.file).or_default().push(used);
         }
         let mut stuck: Vec<(FileId, String)> = Vec::new();

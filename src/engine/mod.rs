@@ -53,7 +53,7 @@ pub use in_memory::{Checked, check_text, check_text_with, check_texts};
 pub use inspect::{facts, ir, why};
 pub use keys::{KeyNote, Keys, NoteUse, keys};
 pub use lineage::{FunctionKeys, Lineage, LineageKey, LineageUse};
-pub use migrate::{Decisions, LeftPlace, Migrated};
+pub use migrate::{Decisions, Migrated, UnmigratedPlace};
 pub use outcome::{Outcome, Refuted, Reported};
 pub use run::check;
 pub use run_context::{Changed, FixOutcome, RunContext, RunInputs, RunOptions, accept, baseline};

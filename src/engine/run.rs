@@ -1,4 +1,4 @@
-//! The run: which files are lowered and interpreted, and how what is learned comes together.
+//! The run: which files are lowered and interpreted, and how the facts are combined.
 //!
 //! **Invariant:** threads get pieces of work that share only immutable data; results are combined in the order of files, so the number of
 //! threads has no effect.
@@ -110,13 +110,13 @@ fn check_here(job: &Job<'_>) -> Outcome {
 
 /// Reads and analyses one project.
 fn analysed(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>) -> Results {
-    let mut learned = learn(job, project, progress);
+    let mut project_facts = gather_facts(job, project, progress);
     let is_test = |member: &&Member| project.settings.for_file(&member.path).is_test();
     let tests: BTreeSet<FileId> = project.members.iter().filter(is_test).map(|member| member.file).collect();
-    reconcile(&mut learned.facts, &|file| tests.contains(&file));
-    let loaded = learned.loaded.iter().enumerate();
+    reconcile(&mut project_facts.facts, &|file| tests.contains(&file));
+    let loaded = project_facts.loaded.iter().enumerate();
     let read = loaded.filter_map(|(position, loaded)| Some((position, loaded.as_ref()?.digest))).collect();
-    let (reports, refuted) = judge(job, project, learned);
+    let (reports, refuted) = judge(job, project, project_facts);
     Results { reports, refuted, read }
 }
 
@@ -165,7 +165,7 @@ fn keep_texts(
 }
 
 /// What is known of one project.
-pub(super) struct Learned {
+pub(super) struct ProjectFacts {
     /// By index; `None` for files that were not requested.
     pub(super) loaded: Vec<Option<Loaded>>,
     /// Facts of the modules that were interpreted, in the order of files.
@@ -175,7 +175,7 @@ pub(super) struct Learned {
 }
 
 /// Loads and interprets one project.
-pub(super) fn learn(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>) -> Learned {
+pub(super) fn gather_facts(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>) -> ProjectFacts {
     let (mut loaded, relevant) = load_all(job, project);
     let reported = |position: usize| project.members.get(position).is_some_and(|member| member.is_reported);
     let selected: Vec<usize> = relevant.iter().copied().filter(|position| reported(*position)).collect();
@@ -192,14 +192,14 @@ pub(super) fn learn(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>
     let (mut facts, mut positions) = (Vec::with_capacity(results.len()), Vec::with_capacity(results.len()));
     for (position, result) in results {
         match result {
-            Ok(learned) => {
-                facts.push(learned);
+            Ok(found) => {
+                facts.push(found);
                 positions.push(position);
             }
             Err(message) => mark_broken(&mut loaded, position, message),
         }
     }
-    Learned { loaded, facts, positions }
+    ProjectFacts { loaded, facts, positions }
 }
 
 /// Distributes items to workers, each of which keeps a state between items; results are in the order of items.
@@ -271,7 +271,7 @@ pub(super) fn load_all(job: &Job<'_>, project: &Project<'_>) -> (Vec<Option<Load
             loaded[position] = Some(file);
         }
         let needed = reachable(&loaded, relevant(&loaded));
-        let unknown = reachable(&loaded, hopefuls(&loaded));
+        let unknown = reachable(&loaded, candidates(&loaded));
         for position in 0..count {
             let want = if needed[position] && !is_settled[position] {
                 Want::Lowered
@@ -322,13 +322,13 @@ fn relevant(loaded: &[Option<Loaded>]) -> Vec<usize> {
             }
         }
     }
-    let mut relevant = hopefuls(loaded);
+    let mut relevant = candidates(loaded);
     relevant.retain(|position| carries[*position]);
     relevant
 }
 
 /// The files that have a word for keys. What they import decides whether they are relevant.
-fn hopefuls(loaded: &[Option<Loaded>]) -> Vec<usize> {
+fn candidates(loaded: &[Option<Loaded>]) -> Vec<usize> {
     let names_keys = |position: &usize| loaded[*position].as_ref().is_some_and(|file| file.named != Named::Nothing);
     (0..loaded.len()).filter(names_keys).collect()
 }
@@ -351,8 +351,8 @@ fn reachable(loaded: &[Option<Loaded>], mut start: Vec<usize>) -> Vec<bool> {
 }
 
 /// Applies the rules to the facts, replays the findings, and makes the report on every requested file; also returns the refuted findings.
-fn judge(job: &Job<'_>, project: &Project<'_>, learned: Learned) -> (Vec<FileReport>, Vec<Refuted>) {
-    let Learned { mut loaded, facts, positions } = learned;
+fn judge(job: &Job<'_>, project: &Project<'_>, project_facts: ProjectFacts) -> (Vec<FileReport>, Vec<Refuted>) {
+    let ProjectFacts { mut loaded, facts, positions } = project_facts;
     let jax = project.settings.jax_version.map(JaxPin::newest).map(|newest| [newest.major, newest.minor, newest.patch]);
     let check = |facts| contained(|| rules::check(&Facts { jax, ..facts }));
     let checked: Vec<Result<Vec<Finding>, String>> = facts.into_par_iter().map(check).collect();

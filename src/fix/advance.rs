@@ -8,7 +8,7 @@ use super::context::{FixContext, Proof, Proposal, is_plain};
 use super::jax;
 use super::key_uses::{Use, only_key};
 use super::layout;
-use super::names::{Does, ScopeId, ScopeKind};
+use super::names::{Action, ScopeId, ScopeKind};
 use super::split_apart::{assigns, can_rebind};
 use super::tree;
 use super::writer::statement;
@@ -26,7 +26,7 @@ pub(super) fn stored(cx: &FixContext<'_>, findings: &[Finding], index: usize) ->
                 .names
                 .occurrences(object.id.as_str())
                 .iter()
-                .any(|one| one.scope == scope && one.does == Does::Parameter),
+                .any(|one| one.scope == scope && one.action == Action::Parameter),
             _ => false,
         },
         _ => false,
@@ -36,7 +36,7 @@ pub(super) fn stored(cx: &FixContext<'_>, findings: &[Finding], index: usize) ->
     let key = key_of(cx, findings, index);
     if key.is_none_or(|key| storage_of(cx, key) != Storage::Writable) {
         for proposal in &mut proposals {
-            proposal.leave(NOT_STORED);
+            proposal.make_display_only(NOT_STORED);
         }
     }
     proposals
@@ -80,7 +80,7 @@ pub(super) fn held(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> O
         let names = cx.fresh_within(scope, code, 1, range);
         edits.push(layout::before(cx.text, start, &statement(code, &split, &names, true)));
         edits.push(Edit::replace(one.span(), names.first()?.clone()));
-        reserved.extend(cx.promise_within(scope, &names, range));
+        reserved.extend(cx.claim_within(scope, &names, range));
     }
     let is_same = |other: &Finding| {
         let last = |finding: &Finding| ways(finding).map(|ways| ways.map(|way| way.last().copied()));
@@ -89,7 +89,7 @@ pub(super) fn held(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> O
     let message = format!("split `{}`, keep one child and draw from the other; the numbers change", cx.code(first.key));
     let mut proposal = Proposal::new(message, edits, cx.matching(findings, is_same)).naming(reserved);
     if is_doubtful {
-        proposal.leave(NOT_STORED);
+        proposal.make_display_only(NOT_STORED);
     }
     Some(proposal)
 }
@@ -108,7 +108,7 @@ fn key_of<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option
 }
 
 /// `key, subkey = split(key)` before the draw, so that the key passed on is a fresh one.
-pub(super) fn handed_on(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+pub(super) fn passed_on(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     // What the attribute holds already has to be split there.
     let is_held = findings[index].repair.as_ref().is_some_and(|repair| repair.used_at == Some(findings[index].primary));
     if is_held {
@@ -143,7 +143,7 @@ fn split_before(
     let proposal = |edits: Vec<Edit>, names: &[String]| {
         Proposal::new(message, edits, vec![index])
             .proved_by(Proof::Own { instead: None })
-            .naming(cx.promise(scope, names))
+            .naming(cx.claim(scope, names))
     };
     // `_, subkey = split(self.key)`: the discarded child is kept, and `a, b = split(key)` makes one more.
     if cx.is_split(call) {
@@ -167,7 +167,7 @@ fn one_more(cx: &FixContext<'_>, statement: &Stmt, call: &ast::ExprCall, key: &s
     };
     if let Some(dropped) = targets.elts.iter().find(|target| cx.code(target) == "_") {
         // A variable named `_` may be read nevertheless.
-        if cx.names.occurrences("_").iter().any(|one| one.does == Does::Read) {
+        if cx.names.occurrences("_").iter().any(|one| one.action == Action::Read) {
             return None;
         }
         return Some(vec![Edit::replace(span_of(dropped), key.to_owned())]);
@@ -200,10 +200,10 @@ fn callers(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Pr
     let scope = cx.names.scope_at(span_of(call).start);
     let binder = cx.names.binder(scope, parameter)?;
     let occurrences = cx.names.occurrences(parameter);
-    let is_parameter = |one: &super::names::Occurrence| one.scope == binder && one.does == Does::Parameter;
+    let is_parameter = |one: &super::names::Occurrence| one.scope == binder && one.action == Action::Parameter;
     let declared = occurrences.iter().find(|one| is_parameter(one))?;
     // A parameter that may be `None` is no key, and one that is rebound is no longer the caller's.
-    let is_bound = occurrences.iter().any(|one| one.scope == binder && one.does == Does::Bind);
+    let is_bound = occurrences.iter().any(|one| one.scope == binder && one.action == Action::Bind);
     let default = default_of(cx, declared.span);
     if is_bound || default.is_some_and(Expr::is_none_literal_expr) {
         return None;

@@ -5,7 +5,7 @@
 
 use super::context::FixContext;
 use super::key_uses::root_name;
-use super::names::{Does, ScopeId, ScopeKind};
+use super::names::{Action, ScopeId, ScopeKind};
 use super::tree;
 use crate::models::Construct;
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
@@ -73,7 +73,7 @@ fn of_parameter(cx: &FixContext<'_>, key: &Expr) -> Storage {
     let scope = cx.names.scope_at(span_of(key).start);
     let Some(binder) = cx.names.binder(scope, object) else { return Storage::None };
     let of = cx.names.occurrences(object).iter().filter(|one| one.scope == binder);
-    if !of.clone().any(|one| one.does == Does::Parameter) || of.clone().any(|one| one.does == Does::Bind) {
+    if !of.clone().any(|one| one.action == Action::Parameter) || of.clone().any(|one| one.action == Action::Bind) {
         return Storage::None;
     }
     let full = cx.names.scopes[binder].full;
@@ -128,7 +128,7 @@ impl<'a> Method<'a> {
             _ => None,
         });
         let is_in_lambda = around[at + 1..].iter().any(|node| matches!(node, AnyNodeRef::ExprLambda(_)));
-        let is_bound = cx.names.occurrences(object).iter().any(|one| one.scope == binder && one.does == Does::Bind);
+        let is_bound = cx.names.occurrences(object).iter().any(|one| one.scope == binder && one.action == Action::Bind);
         (first.parameter.name.as_str() == object && !is_static && !is_bound).then(|| Self {
             class,
             def,

@@ -83,7 +83,7 @@ fn children(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<P
     let name = ["keys", "subkeys", "children"].into_iter().find(|name| !cx.is_taken(scope, name))?;
     let mut edits = vec![layout::before(cx.text, start, &format!("{name} = {split}({code}{number})"))];
     edits.extend(items.iter().map(|(_, key, _)| Edit::replace(*key, name.to_owned())));
-    Some(unsafe_proposal(message, edits, resolves, cx.promise(scope, &[name.to_owned()])))
+    Some(unsafe_proposal(message, edits, resolves, cx.claim(scope, &[name.to_owned()])))
 }
 
 /// `PRNGKey(key[1])` becomes `fold_in(key, 1)`.

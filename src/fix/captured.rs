@@ -5,7 +5,7 @@
 
 use super::context::{FixContext, Proof, Proposal};
 use super::key_uses::only_key;
-use super::names::Does;
+use super::names::Action;
 use super::tree;
 use crate::finding::Finding;
 use crate::python::ast::{self, Expr};
@@ -17,7 +17,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     if findings[index].intent.is_some() {
         return Vec::new();
     }
-    required(cx, findings, index).or_else(|| handed_over(cx, findings, index)).into_iter().collect()
+    required(cx, findings, index).or_else(|| passed_on(cx, findings, index)).into_iter().collect()
 }
 
 fn proposal(message: String, edits: Vec<Edit>, index: usize) -> Proposal {
@@ -41,7 +41,10 @@ fn required(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<P
     let edits = vec![Edit::delete(Span::new(span_of(&all[at].parameter).end, span_of(default).end))];
     let message = format!("require every caller to pass `{parameter}`");
     let proposal = proposal(message, edits, index);
-    Some(proposal.left_if(!gives(cx, def, at, parameter), "callers that keylint does not see may omit the argument"))
+    Some(
+        proposal
+            .display_only_if(!gives(cx, def, at, parameter), "callers that keylint does not see may omit the argument"),
+    )
 }
 
 /// Whether the function is private to the file, has calls there, and all of them pass the parameter.
@@ -49,7 +52,7 @@ fn gives(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, position: usize, param
     let name = def.name.as_str();
     let is_local = name.starts_with('_') || cx.names.frame_at(span_of(def).start).is_some_and(|scope| scope != 0);
     let occurrences = cx.names.occurrences(name);
-    let reads = occurrences.iter().filter(|one| one.does == Does::Read).count();
+    let reads = occurrences.iter().filter(|one| one.action == Action::Read).count();
     let is_call = |call: &&ast::ExprCall| matches!(&*call.func, Expr::Name(called) if called.id.as_str() == name);
     let calls: Vec<&ast::ExprCall> = tree::calls(cx.module).into_iter().filter(is_call).collect();
     let is_given = |call: &&ast::ExprCall| {
@@ -59,7 +62,7 @@ fn gives(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, position: usize, param
 }
 
 /// `def f(x)` becomes `def f(x, key)`, for the key that it captures.
-fn handed_over(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+fn passed_on(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
     let repair = findings[index].repair.as_ref().filter(|repair| repair.unused.is_none())?;
     let call = tree::call_at(cx.module, cx.here(repair.used_at?)?)?;
     let key = only_key(cx, call, None).filter(|key| key.is_name_expr())?;
@@ -75,5 +78,5 @@ fn handed_over(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Optio
     let end = span_of(last).end;
     let edits = vec![Edit::insert(end, format!(", {name}"))];
     let message = format!("make `{name}` a parameter; every caller must pass a new key each time");
-    Some(proposal(message, edits, index).left_if(true, "every caller must be changed"))
+    Some(proposal(message, edits, index).display_only_if(true, "every caller must be changed"))
 }

@@ -7,7 +7,7 @@
 use super::context::{FixContext, Proposal};
 use super::jax;
 use super::layout;
-use super::names::{Does, ScopeId};
+use super::names::{Action, ScopeId};
 use super::split_apart::can_rebind;
 use super::tree;
 use super::writer::statement;
@@ -44,9 +44,9 @@ pub(super) fn carried(cx: &FixContext<'_>, of: &Carried<'_, '_>) -> Option<Propo
     // All reads in the body are the consumptions: any other use of the key would see the carried one.
     let reads = cx.names.occurrences(key).iter().filter(|one| cx.names.is_within(one.scope, of.scope));
     let is_consumed = |span: Span| of.calls.iter().any(|(_, expr)| span_of(*expr) == span);
-    let is_plain = reads.into_iter().all(|one| one.does == Does::Read && is_consumed(one.span));
+    let is_plain = reads.into_iter().all(|one| one.action == Action::Read && is_consumed(one.span));
     // `partial(body, …)` and `vmap(body)` have another carry than the body.
-    if !is_reached || !is_own || !is_plain || !is_handed_over(of.looped, of.body.name.as_str()) {
+    if !is_reached || !is_own || !is_plain || !is_passed(of.looped, of.body.name.as_str()) {
         return None;
     }
     // The first parameter of a `fori_loop` body is the index.
@@ -85,7 +85,7 @@ pub(super) fn carried(cx: &FixContext<'_>, of: &Carried<'_, '_>) -> Option<Propo
             edits,
             of.resolves.to_vec(),
         )
-        .naming(cx.promise(of.scope, &names)),
+        .naming(cx.claim(of.scope, &names)),
     )
 }
 
@@ -96,7 +96,7 @@ pub(super) fn given<'a>(callable: &Callable, call: &'a ast::ExprCall, name: &str
 }
 
 /// Whether a function is passed under its name.
-pub(super) fn is_handed_over(call: &ast::ExprCall, name: &str) -> bool {
+pub(super) fn is_passed(call: &ast::ExprCall, name: &str) -> bool {
     tree::arguments(call).any(|argument| matches!(argument, Expr::Name(read) if *read.id == *name))
 }
 
@@ -105,7 +105,7 @@ fn is_used_once(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, scope: ScopeId)
     let name = def.name.as_str();
     let occurrences = cx.names.occurrences(name).iter();
     let own: Vec<_> = occurrences.filter(|one| cx.names.binder(one.scope, name) == Some(scope)).collect();
-    let bound: Vec<_> = own.iter().filter(|one| one.does != Does::Read).collect();
+    let bound: Vec<_> = own.iter().filter(|one| one.action != Action::Read).collect();
     let is_defined = matches!(bound[..], [one] if one.scope == scope && span_of(def).covers(one.span));
     is_defined && own.len() == 2 && def.decorator_list.is_empty() && !def.is_async
 }

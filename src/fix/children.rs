@@ -6,7 +6,7 @@ use super::attribute_keys::{Storage, storage_of};
 use super::context::{FixContext, Proposal};
 use super::key_uses::Use;
 use super::liveness::Variable;
-use super::names::{Does, Occurrence, ScopeId, ScopeKind};
+use super::names::{Action, Occurrence, ScopeId, ScopeKind};
 use super::naming::{ends_in_digit, is_general_child};
 use super::purpose_names::Given;
 use super::split_apart::{assigns, loop_below};
@@ -132,7 +132,7 @@ impl<'u, 'a> Moves<'u, 'a> {
                 format!("draw from children of `{}`, one of them still unused; the numbers change", self.made.key)
             }
         };
-        let reserved = cx.promise_within(self.made.scope, &names, range);
+        let reserved = cx.claim_within(self.made.scope, &names, range);
         Some(Proposal::new(message, edits, resolves.to_vec()).naming(reserved))
     }
 }
@@ -280,9 +280,9 @@ impl<'a> Made<'a> {
         let after = cx.steps(last).pop().filter(|step| step.statement().is_assign_stmt());
         let is_after = |one: &Occurrence| after.is_some_and(|step| span_of(step.statement()).covers(one.span));
         let is_unused = |name: &str| {
-            let is_bound = |one: &Occurrence| one.does != Does::Read && between.covers(one.span) && !is_after(one);
+            let is_bound = |one: &Occurrence| one.action != Action::Read && between.covers(one.span) && !is_after(one);
             let is_bound = cx.names.occurrences(name).iter().any(is_bound);
-            let is_free = name == "_" || !cx.is_promised(self.scope, name, whole);
+            let is_free = name == "_" || !cx.is_claimed(self.scope, name, whole);
             !is_bound && is_free && Variable::of(cx, self.scope, name).is_unneeded_from(way)
         };
         // Of a name that is bound twice only the last child is left.
@@ -347,7 +347,7 @@ fn made_by<'a>(
     let start = one.steps.last().filter(is_simple).map_or(span_of(one.key), |step| span_of(step.statement())).start;
     let is_before = |span: &Span| span.end <= start;
     let last = if one.key.is_name_expr() {
-        let found = cx.names.occurrences(key).iter().filter(|one| one.scope == scope && one.does == Does::Bind);
+        let found = cx.names.occurrences(key).iter().filter(|one| one.scope == scope && one.action == Action::Bind);
         found.map(|found| found.span).filter(is_before).max()?
     } else {
         let full = cx.names.scopes[scope].full;
@@ -397,7 +397,9 @@ fn tangled<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Optio
     let scope = cx.names.frame_at(span.start)?;
     let is_before = |name: &str| {
         let mut found = cx.names.occurrences(name).iter();
-        found.any(|one| one.scope == scope && one.does != Does::Read && one.span.end <= span_of(step.statement()).start)
+        found.any(|one| {
+            one.scope == scope && one.action != Action::Read && one.span.end <= span_of(step.statement()).start
+        })
     };
     let is_tangled = span_of(call) == span && parent.id.as_str() == child && next != child && is_before(next);
     let resolve = || {

@@ -43,7 +43,7 @@ pub struct Proposal {
     /// Who may apply them, provided that they prove right.
     pub applicability: Applicability,
     /// Why only a person may apply them, where that is so.
-    pub doubt: Option<String>,
+    pub reason: Option<String>,
     /// What their replay has to show.
     pub proof: Proof,
     /// The edits, sorted.
@@ -61,7 +61,7 @@ impl Proposal {
     pub(super) fn new(message: String, mut edits: Vec<Edit>, resolves: Vec<usize>) -> Self {
         edits.sort_by_key(|edit| edit.span);
         let (applicability, proof) = (Applicability::Unsafe, Proof::Claim);
-        Self { message, applicability, doubt: None, proof, edits, resolves, names: Vec::new(), is_optional: false }
+        Self { message, applicability, reason: None, proof, edits, resolves, names: Vec::new(), is_optional: false }
     }
 
     /// With another proof.
@@ -80,15 +80,15 @@ impl Proposal {
     }
 
     /// Leaves the proposal to people.
-    pub fn leave(&mut self, why: &str) {
+    pub fn make_display_only(&mut self, why: &str) {
         self.applicability = Applicability::Display;
-        self.doubt.get_or_insert_with(|| why.to_owned());
+        self.reason.get_or_insert_with(|| why.to_owned());
     }
 
     /// The same, if there is a reason.
-    pub(super) fn left_if(mut self, is_doubtful: bool, why: &str) -> Self {
+    pub(super) fn display_only_if(mut self, is_doubtful: bool, why: &str) -> Self {
         if is_doubtful {
-            self.leave(why);
+            self.make_display_only(why);
         }
         self
     }
@@ -109,7 +109,7 @@ pub struct FixContext<'a> {
     ir: OnceCell<ir::Module>,
     cells: Vec<Span>,
     usage: Option<&'a CrossModuleUsage>,
-    pub(super) promised: Vec<Reserved>,
+    pub(super) claimed: Vec<Reserved>,
     resolved: BTreeSet<usize>,
 }
 
@@ -128,7 +128,7 @@ impl<'a> FixContext<'a> {
             ir: OnceCell::new(),
             cells: Vec::new(),
             usage: None,
-            promised: Vec::new(),
+            claimed: Vec::new(),
             resolved: BTreeSet::new(),
         }
     }
@@ -234,7 +234,7 @@ impl<'a> FixContext<'a> {
     /// Reserves the names of a proposal, unless it is only displayed, and records what it resolves.
     pub fn accept(&mut self, proposal: &Proposal) {
         if proposal.applicability != Applicability::Display {
-            self.promised.extend(proposal.names.iter().cloned());
+            self.claimed.extend(proposal.names.iter().cloned());
         }
         self.resolved.extend(proposal.resolves.iter().copied());
     }

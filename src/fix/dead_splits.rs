@@ -46,7 +46,7 @@ pub(super) fn prefer(cx: &FixContext<'_>, findings: &[Finding], index: usize, ot
     };
     for mut other in others {
         if !revives(&other) {
-            other.leave("one of the two splits has no effect and should be removed");
+            other.make_display_only("one of the two splits has no effect and should be removed");
         }
         proposals.push(other);
     }
@@ -83,7 +83,7 @@ impl<'a> Dead<'a> {
         let is_dead = |target: &Expr| {
             let Expr::Name(name) = target else { return false };
             let name = name.id.as_str();
-            !cx.is_promised(scope, name, span_of(step.statement()))
+            !cx.is_claimed(scope, name, span_of(step.statement()))
                 && Variable::of(cx, scope, name).is_unneeded_from(&behind)
         };
         (is_plainly_made && names.iter().all(is_dead)).then_some(Self { scope, way, call: split, names })
@@ -140,7 +140,7 @@ impl<'a> Dead<'a> {
                 vec![Edit::replace(span_of(draw.key), child.to_owned())],
                 vec![index],
             )
-            .naming(cx.promise_within(
+            .naming(cx.claim_within(
                 self.scope,
                 &[child.to_owned()],
                 self.statement().cover(span_of(draw.call)),
@@ -163,8 +163,8 @@ impl<'a> Dead<'a> {
             || layout::comment_above(cx.text, statement).is_some();
         Some(
             Proposal::new("remove this split, which nothing uses".to_owned(), vec![Edit::delete(lines)], resolves)
-                .left_if(is_mentioned, "a comment or a string mentions a removed name")
-                .left_if(cx.is_notebook(), "other cells may use a removed name"),
+                .display_only_if(is_mentioned, "a comment or a string mentions a removed name")
+                .display_only_if(cx.is_notebook(), "other cells may use a removed name"),
         )
     }
 }

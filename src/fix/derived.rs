@@ -5,7 +5,7 @@
 use super::context::{FixContext, Proof, Proposal};
 use super::dead_splits;
 use super::key_uses::{Use, only_key};
-use super::names::{Does, Occurrence, ScopeId, ScopeKind};
+use super::names::{Action, Occurrence, ScopeId, ScopeKind};
 use super::reuse;
 use super::split_apart;
 use super::tree;
@@ -75,8 +75,8 @@ fn spare(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) 
     // In a loop, earlier code may read it in the next iteration; `_` may be a translation function.
     let is_repeated = cx.steps(span).iter().any(|step| matches!(step.statement(), Stmt::For(_) | Stmt::While(_)));
     let is_read =
-        |one: &Occurrence, name: &str| one.does == Does::Read && cx.names.binder(one.scope, name) == Some(scope);
-    let is_declared = |one: &Occurrence| one.does == Does::Declare && cx.names.is_within(one.scope, scope);
+        |one: &Occurrence, name: &str| one.action == Action::Read && cx.names.binder(one.scope, name) == Some(scope);
+    let is_declared = |one: &Occurrence| one.action == Action::Declare && cx.names.is_within(one.scope, scope);
     // The fix of a mistake with keys may use the child.
     let is_wanted = findings.iter().any(|other| {
         is_mistaken(other) && cx.here(other.primary).is_some_and(|span| cx.names.frame_at(span.start) == Some(scope))
@@ -88,7 +88,7 @@ fn spare(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) 
         })
     };
     let is_needed = is_wanted || is_used(unused) || !kept.iter().any(|name| is_used(name));
-    let is_translated = cx.names.occurrences("_").iter().any(|one| one.does == Does::Read);
+    let is_translated = cx.names.occurrences("_").iter().any(|one| one.action == Action::Read);
     let is_local = cx.names.scopes[scope].kind == ScopeKind::Function;
     let Stmt::Assign(assign) = step.statement() else { return None };
     let is_doubtful = is_slip(cx, scope, assign, &kept) || is_mentioned(cx, scope, unused);
@@ -100,7 +100,10 @@ fn spare(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) 
         )
         .proved_by(Proof::Nothing)
         .applied(Applicability::Safe)
-        .left_if(is_doubtful, "the unused child may be the one that should have been used, or a comment mentions it")
+        .display_only_if(
+            is_doubtful,
+            "the unused child may be the one that should have been used, or a comment mentions it",
+        )
     })
 }
 

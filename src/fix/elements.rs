@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::context::{FixContext, Proposal};
 use super::key_uses::{Use, shared};
-use super::names::{Does, ScopeId, ScopeKind};
+use super::names::{Action, ScopeId, ScopeKind};
 use super::split_apart::loop_below;
 use super::tree;
 use crate::python::ast::{self, Expr, Number, Stmt};
@@ -28,7 +28,7 @@ pub(super) fn free(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) ->
     }
     let scope = cx.names.frame_at(first.span().start)?;
     let occurrences = cx.names.occurrences(array).iter().filter(|one| one.scope == scope);
-    let mut bindings = occurrences.clone().filter(|one| one.does != Does::Read);
+    let mut bindings = occurrences.clone().filter(|one| one.action != Action::Read);
     let (binding, None) = (bindings.next()?, bindings.next()) else { return None };
     let step = cx.steps(binding.span).pop()?;
     let Stmt::Assign(assign) = step.statement() else { return None };
@@ -43,7 +43,7 @@ pub(super) fn free(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) ->
     {
         return None;
     }
-    let read = cx.names.occurrences(array).iter().filter(|one| one.does == Does::Read);
+    let read = cx.names.occurrences(array).iter().filter(|one| one.action == Action::Read);
     let mut taken = BTreeSet::new();
     for one in read.filter(|one| cx.names.binder(one.scope, array) == Some(scope)) {
         taken.insert(element(cx, one.span, length)?);
@@ -72,7 +72,7 @@ pub(super) fn rows(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) ->
     let array = array.id.as_str();
     let scope = cx.names.frame_at(first.span().start)?;
     let occurrences = cx.names.occurrences(array).iter().filter(|one| one.scope == scope);
-    let mut bindings = occurrences.filter(|one| one.does != Does::Read);
+    let mut bindings = occurrences.filter(|one| one.action != Action::Read);
     let (binding, None) = (bindings.next()?, bindings.next()) else { return None };
     let step = cx.steps(binding.span).pop()?;
     let Stmt::Assign(assign) = step.statement() else { return None };
@@ -81,7 +81,7 @@ pub(super) fn rows(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) ->
     let depth = cx.steps(binding.span).len() - 1;
     let leads = |one: &Use<'_>| one.steps.iter().any(|other| other.is_beside(step) && step.index < other.index);
     let is_own = |one: &Use<'_>| one.is_mapped(cx) && leads(one) && loop_below(one, depth).is_none();
-    let mut read = cx.names.occurrences(array).iter().filter(|one| one.does == Does::Read);
+    let mut read = cx.names.occurrences(array).iter().filter(|one| one.action == Action::Read);
     let is_known = |span: Span| uses.iter().any(|one| one.span() == span);
     let is_read_beside = read.any(|one| cx.names.binder(one.scope, array) == Some(scope) && !is_known(one.span));
     if cx.names.scopes[scope].kind == ScopeKind::Class
@@ -104,7 +104,7 @@ pub(super) fn rows(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) ->
     edits.extend(uses.iter().zip(&keys).map(|(one, key)| Edit::replace(one.span(), names[*key].clone())));
     let message = format!("split into an array of keys for each call instead of `{array}`; the numbers change");
     let proposal = Proposal::new(message, edits, resolves.to_vec());
-    (names.len() > 1).then(|| proposal.naming(cx.promise_within(scope, &names, range)))
+    (names.len() > 1).then(|| proposal.naming(cx.claim_within(scope, &names, range)))
 }
 
 /// Free names for arrays of keys, for what they are for if the program has words for that.

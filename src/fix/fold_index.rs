@@ -7,7 +7,7 @@ use super::context::{FixContext, Proposal};
 use super::jax;
 use super::key_uses::root_name;
 use super::layout;
-use super::names::{Does, ScopeId};
+use super::names::{Action, ScopeId};
 use super::repeats::{Loop, Repeats, is_constant};
 use super::tree;
 use super::writer::statement;
@@ -31,7 +31,7 @@ pub(super) fn fold_index(cx: &FixContext<'_>, found: &Loop<'_>, statement: &Stmt
     let body = span_of(statement);
     let (first, key) = *found.calls.first()?;
     let is_bound =
-        |root: &str| cx.names.occurrences(root).iter().any(|one| one.does == Does::Bind && body.covers(one.span));
+        |root: &str| cx.names.occurrences(root).iter().any(|one| one.action == Action::Bind && body.covers(one.span));
     if !is_constant(cx, key) && root_name(key).is_none_or(is_bound) {
         return None;
     }
@@ -88,7 +88,7 @@ fn proposal_of_fold(cx: &FixContext<'_>, found: &Loop<'_>, key: &Expr, edits: Ve
         edits,
         found.resolves.clone(),
     )
-    .naming(cx.promise(found.scope, names))
+    .naming(cx.claim(found.scope, names))
 }
 
 /// The variable that counts from zero up: over a `range`, or the first of an `enumerate`.
@@ -191,7 +191,7 @@ pub(super) fn each_element(
             .names
             .occurrences(name.id.as_str())
             .iter()
-            .any(|one| one.does == Does::Read && cx.names.is_within(one.scope, found.scope)),
+            .any(|one| one.action == Action::Read && cx.names.is_within(one.scope, found.scope)),
         _ => false,
     };
     let mut edits;
@@ -251,7 +251,7 @@ pub(super) fn fold_parameter(
     let call = tree::call_at(cx.module, cx.here(place)?)?;
     // With `partial`, the parameters of the body are shifted.
     let is_itself = match &found.repeats {
-        Repeats::Body(def) => carry::is_handed_over(call, def.name.as_str()),
+        Repeats::Body(def) => carry::is_passed(call, def.name.as_str()),
         Repeats::Lambda(lambda) => tree::arguments(call).any(|argument| span_of(argument) == span_of(*lambda)),
         _ => false,
     };
@@ -279,7 +279,7 @@ pub(super) fn fold_parameter(
         .names
         .occurrences(name)
         .iter()
-        .any(|one| one.does == Does::Bind && cx.names.is_within(one.scope, found.scope));
+        .any(|one| one.action == Action::Bind && cx.names.is_within(one.scope, found.scope));
     let ([(call, key)], false) = (&found.calls[..], is_rebound || name == "_") else { return None };
     let edits = vec![folded(cx, call, key, name)?];
     Some(proposal_of_fold(cx, found, key, edits, &[]))
@@ -324,7 +324,7 @@ pub(super) fn scan_children(
         .names
         .occurrences(element.name.as_str())
         .iter()
-        .any(|one| one.does != Does::Parameter && cx.names.is_within(one.scope, found.scope));
+        .any(|one| one.action != Action::Parameter && cx.names.is_within(one.scope, found.scope));
     let is_nothing = xs.is_none_or(Expr::is_none_literal_expr);
     if is_used || !is_nothing || element.annotation.is_some() {
         return None;

@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::names::{Does, Names, ScopeId};
+use super::names::{Action, Names, ScopeId};
 use crate::models::is_of_arrays;
 use crate::models::roots::{ROOT, rooted};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, TraversalSignal};
@@ -42,16 +42,16 @@ impl<'a> Imports<'a> {
         let binder = names.binder(scope, name)?;
         let mut meaning = None;
         for occurrence in names.occurrences(name).iter().filter(|one| one.scope == binder) {
-            match occurrence.does {
-                Does::Read => {}
-                Does::Import => {
+            match occurrence.action {
+                Action::Read => {}
+                Action::Import => {
                     let path = self.bound.get(&occurrence.span)?;
                     if meaning.is_some_and(|known: &String| known != path) {
                         return None;
                     }
                     meaning = Some(path);
                 }
-                Does::Bind | Does::Parameter | Does::Declare => return None,
+                Action::Bind | Action::Parameter | Action::Declare => return None,
             }
         }
         meaning.map(String::as_str)

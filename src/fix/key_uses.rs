@@ -5,7 +5,7 @@
 
 use super::carry::given;
 use super::context::{FixContext, is_plain};
-use super::names::{Does, ScopeId};
+use super::names::{Action, ScopeId};
 use super::purpose_names::Given;
 use super::tree::{self, Step};
 use crate::finding::{Finding, Place, RuleId, Sharing};
@@ -120,7 +120,10 @@ pub(super) fn with_alternatives<'a>(cx: &FixContext<'a>, uses: Vec<Use<'a>>) -> 
     for one in occurrences.filter(|one| !is_known(one.span)) {
         let found = use_at(cx, one.span).filter(|found| {
             let excludes = |known: &Use<'_>| tree::exclude(&known.steps, &found.steps);
-            one.does == Does::Read && uses.iter().any(excludes) && !uses.iter().all(excludes) && draws(cx, found.call)
+            one.action == Action::Read
+                && uses.iter().any(excludes)
+                && !uses.iter().all(excludes)
+                && draws(cx, found.call)
         });
         match found {
             Some(found) if Some(one.scope) == scope => others.push(found),
@@ -148,11 +151,11 @@ fn use_at<'a>(cx: &FixContext<'a>, span: Span) -> Option<Use<'a>> {
 pub(super) fn unknown_uses<'a>(cx: &FixContext<'a>, scope: ScopeId, key: &Expr, around: Span) -> Vec<Use<'a>> {
     let Expr::Name(name) = key else { return Vec::new() };
     let own = cx.names.occurrences(name.id.as_str()).iter().filter(|one| one.scope == scope);
-    let outside = own.clone().filter(|one| one.does == Does::Read && !around.covers(one.span));
+    let outside = own.clone().filter(|one| one.action == Action::Read && !around.covers(one.span));
     let uses = outside.filter_map(|one| use_at(cx, one.span)).filter(|one| is_unknown(cx, one.call));
     let is_same = |one: &Use<'_>| {
         let between = around.cover(one.span());
-        !own.clone().any(|other| other.does == Does::Bind && between.covers(other.span))
+        !own.clone().any(|other| other.action == Action::Bind && between.covers(other.span))
     };
     let inside = cx.steps(around);
     uses.filter(|one| is_same(one) && !tree::exclude(&one.steps, &inside)).collect()

@@ -8,7 +8,7 @@ use super::carry::functions;
 use super::context::{FixContext, Proposal, is_plain};
 use super::jax;
 use super::key_uses::only_key;
-use super::names::Does;
+use super::names::Action;
 use super::naming::Reserved;
 use super::tree;
 use crate::finding::Finding;
@@ -40,14 +40,14 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
             vec![index],
         )
         .naming(names)
-        .left_if(!is_lane_key, "the key is used elsewhere as well"),
+        .display_only_if(!is_lane_key, "the key is used elsewhere as well"),
     ]
 }
 
 /// Whether the function that maps does something else with the key: then its children may be those of another split.
 fn is_used_beside(cx: &FixContext<'_>, key: &str, around: Span) -> bool {
     let frame = cx.names.frame_at(around.start);
-    let mut reads = cx.names.occurrences(key).iter().filter(|one| one.does == Does::Read);
+    let mut reads = cx.names.occurrences(key).iter().filter(|one| one.action == Action::Read);
     reads.any(|one| !around.covers(one.span) && cx.names.frame_at(one.span.start) == frame)
 }
 
@@ -127,7 +127,7 @@ fn made<'a>(cx: &FixContext<'a>, argument: &'a Expr) -> Option<&'a ast::ExprCall
         Expr::Name(name) => {
             let scope = cx.names.frame_at(span_of(argument).start)?;
             let own = cx.names.occurrences(name.id.as_str()).iter().filter(|one| one.scope == scope);
-            let mut bound = own.filter(|one| one.does != Does::Read);
+            let mut bound = own.filter(|one| one.action != Action::Read);
             let (only, None) = (bound.next()?, bound.next()) else { return None };
             match cx.steps(only.span).pop()?.statement() {
                 Stmt::Assign(assign) => match (&assign.targets[..], &*assign.value) {
@@ -274,5 +274,5 @@ fn captured<'a>(cx: &FixContext<'a>, of: &Mapping<'a>, finding: &Finding) -> Opt
         edits.push(behind(span_of(axes.elts.last()?), ", 0".to_owned()));
     }
     debug_assert!(span_of(of.called).covers(span_of(of.maps)));
-    Some((name, edits, cx.promise(inner, &[fresh])))
+    Some((name, edits, cx.claim(inner, &[fresh])))
 }

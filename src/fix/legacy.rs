@@ -4,7 +4,7 @@
 
 use super::context::{FixContext, Proof, Proposal, is_plain};
 use super::jax;
-use super::names::Does;
+use super::names::Action;
 use super::tree;
 use crate::finding::{Applicability, Finding, RuleId};
 use crate::models::ARRAY;
@@ -25,7 +25,8 @@ fn alias(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Prop
         let span = cx.here(findings[at].primary)?;
         let binding = match tree::expression_at(cx.module, span)? {
             Expr::Name(name) => {
-                let mut bindings = cx.names.occurrences(name.id.as_str()).iter().filter(|one| one.does != Does::Read);
+                let mut bindings =
+                    cx.names.occurrences(name.id.as_str()).iter().filter(|one| one.action != Action::Read);
                 let (only, None) = (bindings.next()?, bindings.next()) else { return None };
                 only.span
             }
@@ -75,9 +76,9 @@ fn annotations(cx: &FixContext<'_>, finding: &Finding, index: usize) -> Option<P
         let (array, edit) = instead_of(cx, statement, alias, array)?;
         let mut edits = vec![edit];
         for occurrence in cx.names.occurrences(bound) {
-            match occurrence.does {
-                Does::Import if span_of(alias) == occurrence.span => {}
-                Does::Read => edits.push(annotation(cx, occurrence.span, &array)?),
+            match occurrence.action {
+                Action::Import if span_of(alias) == occurrence.span => {}
+                Action::Read => edits.push(annotation(cx, occurrence.span, &array)?),
                 _ => return None,
             }
         }

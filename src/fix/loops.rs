@@ -11,7 +11,7 @@ use super::jax;
 use super::key_uses::{Use, may_be_number, shared, unknown_uses};
 use super::layout;
 use super::liveness::Variable;
-use super::names::Does;
+use super::names::Action;
 use super::repeats::{Loop, Repeats, loop_of};
 use super::split_apart::{apart, assigns, can_rebind};
 use super::tree::{self, Step};
@@ -67,7 +67,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     let mut uses = given.unwrap_or_default();
     if !uses.is_empty() {
         for proposal in &mut proposals {
-            proposal.leave("unknown code gets the same key");
+            proposal.make_display_only("unknown code gets the same key");
         }
         uses.extend(found.calls.iter().map(|(call, key)| Use { call, key, steps: cx.steps(span_of(*call)) }));
         uses.sort_by_key(Use::span);
@@ -76,7 +76,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     // The next call would draw the same numbers again.
     if holds == Storage::Unknown {
         for proposal in &mut proposals {
-            proposal.leave(NOT_STORED);
+            proposal.make_display_only(NOT_STORED);
         }
     }
     proposals
@@ -162,7 +162,7 @@ fn own_element(cx: &FixContext<'_>, found: &Loop<'_>, statement: &Stmt) -> Optio
     let ([(_, key)], Expr::Name(element)) = (&found.calls[..], target) else { return None };
     let Expr::Subscript(item) = key else { return None };
     let name = element.id.as_str();
-    let is_read = |one: &super::names::Occurrence| one.does == Does::Read && span_of(statement).covers(one.span);
+    let is_read = |one: &super::names::Occurrence| one.action == Action::Read && span_of(statement).covers(one.span);
     let is_unused = name != "_" && !cx.names.occurrences(name).iter().any(is_read);
     (is_unused && cx.code(&item.value) == cx.code(over)).then(|| {
         Proposal::new(
@@ -198,11 +198,11 @@ fn split_each(cx: &FixContext<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> O
             .names
             .occurrences(name)
             .iter()
-            .any(|one| one.scope == found.scope && one.does == Does::Bind && span.covers(one.span));
+            .any(|one| one.scope == found.scope && one.action == Action::Bind && span.covers(one.span));
     // Iterations that reach none of the calls read the key.
     let is_read_beside = cx.names.occurrences(name).iter().any(|one| {
         let is_own = calls.iter().any(|(_, key)| span_of(*key).covers(one.span));
-        one.does == Does::Read && span.covers(one.span) && !is_own
+        one.action == Action::Read && span.covers(one.span) && !is_own
     });
     let common = common_statement(cx, &calls.iter().map(|(call, _)| span_of(*call)).collect::<Vec<_>>())?;
     // A split at the head of a body should be near the calls, and pass no branch that makes none of them.
@@ -233,7 +233,7 @@ fn split_each(cx: &FixContext<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> O
         let mut edits = vec![Edit::replace(span_of(first), statement(name, &split, &names, true))];
         edits.extend(calls[1..].iter().zip(&names).map(|((_, key), new)| replace(key, new.clone())));
         let proposal = Proposal::new(message, edits, found.resolves.clone());
-        return Some(proposal.naming(cx.promise_within(found.scope, &names, range)));
+        return Some(proposal.naming(cx.claim_within(found.scope, &names, range)));
     }
     let range = Span::new(start, calls.iter().map(|(call, _)| span_of(*call).end).fold(start, u32::max));
     // Exclusive branches share a child.
@@ -245,7 +245,7 @@ fn split_each(cx: &FixContext<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> O
     let children = keys.iter().filter_map(|key| names.get(*key));
     edits.extend(calls.iter().zip(children).map(|((_, key), new)| replace(key, new.clone())));
     let proposal = Proposal::new(message, edits, found.resolves.clone());
-    Some(proposal.naming(cx.promise_within(found.scope, &names, range)))
+    Some(proposal.naming(cx.claim_within(found.scope, &names, range)))
 }
 
 /// The innermost statement of one suite that all places pass.

@@ -20,7 +20,7 @@ mod cross_module;
 mod dead_splits;
 mod derived;
 mod diff;
-mod doubts;
+mod display_only;
 mod elements;
 mod fold_index;
 mod imports;
@@ -75,7 +75,7 @@ pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec
         RuleId::CapturedKeyInTransform => captured::propose(cx, findings, index),
         RuleId::StoredKeyNotAdvanced => advance::stored(cx, findings, index),
         RuleId::KeyBroadcast => lanes::propose(cx, findings, index),
-        RuleId::ConsumedKeyReturned => advance::handed_on(cx, findings, index),
+        RuleId::ConsumedKeyReturned => advance::passed_on(cx, findings, index),
         RuleId::SplitDiscarded => derived::bind_discarded(cx, findings, index),
         RuleId::CallerKeyIgnored => advance::ignored(cx, findings, index),
         RuleId::KeyBufferIndexed => buffer::indexed(cx, findings, index),
@@ -98,15 +98,15 @@ pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec
     for proposal in &mut proposals {
         let mut resolved = proposal.resolves.iter().filter_map(|at| findings.get(*at));
         // What may be intended is left to people.
-        if let Some(doubt) = resolved.find_map(|finding| doubts::doubt(cx, finding)) {
-            proposal.leave(&doubt);
+        if let Some(reason) = resolved.find_map(|finding| display_only::reason(cx, finding)) {
+            proposal.make_display_only(&reason);
         }
         if proposal.applicability != Applicability::Unsafe || proposal.proof != Proof::Claim {
             continue;
         }
         let calls = key_uses::calls(cx, proposal.resolves.iter().filter_map(|at| findings.get(*at)));
         if !proposal.is_optional && optional_keys::may_be_none(cx, &calls, &proposal.edits) {
-            proposal.leave("the key may be `None`");
+            proposal.make_display_only("the key may be `None`");
         }
     }
     proposals

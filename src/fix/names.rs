@@ -39,7 +39,7 @@ pub(super) struct Scope {
 
 /// What an occurrence of a name does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Does {
+pub(super) enum Action {
     Read,
     Bind,
     Import,
@@ -53,7 +53,7 @@ pub(super) enum Does {
 pub(super) struct Occurrence {
     pub span: Span,
     pub scope: ScopeId,
-    pub does: Does,
+    pub action: Action,
 }
 
 /// All names of a file.
@@ -121,10 +121,10 @@ impl<'a> Names<'a> {
         let own = self.occurrences(name).iter().filter(|occurrence| occurrence.scope == scope);
         let mut binds = false;
         for occurrence in own {
-            match occurrence.does {
-                Does::Declare => return false,
-                Does::Bind | Does::Import | Does::Parameter => binds = true,
-                Does::Read => {}
+            match occurrence.action {
+                Action::Declare => return false,
+                Action::Bind | Action::Import | Action::Parameter => binds = true,
+                Action::Read => {}
             }
         }
         binds
@@ -132,7 +132,7 @@ impl<'a> Names<'a> {
 
     /// Whether a scope declares a name `global` or `nonlocal`.
     pub fn declares(&self, scope: ScopeId, name: &str) -> bool {
-        self.occurrences(name).iter().any(|one| one.scope == scope && one.does == Does::Declare)
+        self.occurrences(name).iter().any(|one| one.scope == scope && one.action == Action::Declare)
     }
 
     /// Whether a scope deletes a name somewhere, which has to be bound there.
@@ -175,7 +175,7 @@ impl<'a> Names<'a> {
     pub fn is_taken(&self, scope: ScopeId, name: &str) -> bool {
         self.occurrences(name).iter().any(|occurrence| {
             self.is_within(occurrence.scope, scope)
-                || (occurrence.does != Does::Read && self.is_within(scope, occurrence.scope))
+                || (occurrence.action != Action::Read && self.is_within(scope, occurrence.scope))
         })
     }
 }
@@ -233,20 +233,20 @@ impl<'a> Walk<'a> {
         self.open.iter().rev().find(inside).copied().unwrap_or(0)
     }
 
-    fn note(&mut self, name: &'a str, span: Span, does: Does) {
+    fn note(&mut self, name: &'a str, span: Span, action: Action) {
         let scope = self.scope_of(span.start);
-        self.note_in(scope, name, span, does);
+        self.note_in(scope, name, span, action);
     }
 
-    fn note_in(&mut self, scope: ScopeId, name: &'a str, span: Span, does: Does) {
-        self.by_name.entry(name).or_default().push(Occurrence { span, scope, does });
+    fn note_in(&mut self, scope: ScopeId, name: &'a str, span: Span, action: Action) {
+        self.by_name.entry(name).or_default().push(Occurrence { span, scope, action });
     }
 
     /// The words of a command, which may be names that it reads.
     fn command(&mut self, text: &'a str, span: Span) {
         let is_part = |character: char| character.is_alphanumeric() || character == '_';
         for word in text.split(|character: char| !is_part(character)).filter(|word| !word.is_empty()) {
-            self.note(word, span, Does::Read);
+            self.note(word, span, Action::Read);
             self.commanded.insert(word);
         }
     }
@@ -262,13 +262,13 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
         match node {
             AnyNodeRef::StmtFunctionDef(def) => {
                 let full = span_of(def);
-                self.note(&def.name, span_of(&def.name), Does::Bind);
+                self.note(&def.name, span_of(&def.name), Action::Bind);
                 let start = def.body.first().map_or(full.end, |first| span_of(first).start);
                 self.open(ScopeKind::Function, full, Span::new(start, full.end), Span::default());
             }
             AnyNodeRef::StmtClassDef(class) => {
                 let full = span_of(class);
-                self.note(&class.name, span_of(&class.name), Does::Bind);
+                self.note(&class.name, span_of(&class.name), Action::Bind);
                 let start = class.body.first().map_or(full.end, |first| span_of(first).start);
                 self.open(ScopeKind::Class, full, Span::new(start, full.end), Span::default());
             }
@@ -282,10 +282,10 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
             AnyNodeRef::Parameter(parameter) => {
                 // The innermost open scope is the function or lambda whose parameter it is.
                 let scope = self.open.last().copied().unwrap_or(0);
-                self.note_in(scope, &parameter.name, span_of(&parameter.name), Does::Parameter);
+                self.note_in(scope, &parameter.name, span_of(&parameter.name), Action::Parameter);
             }
             AnyNodeRef::ExprName(name) => {
-                let does = if name.ctx == ExprContext::Load { Does::Read } else { Does::Bind };
+                let does = if name.ctx == ExprContext::Load { Action::Read } else { Action::Bind };
                 self.note(name.id.as_str(), span_of(name), does);
                 if name.ctx == ExprContext::Del {
                     self.deleted.push((name.id.as_str(), self.scope_of(span_of(name).start)));
@@ -293,7 +293,7 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
             }
             AnyNodeRef::StmtAugAssign(assign) => {
                 if let Expr::Name(name) = &*assign.target {
-                    self.note(name.id.as_str(), span_of(name), Does::Read);
+                    self.note(name.id.as_str(), span_of(name), Action::Read);
                 }
             }
             AnyNodeRef::Alias(alias) => {
@@ -301,38 +301,38 @@ impl<'a> SourceOrderVisitor<'a> for Walk<'a> {
                     Some(name) => name.as_str(),
                     None => alias.name.as_str().split('.').next().unwrap_or_default(),
                 };
-                self.note(bound, span_of(alias), Does::Import);
+                self.note(bound, span_of(alias), Action::Import);
             }
             AnyNodeRef::ExceptHandlerExceptHandler(handler) => {
                 if let Some(name) = &handler.name {
-                    self.note(name.as_str(), span_of(name), Does::Bind);
+                    self.note(name.as_str(), span_of(name), Action::Bind);
                 }
             }
             AnyNodeRef::PatternMatchAs(pattern) => {
                 if let Some(name) = &pattern.name {
-                    self.note(name.as_str(), span_of(name), Does::Bind);
+                    self.note(name.as_str(), span_of(name), Action::Bind);
                 }
             }
             AnyNodeRef::PatternMatchStar(pattern) => {
                 if let Some(name) = &pattern.name {
-                    self.note(name.as_str(), span_of(name), Does::Bind);
+                    self.note(name.as_str(), span_of(name), Action::Bind);
                 }
             }
             AnyNodeRef::PatternMatchMapping(pattern) => {
                 if let Some(name) = &pattern.rest {
-                    self.note(name.as_str(), span_of(name), Does::Bind);
+                    self.note(name.as_str(), span_of(name), Action::Bind);
                 }
             }
             AnyNodeRef::StmtIpyEscapeCommand(command) => self.command(&command.value, span_of(command)),
             AnyNodeRef::ExprIpyEscapeCommand(command) => self.command(&command.value, span_of(command)),
             AnyNodeRef::StmtGlobal(global) => {
                 for name in &global.names {
-                    self.note(name.as_str(), span_of(name), Does::Declare);
+                    self.note(name.as_str(), span_of(name), Action::Declare);
                 }
             }
             AnyNodeRef::StmtNonlocal(nonlocal) => {
                 for name in &nonlocal.names {
-                    self.note(name.as_str(), span_of(name), Does::Declare);
+                    self.note(name.as_str(), span_of(name), Action::Declare);
                 }
             }
             _ => {}

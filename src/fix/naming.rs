@@ -5,7 +5,7 @@
 
 use super::context::FixContext;
 use super::liveness::Variable;
-use super::names::{Does, Occurrence, ScopeId};
+use super::names::{Action, Occurrence, ScopeId};
 use super::purpose_names::Given;
 use super::tree;
 use crate::models::Words;
@@ -36,27 +36,27 @@ impl FixContext<'_> {
         self.names.is_taken(scope, name) || KEYWORDS.binary_search(&name).is_ok() || self.is_reserved(name, full, full)
     }
 
-    /// Whether a name was promised to an accepted proposal for a stretch of a scope, or for a scope around or within it.
+    /// Whether a name is claimed by an accepted proposal in a part of a scope, or in an enclosing or nested scope.
     fn is_reserved(&self, name: &str, scope: Span, range: Span) -> bool {
         let meets = |one: Span, other: Span| one.start < other.end && other.start < one.end;
         let nests = |other: Span| other.covers(scope) || scope.covers(other);
         let is_met = |one: &Reserved| nests(one.scope) && meets(one.range, range);
-        self.promised.iter().any(|one| one.name == name && is_met(one))
+        self.claimed.iter().any(|one| one.name == name && is_met(one))
     }
 
     /// Whether a name is reserved for an accepted proposal in an overlapping range of a scope. An unused child is reserved from its split
     /// to the call that gets it.
-    pub(super) fn is_promised(&self, scope: ScopeId, name: &str, range: Span) -> bool {
+    pub(super) fn is_claimed(&self, scope: ScopeId, name: &str, range: Span) -> bool {
         self.is_reserved(name, self.names.scopes[scope].full, range)
     }
 
-    /// The names of a proposal, promised for all of a scope.
-    pub(super) fn promise(&self, scope: ScopeId, names: &[String]) -> Vec<Reserved> {
-        self.promise_within(scope, names, self.names.scopes[scope].full)
+    /// Claims the names of a proposal in a whole scope.
+    pub(super) fn claim(&self, scope: ScopeId, names: &[String]) -> Vec<Reserved> {
+        self.claim_within(scope, names, self.names.scopes[scope].full)
     }
 
     /// The names of a proposal that binds them at the start of a range of code and does not read them after it.
-    pub(super) fn promise_within(&self, scope: ScopeId, names: &[String], range: Span) -> Vec<Reserved> {
+    pub(super) fn claim_within(&self, scope: ScopeId, names: &[String], range: Span) -> Vec<Reserved> {
         let scope = self.names.scopes[scope].full;
         names.iter().map(|name| Reserved { scope, name: name.clone(), range }).collect()
     }
@@ -151,7 +151,7 @@ impl FixContext<'_> {
 
     /// Whether no other key of a scope has a number of its own: a name that is bound repeatedly does not count.
     fn is_no_other(&self, scope: ScopeId, name: &str) -> bool {
-        let bound = self.names.occurrences(name).iter().filter(|one| one.scope == scope && one.does == Does::Bind);
+        let bound = self.names.occurrences(name).iter().filter(|one| one.scope == scope && one.action == Action::Bind);
         !ends_in_digit(name) || bound.count() != 1
     }
 
@@ -180,7 +180,7 @@ impl FixContext<'_> {
     /// What the author calls the child of a carried key, `subkey` in `key, subkey = split(key)`, in this scope or elsewhere; and whether it
     /// is in this one. Names that describe the purpose of a child are not reused.
     fn usual_child(&self, scope: ScopeId, key: &str) -> Option<(bool, &str)> {
-        let bound = self.names.occurrences(key).iter().filter(|one| one.does == Does::Bind).take(LOOKED_AT);
+        let bound = self.names.occurrences(key).iter().filter(|one| one.action == Action::Bind).take(LOOKED_AT);
         let children = bound.filter_map(|one| Some((one.scope == scope, self.child_bound_at(key, one.span)?)));
         let general = children.filter(|(_, child)| is_general_child(child, key));
         general.min_by_key(|(is_here, _)| !*is_here)
@@ -206,7 +206,7 @@ impl FixContext<'_> {
             binder.is_some_and(|binder| binder != scope && self.names.is_within(binder, scope))
         };
         let mut seen = self.names.occurrences(name).iter().filter(|one| {
-            let is_around = one.does != Does::Read && self.names.is_within(scope, one.scope);
+            let is_around = one.action != Action::Read && self.names.is_within(scope, one.scope);
             is_around || self.names.is_within(one.scope, scope) && !is_theirs(one)
         });
         seen.next().is_none() || self.is_dead_within(scope, name, range)
@@ -218,9 +218,9 @@ impl FixContext<'_> {
             Some(Stmt::Assign(assign)) => matches!(&*assign.value, Expr::Call(call) if self.is_split(call)),
             _ => false,
         };
-        let is_child = |one: &Occurrence| match one.does {
-            Does::Read => true,
-            Does::Bind => !range.covers(one.span) && is_made_by_split(one),
+        let is_child = |one: &Occurrence| match one.action {
+            Action::Read => true,
+            Action::Bind => !range.covers(one.span) && is_made_by_split(one),
             _ => false,
         };
         let mut own = self.names.occurrences(name).iter().filter(|one| one.scope == scope);

@@ -9,7 +9,7 @@ use super::elements;
 use super::key_uses::{MOST_USES, Use, family, may_be_number, only_key, pair, uses_of, with_alternatives};
 use super::layout;
 use super::liveness::Variable;
-use super::names::Does;
+use super::names::Action;
 use super::split_apart::{apart, can_rebind};
 use super::tree::{self, Step};
 use crate::finding::{Finding, RuleId};
@@ -113,7 +113,7 @@ fn renewed(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<
             && cx.names.frame_at(one.span().start) == Some(scope)
     };
     // The last binding before the first use.
-    let bindings = cx.names.occurrences(key).iter().filter(|one| one.scope == scope && one.does == Does::Bind);
+    let bindings = cx.names.occurrences(key).iter().filter(|one| one.scope == scope && one.action == Action::Bind);
     let made = bindings.map(|one| one.span).filter(|span| span.end <= first.span().start).max()?;
     let step = cx.steps(made).pop()?;
     let Stmt::Assign(assign) = step.statement() else { return None };
@@ -180,10 +180,10 @@ fn unused_sibling(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Op
     // What other modules draw from is used.
     let is_exported = cx.is_exported_from(scope, unused);
     // From where it was made.
-    let bindings = cx.names.occurrences(unused).iter().filter(|one| one.scope == scope && one.does == Does::Bind);
+    let bindings = cx.names.occurrences(unused).iter().filter(|one| one.scope == scope && one.action == Action::Bind);
     let made = bindings.map(|one| one.span).filter(|bound| bound.end <= span.start).max();
     let range = made.map_or(cx.names.scopes[scope].full, |made| made.cover(span));
-    let is_free = !cx.is_promised(scope, unused, range) && !cx.names.deletes(scope, unused);
+    let is_free = !cx.is_claimed(scope, unused, range) && !cx.names.deletes(scope, unused);
     if !cx.names.binds(scope, unused) || !is_free || is_exported {
         return None;
     }
@@ -193,6 +193,6 @@ fn unused_sibling(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Op
             vec![Edit::replace(span_of(key), unused.clone())],
             vec![index],
         )
-        .naming(cx.promise_within(scope, std::slice::from_ref(unused), range)),
+        .naming(cx.claim_within(scope, std::slice::from_ref(unused), range)),
     )
 }

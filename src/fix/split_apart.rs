@@ -9,7 +9,7 @@ use super::elements;
 use super::jax;
 use super::key_uses::{Use, root_name, shared};
 use super::liveness::Variable;
-use super::names::{Does, ScopeId, ScopeKind};
+use super::names::{Action, ScopeId, ScopeKind};
 use super::optional_keys;
 use super::tree::{self, Step};
 use super::writer::{Site, Split, Writer};
@@ -112,7 +112,7 @@ pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -
     // The next call would draw the same numbers again.
     if holds == Storage::Unknown {
         for proposal in &mut proposals {
-            proposal.leave(NOT_STORED);
+            proposal.make_display_only(NOT_STORED);
         }
     }
     proposals
@@ -198,7 +198,7 @@ pub(super) fn assigns(cx: &FixContext<'_>, statement: &Stmt, carrier: &str) -> b
 pub(super) fn can_rebind(cx: &FixContext<'_>, scope: ScopeId, name: &str) -> bool {
     cx.names.binds(scope, name)
         && !cx.names.declares(scope, name)
-        && !cx.names.occurrences(name).iter().any(|one| one.scope == scope && one.does == Does::Import)
+        && !cx.names.occurrences(name).iter().any(|one| one.scope == scope && one.action == Action::Import)
 }
 
 /// Whether the key is rebound after the split and before the last use.
@@ -218,7 +218,7 @@ fn is_bound_between(cx: &FixContext<'_>, site: &Site<'_>, uses: &[Use<'_>], last
     uses.iter().any(|one| {
         let Some(root) = root_name(one.key) else { return true };
         cx.names.occurrences(root).iter().any(|found| {
-            let binds = matches!(found.does, Does::Bind | Does::Import);
+            let binds = matches!(found.action, Action::Bind | Action::Import);
             binds && counts(found.span) && cx.names.is_within(found.scope, site.scope)
         })
     })
@@ -234,7 +234,7 @@ fn is_live(cx: &FixContext<'_>, site: &Site<'_>, uses: &[Use<'_>]) -> bool {
     let start = span_of(site.step.statement()).start;
     let is_looped = way.iter().any(|step| matches!(step.statement(), Stmt::For(_) | Stmt::While(_)));
     let is_other = |one: &super::names::Occurrence| {
-        one.does == Does::Read
+        one.action == Action::Read
             && one.span.start >= start
             && cx.names.is_within(one.scope, site.scope)
             && !exempt.contains(&one.span)

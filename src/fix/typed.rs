@@ -5,7 +5,7 @@
 
 use super::context::{FixContext, Proof, Proposal};
 use super::jax;
-use super::names::Does;
+use super::names::Action;
 use super::tree;
 use super::typed_uses::{is_key, maker};
 use crate::finding::{Family, Finding, Touched};
@@ -35,11 +35,11 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
         vec![index],
     )
     .proved_by(Proof::Keys(places))
-    .left_if(hides, "the file does arithmetic on words of keys, which the conversion would hide");
+    .display_only_if(hides, "the file does arithmetic on words of keys, which the conversion would hide");
     let older = |expr: &Expr| cx.path_of(expr).filter(|path| cx.models.is_older(path));
     let own = || tree::expressions(cx.module).into_iter().find_map(older);
     if let Some(path) = cx.older().map(str::to_owned).or_else(own) {
-        proposal.leave(&format!("JAX removed `{path}`, which this project uses, before it had typed keys"));
+        proposal.make_display_only(&format!("JAX removed `{path}`, which this project uses, before it had typed keys"));
     }
     vec![proposal]
 }
@@ -79,9 +79,9 @@ fn imported_name(cx: &FixContext<'_>, old: &str) -> Option<String> {
 /// The edit of the one import of `PRNGKey`, provided that all that reads the name is rewritten as well.
 fn import(cx: &FixContext<'_>, rewritten: usize) -> Option<Edit> {
     let occurrences = cx.names.occurrences("PRNGKey");
-    let reads = occurrences.iter().filter(|one| one.does == Does::Read).count();
-    let mut bound = occurrences.iter().filter(|one| one.does != Does::Read);
-    let only = bound.next().filter(|one| one.does == Does::Import)?;
+    let reads = occurrences.iter().filter(|one| one.action == Action::Read).count();
+    let mut bound = occurrences.iter().filter(|one| one.action != Action::Read);
+    let only = bound.next().filter(|one| one.action == Action::Import)?;
     if bound.next().is_some() || reads != rewritten {
         return None;
     }

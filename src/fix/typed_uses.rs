@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::context::FixContext;
 use super::jax;
-use super::names::Does;
+use super::names::Action;
 use super::tree;
 use crate::models::{ARRAY, Argument, Effect, ShapeQuery, Typed};
 use crate::python::ast::{self, AnyNodeRef, Expr, Number, Stmt};
@@ -173,7 +173,7 @@ impl<'a> Uses<'_, 'a> {
         let names = &self.cx.names;
         let Some(root) = root_name(key) else { return true };
         let Some(binder) = names.binder(names.scope_at(span_of(key).start), root) else { return true };
-        let is_parameter = |one: &&super::names::Occurrence| one.scope == binder && one.does == Does::Parameter;
+        let is_parameter = |one: &&super::names::Occurrence| one.scope == binder && one.action == Action::Parameter;
         let Some(parameter) = names.occurrences(root).iter().find(is_parameter) else { return true };
         let around = tree::ancestors(self.cx.module, parameter.span);
         let mut around = around.into_iter().rev();

@@ -113,7 +113,7 @@ impl Writer<'_, '_> {
         let is_optional = matches!(self.split, Split::Optional(_));
         let own: Vec<String> = keys.iter().filter_map(|key| names.get(*key).cloned()).collect();
         edits.extend(replaced(self.cx, uses, &own));
-        let proposal = self.proposal(edits, self.cx.promise_within(self.site.scope, &names, range));
+        let proposal = self.proposal(edits, self.cx.claim_within(self.site.scope, &names, range));
         Some(Proposal { is_optional, ..proposal })
     }
 
@@ -132,7 +132,7 @@ impl Writer<'_, '_> {
             None => Edit::replace(call, code),
         }];
         edits.extend(replaced(self.cx, uses, &names));
-        Some(self.proposal(edits, self.cx.promise_within(self.site.scope, &names, range)))
+        Some(self.proposal(edits, self.cx.claim_within(self.site.scope, &names, range)))
     }
 
     /// A split into names that comes first makes the keys of the uses after it as well.
@@ -154,7 +154,7 @@ impl Writer<'_, '_> {
         let (mut edits, names, range) = made.give(self.cx, &others, &unused)?;
         edits.extend(replaced(self.cx, uses, &names));
         edits.sort_by_key(|edit| edit.span);
-        let proposal = self.proposal(edits, self.cx.promise_within(self.site.scope, &names, range));
+        let proposal = self.proposal(edits, self.cx.claim_within(self.site.scope, &names, range));
         Some(match &names[..] {
             [name] if unused.iter().any(|child| child.id.as_str() == name) => {
                 Proposal { message: format!("draw from the unused child `{name}`; the numbers change"), ..proposal }
@@ -208,7 +208,7 @@ impl Writer<'_, '_> {
         edits.extend(replaced(cx, uses, &names));
         let range = Span::new(self.start.min(range.start), range.end);
         let is_line = comment.is_empty() || layout::indentation(cx.text, self.start).is_some();
-        let proposal = self.proposal(edits, cx.promise_within(self.site.scope, &names, range));
+        let proposal = self.proposal(edits, cx.claim_within(self.site.scope, &names, range));
         let message = format!("split `{}` first, with a key for each call; the numbers change", self.key);
         is_line.then_some(Proposal { message, ..proposal })
     }
@@ -227,14 +227,14 @@ impl Writer<'_, '_> {
         };
         let names: Vec<String> = more.iter().map(|target| self.cx.code(target).to_owned()).collect();
         let whole = Span::new(between.start, span_of(later.statement()).end);
-        let has_free = names.iter().all(|name| !self.cx.is_promised(self.site.scope, name, whole));
+        let has_free = names.iter().all(|name| !self.cx.is_claimed(self.site.scope, name, whole));
         let is_alike = span_of(again) == span_of(other.call) && more.iter().all(is_new) && has_free;
         let is_near = self.cx.is_in_one_cell(span_of(step.statement()), span_of(later.statement()));
         let mut edits = children::widened(bound, call, &names).filter(|_| is_alike && is_near && !is_said)?;
         edits.push(Edit::delete(lines));
         edits.sort_by_key(|edit| edit.span);
         let message = format!("split `{}` once into all its children; the numbers change", self.key);
-        let names = self.cx.promise(self.site.scope, &names);
+        let names = self.cx.claim(self.site.scope, &names);
         Some(Proposal { message, ..self.proposal(edits, names) })
     }
 
@@ -273,10 +273,10 @@ impl Writer<'_, '_> {
             let (more, names, range) = made.give(self.cx, &here, &[])?;
             edits.extend(more);
             edits.extend(here.iter().zip(&names).map(|(one, name)| Edit::replace(one.span(), name.clone())));
-            reserved.extend(self.cx.promise_within(scope, &names, range));
+            reserved.extend(self.cx.claim_within(scope, &names, range));
         }
         for (step, here) in self.joined(at) {
-            if let Some(more) = here.first().filter(|_| here.len() == 1).and_then(|one| self.hand_on(one, step)) {
+            if let Some(more) = here.first().filter(|_| here.len() == 1).and_then(|one| self.pass_on(one, step)) {
                 edits.extend(more);
                 continue;
             }
@@ -287,7 +287,7 @@ impl Writer<'_, '_> {
             let code = self.split.statement(self.key, &names, true);
             edits.push(self.cx.before(start, &code));
             edits.extend(here.iter().zip(&names).map(|(one, name)| Edit::replace(one.span(), name.clone())));
-            reserved.extend(self.cx.promise_within(scope, &names, range));
+            reserved.extend(self.cx.claim_within(scope, &names, range));
         }
         Some(self.proposal(edits, reserved))
     }
@@ -327,7 +327,7 @@ impl Writer<'_, '_> {
 
     /// `a, b = split(key)` passes the next key on as well: `key, a, b = split(key, 3)`. `_, a = split(key)` has a place for it:
     /// `key, a = split(key)`.
-    fn hand_on(&self, one: &Use<'_>, step: Step<'_>) -> Option<Vec<Edit>> {
+    fn pass_on(&self, one: &Use<'_>, step: Step<'_>) -> Option<Vec<Edit>> {
         let edit = self.in_place_of_unnamed(one, step).map(|edit| vec![edit]);
         edit.or_else(|| children::carried_on(self.cx, one).filter(|_| matches!(self.split, Split::Plain(_))))
     }

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{Block, Function, OpKind, Temp, Variable};
 
 /// Most definitions that may hold at one point; where there are more, every read may see every one.
-const HELD: usize = 64;
+const DEFINITIONS: usize = 64;
 
 /// Most nested loops whose bodies are followed twice; in deeper ones, no store kills a definition.
 const NESTED: u32 = 5;
@@ -118,7 +118,7 @@ impl Walk<'_> {
 
     fn op(&mut self, temp: Temp, state: State) -> Option<State> {
         let Some(op) = self.function.ops.get(temp as usize) else { return Some(state) };
-        self.is_lost |= state.len() > HELD;
+        self.is_lost |= state.len() > DEFINITIONS;
         if self.is_lost {
             return None;
         }
@@ -207,7 +207,7 @@ impl Walk<'_> {
         while let Some(block) = work.pop() {
             for temp in block {
                 let Some(op) = self.function.ops.get(*temp as usize) else { continue };
-                let is_new = |state: &State| state.len() <= HELD && !state.contains(&Definition::Store(*temp));
+                let is_new = |state: &State| state.len() <= DEFINITIONS && !state.contains(&Definition::Store(*temp));
                 if matches!(&op.kind, OpKind::Store(variable, _) if variable == self.variable) && is_new(state) {
                     state.push(Definition::Store(*temp));
                 }

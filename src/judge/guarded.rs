@@ -21,8 +21,8 @@ const MISSING: [(&str, bool, bool); 5] = [
     ("BaseException", true, true),
 ];
 
-/// Most questions of one function that are counted.
-const QUESTIONS: usize = 64;
+/// Most tests of one function that are considered.
+const NAME_TESTS: usize = 64;
 
 /// A region of the module that runs only behind a guard.
 struct Region {
@@ -52,12 +52,12 @@ impl Guarded {
         let module = run.module(run.home);
         let flags = flags(run);
         for code in &module.functions {
-            let questions = questions(run, code);
+            let name_tests = name_tests(run, code);
             for op in &code.ops {
                 match &op.kind {
                     OpKind::If { test, then, orelse } => {
                         let span = code.ops[*test as usize].span;
-                        let here = questions.iter().filter(|question| span.covers(question.span));
+                        let here = name_tests.iter().filter(|question| span.covers(question.span));
                         let flag = match &code.ops[*test as usize].kind {
                             OpKind::Load(Variable::Global(name)) => flags.get(name),
                             _ => None,
@@ -103,7 +103,7 @@ impl Guarded {
     }
 
     /// The guards that a test puts on the two blocks of a branch, either directly or through a variable that stores its result.
-    fn branch(&mut self, module: &Module, code: &Function, question: &Question, [then, orelse]: [&Block; 2]) {
+    fn branch(&mut self, module: &Module, code: &Function, question: &NameTest, [then, orelse]: [&Block; 2]) {
         let (yes, no) = if question.is_denied { (orelse, then) } else { (then, orelse) };
         let Some(name) = &question.name else {
             self.admit(module, code, yes, || Guard::Version);
@@ -132,7 +132,7 @@ impl Guarded {
 
 /// A test whether a library has a name, or which version it is.
 #[derive(Clone)]
-struct Question {
+struct NameTest {
     span: Span,
     /// The name, of `hasattr`.
     name: Option<String>,
@@ -142,7 +142,7 @@ struct Question {
 }
 
 /// The tests in a function, up to the bound.
-fn questions(run: &Recording<'_>, code: &Function) -> Vec<Question> {
+fn name_tests(run: &Recording<'_>, code: &Function) -> Vec<NameTest> {
     let ask = |op: &Op| match &op.kind {
         OpKind::Call(..) => {
             let (name, is_of_library) = has(run, code, &op.kind)?;
@@ -150,28 +150,28 @@ fn questions(run: &Recording<'_>, code: &Function) -> Vec<Question> {
                 matches!(&other.kind, OpKind::Operate(Operator::Not, [Some(of), _], _)
                     if code.ops[*of as usize].span == op.span)
             });
-            Some(Question { span: op.span, name: Some(name), is_of_library, is_denied })
+            Some(NameTest { span: op.span, name: Some(name), is_of_library, is_denied })
         }
         OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name))
             if run.program.models.words.says_version(name) =>
         {
-            Some(Question { span: op.span, name: None, is_of_library: true, is_denied: false })
+            Some(NameTest { span: op.span, name: None, is_of_library: true, is_denied: false })
         }
         _ => None,
     };
-    code.ops.iter().filter_map(ask).take(QUESTIONS).collect()
+    code.ops.iter().filter_map(ask).take(NAME_TESTS).collect()
 }
 
 /// Globals that hold the result of a test: `HAS_TYPE = hasattr(jax.random, "KeyArray")`.
-fn flags(run: &Recording<'_>) -> FxHashMap<Name, Vec<Question>> {
+fn flags(run: &Recording<'_>) -> FxHashMap<Name, Vec<NameTest>> {
     let body = run.module(run.home).function(Module::BODY);
-    let questions = questions(run, body);
-    let mut flags: FxHashMap<Name, Vec<Question>> = FxHashMap::default();
+    let name_tests = name_tests(run, body);
+    let mut flags: FxHashMap<Name, Vec<NameTest>> = FxHashMap::default();
     for op in &body.ops {
         let OpKind::Store(Variable::Global(name), value) = &op.kind else { continue };
         let span = body.ops[*value as usize].span;
-        let within = questions.iter().filter(|question| span.covers(question.span));
-        let within: Vec<Question> = within.cloned().collect();
+        let within = name_tests.iter().filter(|question| span.covers(question.span));
+        let within: Vec<NameTest> = within.cloned().collect();
         if !within.is_empty() {
             flags.entry(name.clone()).or_default().extend(within);
         }

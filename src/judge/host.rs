@@ -13,8 +13,8 @@ use crate::analysis::record::{LoggedTrace, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{Argument, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Temp, Variable};
 use crate::judge::consequence::Flows;
+use crate::judge::denotation::{Callee, Denotation, Denotations, stored};
 use crate::judge::facts::{Facts, HostDraw};
-use crate::judge::meaning::{Callee, Meaning, Meanings, stored};
 use crate::judge::traced::{step, traced_function};
 use crate::models::{Effect, Host};
 
@@ -39,12 +39,12 @@ struct Found {
 
 /// The host draws that functions of the module lead to.
 pub fn extract_host_draws(run: &Recording<'_>, facts: &mut Facts) {
-    if !run.program.relevance.draws() {
+    if !run.program.relevance.has_host_draws() {
         return;
     }
-    let (module, flows, meanings) = (run.module(run.home), Flows::new(run), Meanings::new(run));
+    let (module, flows, denotations) = (run.module(run.home), Flows::new(run), Denotations::new(run));
     for (number, code) in (0u32..).zip(&module.functions) {
-        let mut search = Search { run, flows: &flows, meanings: &meanings, seen: BTreeSet::new(), left: STEPS };
+        let mut search = Search { run, flows: &flows, denotations: &denotations, seen: BTreeSet::new(), left: STEPS };
         search.note_traced((run.home, FunctionId(number)), facts);
         if matches!(code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
             continue;
@@ -65,7 +65,7 @@ pub fn extract_host_draws(run: &Recording<'_>, facts: &mut Facts) {
 struct Search<'r, 'a> {
     run: &'r Recording<'a>,
     flows: &'r Flows<'r>,
-    meanings: &'r Meanings<'r, 'a>,
+    denotations: &'r Denotations<'r, 'a>,
     seen: BTreeSet<Callee>,
     left: u32,
 }
@@ -87,7 +87,7 @@ impl<'a> Search<'_, 'a> {
             let place = Place { file: module.file, span: op.span };
             if let Some(source) = self.drawn((index, id), *callee, arguments) {
                 let fate = self.fate((index, id), temp);
-                let is_of_generator = self.meanings.modelled(index, code, *callee).is_none();
+                let is_of_generator = self.denotations.modelled(index, code, *callee).is_none();
                 all.extend(fate.map(|is_only_returned| Found {
                     place,
                     leaf: place,
@@ -98,7 +98,7 @@ impl<'a> Search<'_, 'a> {
                 continue;
             }
             let Some(depth) = depth.checked_sub(1) else { continue };
-            if let Some(called) = self.meanings.function((index, id), *callee) {
+            if let Some(called) = self.denotations.function((index, id), *callee) {
                 // What the function makes with a seed makes a constant on purpose.
                 let is_own = self.is_made_here((index, id), *callee);
                 for found in self.draws(called, depth).into_iter().filter(|found| !is_own || !found.is_of_generator) {
@@ -108,7 +108,7 @@ impl<'a> Search<'_, 'a> {
             }
             if self.runs_its_arguments(index, code, *callee) {
                 for value in passed(arguments) {
-                    let Some(callee) = self.meanings.function((index, id), value) else { continue };
+                    let Some(callee) = self.denotations.function((index, id), value) else { continue };
                     let found = self.draws(callee, depth).into_iter();
                     all.extend(found.map(|found| Found { place, is_only_returned: false, ..found }));
                 }
@@ -135,9 +135,9 @@ impl<'a> Search<'_, 'a> {
         let code = module.function(id);
         for op in &code.ops {
             let OpKind::Call(callee, arguments) = &op.kind else { continue };
-            let Some((transform, _)) = self.meanings.modelled(index, code, *callee) else { continue };
+            let Some((transform, _)) = self.denotations.modelled(index, code, *callee) else { continue };
             for value in passed(arguments) {
-                let Some((module_of, function)) = self.meanings.function((index, id), value) else { continue };
+                let Some((module_of, function)) = self.denotations.function((index, id), value) else { continue };
                 let trace = LoggedTrace {
                     module: module_of,
                     function,
@@ -154,7 +154,7 @@ impl<'a> Search<'_, 'a> {
     fn drawn(&self, (index, id): Callee, callee: Temp, arguments: &[Argument]) -> Option<Name> {
         let module = self.run.module(index);
         let code = module.function(id);
-        if let Some((path, callable)) = self.meanings.modelled(index, code, callee) {
+        if let Some((path, callable)) = self.denotations.modelled(index, code, callee) {
             return match callable.host? {
                 Host::Draw => Some(path),
                 // A generator with a seed repeats its numbers wherever it is made; one without is seeded by the system.
@@ -167,8 +167,8 @@ impl<'a> Search<'_, 'a> {
         if self.is_made_here((index, id), *object) {
             return None;
         }
-        match self.meanings.of((index, id), *object)? {
-            Meaning::Generator(path) => {
+        match self.denotations.of((index, id), *object)? {
+            Denotation::Generator(path) => {
                 // A method of a class, or of the result of a function: `numpy.random.default_rng().normal`.
                 let is_class = path.rsplit('.').next().is_some_and(|name| name.starts_with(char::is_uppercase));
                 Some(format!("{path}{}.{method}", if is_class { "" } else { "()" }).into())
@@ -179,7 +179,7 @@ impl<'a> Search<'_, 'a> {
 
     /// Whether a call runs its function arguments.
     fn runs_its_arguments(&self, index: ModuleIndex, code: &Function, callee: Temp) -> bool {
-        let modelled = self.meanings.modelled(index, code, callee);
+        let modelled = self.denotations.modelled(index, code, callee);
         modelled.is_some_and(|(_, callable)| matches!(callable.effect, Effect::Transform(_)))
     }
 
@@ -197,7 +197,10 @@ impl<'a> Search<'_, 'a> {
                     }
                 }
                 OpKind::Call(..) => {
-                    return matches!(self.meanings.of(at, current), Some(Meaning::Instance(_) | Meaning::Generator(_)));
+                    return matches!(
+                        self.denotations.of(at, current),
+                        Some(Denotation::Instance(_) | Denotation::Generator(_))
+                    );
                 }
                 _ => return false,
             };
@@ -208,7 +211,7 @@ impl<'a> Search<'_, 'a> {
     /// Whether the time becomes a seed in the function: `key(int(time.time()))`.
     fn is_seed(&self, index: ModuleIndex, code: &Function, clock: Temp) -> bool {
         let is_seeding = |callee: Temp| {
-            self.meanings.modelled(index, code, callee).is_some_and(|(_, callable)| {
+            self.denotations.modelled(index, code, callee).is_some_and(|(_, callable)| {
                 matches!(callable.effect, Effect::Seed { .. } | Effect::Fold { .. })
                     || callable.host == Some(Host::Generator)
             })

@@ -18,7 +18,7 @@ mod implementation_facts;
 mod implementations;
 mod intent;
 pub use intent::{demonstration, documented, notebook, said_so};
-mod meaning;
+mod denotation;
 mod memoised;
 mod naming;
 mod origin;

@@ -100,7 +100,7 @@ fn candidates(run: &Recording<'_>, paths: &Paths<'_>, id: FunctionId) -> Vec<Can
         }
         let used = Use { place, ..leaf_use(run, &event) };
         if let Some((class, name)) = attribute_of_self(run, event.target.term) {
-            if run.log.stores.iter().any(|store| store.name == name) || is_handed_on(run, &event, &name) {
+            if run.log.stores.iter().any(|store| store.name == name) || is_passed_on(run, &event, &name) {
                 continue;
             }
             let owner = run.terms.owner(event.target.term).and_then(|owner| run.terms.symbol(owner));
@@ -112,7 +112,7 @@ fn candidates(run: &Recording<'_>, paths: &Paths<'_>, id: FunctionId) -> Vec<Can
             candidates.push(Candidate { class: Some(class), name, fact });
         } else if let Some((name, _, _)) = run.log.global_reads.iter().find(|(_, term, _)| *term == event.target.term)
             && !run.log.global_stores.contains(name)
-            && !is_bound_anew(run, name)
+            && !is_rebound(run, name)
         {
             let name = name.clone();
             let mut fact = stale_fact(used, name.to_string(), code);
@@ -178,7 +178,7 @@ fn advanced(run: &Recording<'_>) -> Vec<(ClassHandle, Name, Place)> {
 }
 
 /// Whether a function around a consumption passes on something by the attribute's name: `state.replace(rng=rng)`.
-fn is_handed_on(run: &Recording<'_>, event: &Consumption, name: &Name) -> bool {
+fn is_passed_on(run: &Recording<'_>, event: &Consumption, name: &Name) -> bool {
     event.activation.outwards().any(|activation| {
         let code = run.module(activation.module).function(activation.function);
         code.ops.iter().any(|op| match &op.kind {
@@ -295,7 +295,7 @@ pub fn is_called_once_where_defined(run: &Recording<'_>, id: FunctionId) -> bool
 }
 
 /// Whether a function of the module binds a global: the module's own statements give it its first value.
-fn is_bound_anew(run: &Recording<'_>, name: &Name) -> bool {
+fn is_rebound(run: &Recording<'_>, name: &Name) -> bool {
     let functions = run.module(run.home).functions.iter().filter(|code| code.kind != FunctionKind::Module);
     functions
         .flat_map(|code| &code.ops)
@@ -308,7 +308,7 @@ fn is_constructor(function: &str) -> bool {
 
 /// Whether a method stores a new key other than by a plain store (`cls._key = …`, `setattr(self, name, …)`), or passes it to a new instance
 /// of its class: then instances are values, each with its own key.
-fn is_kept_anew(run: &Recording<'_>, lineage: &[ClassHandle], attribute: &Name) -> bool {
+fn stores_a_new_key(run: &Recording<'_>, lineage: &[ClassHandle], attribute: &Name) -> bool {
     lineage.iter().any(|handle| {
         let info = &run.classes[handle.0 as usize];
         let module = run.module(info.module);
@@ -446,7 +446,7 @@ fn attributes_of(run: &Recording<'_>, candidates: Vec<Candidate>, stores: &[Logg
                 stores.iter().filter(|store| store.name == candidate.name && lineage.contains(&store.class)).peekable();
             let Some(stored) = own.peek().copied() else { continue };
             // Where another method replaces the key, this one may rely on it.
-            if own.any(|store| !is_constructor(&store.function)) || is_kept_anew(run, &lineage, &candidate.name) {
+            if own.any(|store| !is_constructor(&store.function)) || stores_a_new_key(run, &lineage, &candidate.name) {
                 continue;
             }
             fact.stored_at = Some(stored.place);

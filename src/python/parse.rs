@@ -110,7 +110,7 @@ pub fn parse(text: &str, kind: SourceKind) -> Parsed {
     if raw.bound <= SHALLOW_BOUND { raw.parsed } else { measured(text, raw) }
 }
 
-/// Parses a broken script again, accepting IPython commands. If editors run it cell by cell, they are no problem; otherwise they are one
+/// Parses a broken script again, accepting `IPython` commands. If editors run it cell by cell, they are no problem; otherwise they are one
 /// problem together, if there is no other.
 fn with_commands(text: &str, mut raw: Raw) -> Raw {
     let marks = marks(text, &raw.parsed.comments);

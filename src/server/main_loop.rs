@@ -294,7 +294,7 @@ impl<'a> MainLoop<'a> {
                     _ if is_stale => Err(Failure::stale(&pending.method)),
                     // The user gets a message, and the client an empty response.
                     Err(Failure { trouble: Some(trouble), .. }) => {
-                        self.tell_trouble(&trouble);
+                        self.report_trouble(&trouble);
                         Ok(requests::nothing(&pending.method))
                     }
                     result => result,
@@ -358,7 +358,7 @@ impl<'a> MainLoop<'a> {
     }
 
     /// Reports a problem to the user, once.
-    pub(super) fn tell_trouble(&mut self, trouble: &Trouble) {
+    pub(super) fn report_trouble(&mut self, trouble: &Trouble) {
         let message = match trouble {
             Trouble::Config(error) => error.to_string(),
             Trouble::Baseline(message) => message.clone(),

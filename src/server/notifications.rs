@@ -93,7 +93,7 @@ pub(super) fn react(main: &mut MainLoop<'_>, notification: Notification) -> Resu
                 None::<()>
             });
             ask_for_settings(main);
-            judged_anew(main);
+            recheck(main);
         }
         "$/cancelRequest" => {
             let id: Option<RequestId> = params.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
@@ -111,7 +111,7 @@ pub(super) fn configured(main: &mut MainLoop<'_>, settings: Vec<(String, Value)>
     // Most responses repeat what `initialize` said, and must not outdate running tasks.
     if session.take_configured(settings) {
         session.reset();
-        judged_anew(main);
+        recheck(main);
     }
 }
 
@@ -150,7 +150,7 @@ fn saved(main: &mut MainLoop<'_>) {
     match &mut main.session {
         Some(session) if !session.client().watches_files => {
             session.reset();
-            judged_anew(main);
+            recheck(main);
         }
         _ => main.wake(),
     }
@@ -199,7 +199,7 @@ fn settings_changed(main: &mut MainLoop<'_>, params: &Value) {
     let Some(session) = &mut main.session else { return };
     if session.written.replace_global(&params["settings"]) {
         session.reset();
-        judged_anew(main);
+        recheck(main);
     }
     ask_for_settings(main);
 }
@@ -218,11 +218,11 @@ fn files_changed(main: &mut MainLoop<'_>, params: &DidChangeWatchedFilesParams) 
     if is_reset {
         session.reset();
     }
-    judged_anew(main);
+    recheck(main);
 }
 
 /// Checks everything again that a change of files or settings may affect.
-fn judged_anew(main: &mut MainLoop<'_>) {
+fn recheck(main: &mut MainLoop<'_>) {
     main.changed(false);
     main.wake();
     let Some(session) = &main.session else { return };

@@ -52,7 +52,7 @@ impl MainLoop<'_> {
                     opened.addresses().into_iter().map(|(uri, version)| (uri, version, Vec::new())).collect()
                 });
                 if let Some(trouble) = &failure.trouble {
-                    self.tell_trouble(trouble);
+                    self.report_trouble(trouble);
                 } else {
                     self.say(&format!("{}: {}", path.display(), failure.error.message));
                 }

@@ -189,14 +189,14 @@ impl Snapshot {
             given.inputs.clear();
         }
         given.folders = self.roots.iter().map(|root| root.cwd.clone()).filter(|root| path.starts_with(root)).collect();
-        self.lay_over(&mut given);
+        self.overlay(&mut given);
         let survey = |root: &Path| self.survey(root);
         let context = RunContext::new(&folder.cwd, resolver, &given, Some(&survey))?;
         Ok(work(&context, &mut given, folder))
     }
 
     /// Lays what is open over what is saved.
-    pub(super) fn lay_over(&self, given: &mut RunInputs) {
+    pub(super) fn overlay(&self, given: &mut RunInputs) {
         for (path, opened) in self.open.iter() {
             given.files.insert(path.clone(), &*opened.bytes);
         }

@@ -73,7 +73,7 @@ fn scan(
             input.display = below.display().to_string();
         }
     }
-    snapshot.lay_over(&mut given);
+    snapshot.overlay(&mut given);
     let context = RunContext::new(cwd, resolver, &given, None).map_err(Trouble::from)?;
     let how = RunOptions {
         verify: folder.settings.verify,

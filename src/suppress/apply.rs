@@ -35,9 +35,9 @@ pub enum Scope {
     File,
 }
 
-/// A finding that a comment silenced.
+/// A finding that a comment suppressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Silenced {
+pub struct Suppressed {
     /// The finding.
     pub finding: Finding,
     /// The reason given in the comment; empty where there is none.
@@ -53,8 +53,8 @@ pub struct Silenced {
 pub struct Applied {
     /// Those that remain, with those about the comments (KEY002, KEY003) at the end.
     pub findings: Vec<Finding>,
-    /// Those that were silenced.
-    pub silenced: Vec<Silenced>,
+    /// Those that were suppressed.
+    pub suppressed: Vec<Suppressed>,
 }
 
 /// Applies the comments of one file to its findings; `is_selected` tells whether a rule's findings count in this file.
@@ -69,7 +69,7 @@ pub fn apply(source: Source<'_>, is_selected: &dyn Fn(RuleId) -> bool, findings:
     for finding in findings {
         let reach = source.reach(finding.primary.span);
         match read.suppress(finding.rule, reach) {
-            Some(index) => applied.silenced.push(read.suppressions[index].silenced(finding)),
+            Some(index) => applied.suppressed.push(read.suppressions[index].suppressed(finding)),
             None => applied.findings.push(finding),
         }
     }
@@ -83,7 +83,7 @@ pub fn apply(source: Source<'_>, is_selected: &dyn Fn(RuleId) -> bool, findings:
             .iter()
             .find(|suppression| suppression.scope == Scope::File && suppression.covers(finding.rule).is_some());
         match by_file {
-            Some(suppression) => applied.silenced.push(suppression.silenced(finding)),
+            Some(suppression) => applied.suppressed.push(suppression.suppressed(finding)),
             None if is_selected(finding.rule) => applied.findings.push(finding),
             None => {}
         }
@@ -132,8 +132,8 @@ impl Suppression {
         }
     }
 
-    fn silenced(&self, finding: Finding) -> Silenced {
-        Silenced { finding, reason: self.reason.clone(), comment: self.span, scope: self.scope }
+    fn suppressed(&self, finding: Finding) -> Suppressed {
+        Suppressed { finding, reason: self.reason.clone(), comment: self.span, scope: self.scope }
     }
 
     fn unused(&self, source: Source<'_>, is_selected: &dyn Fn(RuleId) -> bool) -> Option<Finding> {

@@ -11,7 +11,7 @@ use crate::finding::RuleId;
 use crate::python::{self, Comment, SourceKind, StatementSpan};
 use crate::text::{Cells, Edit, FileId, LineIndex, Span, apply_edits};
 
-/// A finding that is to be silenced.
+/// A finding that is to be suppressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Its rule.

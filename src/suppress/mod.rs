@@ -10,7 +10,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-pub use apply::{Applied, Scope, Silenced, Source, apply, can_be_ignored, is_about_comments};
+pub use apply::{Applied, Scope, Source, Suppressed, apply, can_be_ignored, is_about_comments};
 pub use baseline::{Baseline, BaselineError, Entry};
 pub use insert::{Wanted, insertions};
 pub use parse::{Directive, Effect, Problem, parse};

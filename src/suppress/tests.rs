@@ -105,8 +105,8 @@ fn a_file_ignore_holds_everywhere() {
 #[test]
 fn reasons_are_kept() {
     let applied = run("a = draw(key)  # keylint: ignore[KEY101]  compares runs \n", &|_| true);
-    assert_eq!(applied.silenced[0].reason, "compares runs");
-    assert_eq!(applied.silenced[0].finding.rule, RuleId::KeyReused);
+    assert_eq!(applied.suppressed[0].reason, "compares runs");
+    assert_eq!(applied.suppressed[0].finding.rule, RuleId::KeyReused);
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::python::ast::{self, Expr, Number, Stmt, UnaryOp};
 use crate::python::{SourceKind, parse, span_of};
 
 /// The seed of the placeholder for a key from elsewhere.
-const STAND_IN: i128 = 42;
+const PLACEHOLDER: i128 = 42;
 /// Another seed, to see what does not depend on it.
 const OTHER: i128 = 43;
 /// Rows of a sum that are shown.
@@ -72,7 +72,7 @@ impl<'a> Key<'a> {
                 let is_word = |one: char| one.is_alphanumeric() || one == '_';
                 let is_name = derivation.chars().all(|one| is_word(one) || one == '.')
                     && !derivation.split('.').all(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
-                let keys = seeded(STAND_IN).filter(|_| is_name)?;
+                let keys = seeded(PLACEHOLDER).filter(|_| is_name)?;
                 Some(Self { keys, stands_for: Some(&**derivation) })
             }
             Made::Seed(..) | Made::Children(_) | Made::Child(..) | Made::Fold(..) | Made::Clone(_) => {

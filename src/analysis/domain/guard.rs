@@ -14,7 +14,7 @@ mod search;
 
 use rustc_hash::FxHashMap;
 
-use self::path::Claims;
+use self::path::Constraints;
 use super::forget;
 use super::term::TermId;
 use super::visit::Visits;
@@ -115,7 +115,7 @@ pub struct Guards {
     /// The literals, in order of first use.
     literals: Vec<TermId>,
     /// The constraints of the literals.
-    claims: Claims,
+    constraints: Constraints,
     levels: FxHashMap<TermId, Level>,
     exhausted: bool,
     /// Number of nodes at which the budget is hit.
@@ -134,7 +134,7 @@ impl Default for Guards {
             memo: Vec::new(),
             answered: Vec::new(),
             literals: Vec::new(),
-            claims: Claims::default(),
+            constraints: Constraints::default(),
             levels: FxHashMap::default(),
             exhausted: false,
             limit: NODE_BUDGET,
@@ -155,7 +155,7 @@ impl Guards {
         let level = *self.levels.entry(literal).or_insert(next);
         if level == next {
             self.literals.push(literal);
-            self.claims.push();
+            self.constraints.push();
         }
         self.node(Node { level, low: Guard::FALSE, high: Guard::TRUE })
     }
@@ -307,7 +307,7 @@ impl Guards {
         self.models.truncate(mark.0);
         let kept = u32::try_from(mark.0).unwrap_or(u32::MAX);
         forget(&mut self.interned, self.nodes.drain(mark.0..), |guard| guard.0 < kept);
-        self.claims.truncate(mark.1);
+        self.constraints.truncate(mark.1);
         let kept = Level::of(mark.1);
         forget(&mut self.levels, self.literals.drain(mark.1..), |level| level > kept);
         let none = [Guard::FALSE; 4];

@@ -8,7 +8,7 @@ use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
-pub mod claim;
+pub mod constraint;
 mod describe;
 pub mod extent;
 pub mod guard;

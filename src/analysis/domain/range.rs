@@ -24,7 +24,7 @@ pub(super) struct Bound {
 
 /// One constraint on a value.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Says {
+pub(super) enum Predicate {
     /// It equals (or is) a literal.
     Equals(TermId),
     /// It equals the number.
@@ -43,7 +43,7 @@ pub(super) enum Says {
     True,
 }
 
-/// What is known of a number, from all claims about it.
+/// What is known of a number, from all constraints on it.
 pub(super) struct Range {
     pub(super) low: f64,
     pub(super) high: f64,
@@ -67,25 +67,28 @@ impl Range {
     }
 
     /// The same, unless the number is written as another kind.
-    pub(super) fn add_integer(&mut self, says: Says, polarity: bool) {
-        if let Says::Is(bound) | Says::Same(bound) | Says::Below(bound) | Says::Above(bound) = says
+    pub(super) fn add_integer(&mut self, predicate: Predicate, polarity: bool) {
+        if let Predicate::Is(bound) | Predicate::Same(bound) | Predicate::Below(bound) | Predicate::Above(bound) =
+            predicate
             && bound.is_integer
         {
-            self.add(says, polarity);
+            self.add(predicate, polarity);
         }
     }
 
-    pub(super) fn add(&mut self, says: Says, polarity: bool) {
-        let (bound, edges) = match (says, polarity) {
-            (Says::Is(bound) | Says::Same(bound), true) => (bound, [Some((bound.at, false)), Some((bound.at, false))]),
-            (Says::Is(bound), false) => {
+    pub(super) fn add(&mut self, predicate: Predicate, polarity: bool) {
+        let (bound, edges) = match (predicate, polarity) {
+            (Predicate::Is(bound) | Predicate::Same(bound), true) => {
+                (bound, [Some((bound.at, false)), Some((bound.at, false))])
+            }
+            (Predicate::Is(bound), false) => {
                 self.without.push(bound.at);
                 (bound, [None, None])
             }
-            (Says::Below(bound), true) => (bound, [None, Some((bound.at, true))]),
-            (Says::Below(bound), false) => (bound, [Some((bound.at, false)), None]),
-            (Says::Above(bound), true) => (bound, [Some((bound.at, true)), None]),
-            (Says::Above(bound), false) => (bound, [None, Some((bound.at, false))]),
+            (Predicate::Below(bound), true) => (bound, [None, Some((bound.at, true))]),
+            (Predicate::Below(bound), false) => (bound, [Some((bound.at, false)), None]),
+            (Predicate::Above(bound), true) => (bound, [Some((bound.at, true)), None]),
+            (Predicate::Above(bound), false) => (bound, [None, Some((bound.at, false))]),
             _ => return,
         };
         self.is_known = true;
@@ -174,21 +177,21 @@ impl Range {
 
 /// What remains of a number, by what it is divided by and what is added before.
 #[derive(Default)]
-pub(super) struct Rests(Vec<([i128; 2], Range)>);
+pub(super) struct Residues(Vec<([i128; 2], Range)>);
 
 /// Most numbers that are tried for remainders.
 const TRIED: i128 = 256;
 
-impl Rests {
-    pub(super) fn add(&mut self, [divisor, shift]: [i128; 2], says: Says, polarity: bool) {
+impl Residues {
+    pub(super) fn add(&mut self, [divisor, shift]: [i128; 2], predicate: Predicate, polarity: bool) {
         let at = self.0.iter().position(|(other, _)| *other == [divisor, shift]).unwrap_or_else(|| {
             let rest = Range { high: as_float(divisor), is_open: [false, true], ..Range::counting() };
             self.0.push(([divisor, shift], rest));
             self.0.len() - 1
         });
-        match says {
-            Says::True => self.0[at].1.add(Says::Is(ZERO), !polarity),
-            says => self.0[at].1.add(says, polarity),
+        match predicate {
+            Predicate::True => self.0[at].1.add(Predicate::Is(ZERO), !polarity),
+            predicate => self.0[at].1.add(predicate, polarity),
         }
     }
 

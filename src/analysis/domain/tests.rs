@@ -171,16 +171,16 @@ proptest! {
     }
 
     #[test]
-    fn feasible_guards_have_a_path_whose_claims_can_hold_together(formulas in prop::collection::vec(formula(), 1..6)) {
+    fn feasible_guards_have_a_path_with_consistent_constraints(formulas in prop::collection::vec(formula(), 1..6)) {
         let (mut guards, mut terms) = (Guards::default(), Terms::default());
         let literals = about_two(&mut terms);
         let keeps = |assignment: u32| {
             let mut path = Vec::new();
             literals.iter().enumerate().all(|(at, literal)| {
-                let (claim, polarity) = (terms.claim(*literal), assignment >> at & 1 == 1);
-                path.push((claim, polarity));
-                let alike: Vec<_> = path.iter().filter(|(other, _)| other.subject == claim.subject).copied().collect();
-                terms.agree(&alike)
+                let (constraint, polarity) = (terms.constraint(*literal), assignment >> at & 1 == 1);
+                path.push((constraint, polarity));
+                let alike: Vec<_> = path.iter().filter(|(other, _)| other.subject == constraint.subject).copied().collect();
+                terms.are_consistent(&alike)
             })
         };
         // What was found of one guard is used for those above it.

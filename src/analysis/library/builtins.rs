@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use crate::analysis::domain::claim::{MAXIMUM, MINIMUM};
+use crate::analysis::domain::constraint::{MAXIMUM, MINIMUM};
 use crate::analysis::domain::kinds::BufferOp;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Partial, Val, Value};

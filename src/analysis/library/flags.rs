@@ -14,9 +14,9 @@ use crate::models::{Protocol, ProtocolEffect};
 
 /// What a flag implies for a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum FlagEffect {
     /// It draws nothing.
-    Quiet,
+    DrawsNothing,
     /// It draws, or may.
     Draws,
 }
@@ -40,14 +40,14 @@ pub fn is_drawless(
     if protocol.no_draw_when.is_empty() {
         return false;
     }
-    let said: Vec<Said> =
-        args.keywords.iter().filter_map(|(name, given)| said_by(terms, protocol, name, &given.value)).collect();
-    if said.contains(&Said::Quiet) {
+    let effects: Vec<FlagEffect> =
+        args.keywords.iter().filter_map(|(name, given)| flag_effect(terms, protocol, name, &given.value)).collect();
+    if effects.contains(&FlagEffect::DrawsNothing) {
         return true;
     }
-    let is_for_show =
+    let is_formality =
         |machine: &Machine<'_>| is_constant_here(machine, key, place) && !draws_always(machine, receiver, protocol);
-    said.is_empty() && (is_for_show(machine) || turns_off(machine, receiver, protocol))
+    effects.is_empty() && (is_formality(machine) || turns_off(machine, receiver, protocol))
 }
 
 /// Whether the class of a receiver, if it is part of the program, draws whatever the flags: it requests a key itself, or contains
@@ -78,11 +78,11 @@ fn draws_always(machine: &Machine<'_>, receiver: &Val, protocol: &Protocol) -> b
     })
 }
 
-fn said_by(terms: &Terms, protocol: &Protocol, name: &str, value: &Value) -> Option<Said> {
+fn flag_effect(terms: &Terms, protocol: &Protocol, name: &str, value: &Value) -> Option<FlagEffect> {
     let wanted = protocol.no_draw_when.get(name)?;
     let is_wanted =
         |val: &Val| matches!(val, Val::Term(term) if matches!(terms.get(*term), Term::Bool(flag) if flag == wanted));
-    Some(if value.single().is_some_and(is_wanted) { Said::Quiet } else { Said::Draws })
+    Some(if value.single().is_some_and(is_wanted) { FlagEffect::DrawsNothing } else { FlagEffect::Draws })
 }
 
 /// The function from which a library made the receiver, `hk.transform(forward)`.
@@ -126,7 +126,7 @@ fn is_constant_seed(terms: &Terms, term: TermId) -> bool {
 fn turns_off(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol) -> bool {
     let Some((module, function)) = function_of(machine, receiver) else { return false };
     let code = machine.program.module(module).function(function);
-    let mut said = Vec::new();
+    let mut effects = Vec::new();
     for op in &code.ops {
         let OpKind::Call(callee, arguments) = &op.kind else { continue };
         let parameters = match named(machine, module, code, *callee).as_ref().and_then(Value::single) {
@@ -143,10 +143,14 @@ fn turns_off(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol) -> 
                 Argument::Spread(_) | Argument::SpreadMapping(_) => break,
             };
             let Some(wanted) = name.and_then(|name| protocol.no_draw_when.get(&**name)) else { continue };
-            said.push(if is_constant_flag(code, given, *wanted) { Said::Quiet } else { Said::Draws });
+            effects.push(if is_constant_flag(code, given, *wanted) {
+                FlagEffect::DrawsNothing
+            } else {
+                FlagEffect::Draws
+            });
         }
     }
-    said.contains(&Said::Quiet) && !said.contains(&Said::Draws)
+    effects.contains(&FlagEffect::DrawsNothing) && !effects.contains(&FlagEffect::Draws)
 }
 
 /// Whether an operand is written as this constant.

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a method that no kind has is left to protocols; a method with a model does what the model says.
 
-use crate::analysis::domain::claim::TEXT_METHODS;
+use crate::analysis::domain::constraint::TEXT_METHODS;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ObjectId, Val, Value};

@@ -206,7 +206,7 @@ fn run_named<'p>(
     }
     // What the library does before and after is unknown: the call is assumed to return, whatever happened in the method's body.
     let kept = machine.budget.portion(RUN_FUEL);
-    paths::aside(machine, |machine| machine.call_value(frame, &bound, given, Some(place)));
+    paths::preserving(machine, |machine| machine.call_value(frame, &bound, given, Some(place)));
     machine.budget.rejoin(kept);
     true
 }

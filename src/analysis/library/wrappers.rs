@@ -30,7 +30,7 @@ pub fn taken<'p>(
     args: Args,
     place: Place,
 ) -> Args {
-    if !machine.program.relevance.wraps() {
+    if !machine.program.relevance.has_array_wrappers() {
         return args;
     }
     let Some(row) = machine.program.models.array_object(path) else { return args };
@@ -273,7 +273,7 @@ pub fn note_crossing<'p>(
 /// The row of a transform that takes registered pytrees only.
 fn crossed<'p>(machine: &Machine<'p>, path: &Name) -> Option<&'p ArrayObject> {
     let models = machine.program.models;
-    let row = machine.program.relevance.wraps().then(|| models.array_object(path))??;
+    let row = machine.program.relevance.has_array_wrappers().then(|| models.array_object(path))??;
     (row.takes == Takes::Registered).then_some(row)
 }
 

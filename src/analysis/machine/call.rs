@@ -102,7 +102,7 @@ impl<'p> Machine<'p> {
         written: Option<Name>,
     ) -> Value {
         stream_use::note_call(self, function, receiver, &args);
-        split_escape::note_taken_by(self, function, &args);
+        split_escape::note_call(self, function, &args);
         match function {
             Val::Function(closure) => self.call_function(frame, closure, args, place),
             Val::Method(method) => {
@@ -329,7 +329,7 @@ impl<'p> Machine<'p> {
         if running >= RECURSION || frame.activation.depth >= CALL_DEPTH {
             if frame.activation.depth >= CALL_DEPTH {
                 self.budget.exhausted.get_or_insert((place, "nested calls"));
-                cutoff::note_lost(self, &given, (place, "nested calls"));
+                cutoff::note_limited(self, &given, (place, "nested calls"));
             }
             return cutoff::unknown_result(self, &given, code, place);
         }
@@ -352,7 +352,7 @@ impl<'p> Machine<'p> {
         self.budget.rejoin(kept);
         self.state.paths.guards.rejoin(paths);
         let Some(bound) = cut_off else { return ended.result };
-        cutoff::note_lost(self, &given, bound);
+        cutoff::note_limited(self, &given, bound);
         if has_too_many_paths {
             cutoff::note_cut_off(self, closure, &share);
         }
@@ -483,7 +483,7 @@ impl<'p> Machine<'p> {
         // A generator that never ends does not end its caller.
         let Suspended { module, function, environment, class } = *suspended;
         let ended =
-            paths::aside(self, |this| this.activate(frame, (module, function), environment, class, place, false));
+            paths::preserving(self, |this| this.activate(frame, (module, function), environment, class, place, false));
         self.context.loop_depth = depth;
         self.context.iteration = iteration;
         ended

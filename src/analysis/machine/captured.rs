@@ -38,7 +38,7 @@ pub fn may_reach_keys(machine: &Machine<'_>, closure: &Closure, in_call: bool) -
 }
 
 /// Whether a call passes a key to a function: as an argument, within one, or by what the function captured.
-pub fn hands_keys(machine: &Machine<'_>, closure: &Closure, args: &Args) -> bool {
+pub fn passes_keys(machine: &Machine<'_>, closure: &Closure, args: &Args) -> bool {
     let reach = Reach { interp: machine, names: Names::Home, deeper: false, left: Cell::new(VALUES) };
     let code = machine.module(closure.module).function(closure.function);
     args.values().any(|value| reach.reaches(value, DEPTH))
@@ -49,11 +49,11 @@ pub fn hands_keys(machine: &Machine<'_>, closure: &Closure, args: &Args) -> bool
 /// Whether one of these values is or holds a key, or something from outside that is called one.
 pub fn hold_keys(machine: &Machine<'_>, values: &[Value]) -> bool {
     let reach = Reach { interp: machine, names: Names::Home, deeper: false, left: Cell::new(VALUES) };
-    let is_called_one = |value: &Value| match value.single() {
+    let is_named_one = |value: &Value| match value.single() {
         Some(Val::Term(term)) => notes::looks_like_a_key(machine, *term, None),
         _ => false,
     };
-    values.iter().any(|value| reach.holds(value, DEPTH) || is_called_one(value))
+    values.iter().any(|value| reach.holds(value, DEPTH) || is_named_one(value))
 }
 
 /// The modules whose functions count by their names.
@@ -75,18 +75,18 @@ pub struct Reach<'i, 'p> {
 }
 
 impl<'p> Reach<'_, 'p> {
-    fn speaks(&self, closure: &Closure) -> bool {
-        let is_asked = match self.names {
+    fn names_involve_keys(&self, closure: &Closure) -> bool {
+        let counts = match self.names {
             Names::All => true,
             Names::Home => closure.module == self.interp.context.home,
             Names::Nobody => false,
         };
-        is_asked && self.interp.program.relevance.speaks(closure.module, closure.function)
+        counts && self.interp.program.relevance.mentions_keys(closure.module, closure.function)
     }
 
     fn closure_reaches(&self, closure: &Closure, depth: u32) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return self.deeper };
-        self.speaks(closure) || self.captures(closure, depth)
+        self.names_involve_keys(closure) || self.captures(closure, depth)
     }
 
     /// Whether what a closure holds, or sees from around it, reaches keys.

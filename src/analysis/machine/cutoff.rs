@@ -31,7 +31,7 @@ pub fn share(machine: &Machine<'_>) -> Share {
 /// Whether a call would be cut off before it touches a key, as one was before it that could cost as much.
 pub fn would_be_cut_off(machine: &Machine<'_>, closure: &Closure, args: &Args) -> bool {
     let known = machine.budget.fruitless.borrow().get(&(closure.module, closure.function)).copied().unwrap_or(0);
-    machine.state.paths.guards.share() <= known && !captured::hands_keys(machine, closure, args)
+    machine.state.paths.guards.share() <= known && !captured::passes_keys(machine, closure, args)
 }
 
 /// Notes that a call was cut off since it had too many paths.
@@ -47,7 +47,7 @@ pub fn note_cut_off(machine: &mut Machine<'_>, closure: &Closure, share: &Share)
 }
 
 /// Records that a bound cut off a call: if a key was passed to it, findings may be missing.
-pub fn note_lost(machine: &mut Machine<'_>, given: &[Value], bound: (Place, &'static str)) {
+pub fn note_limited(machine: &mut Machine<'_>, given: &[Value], bound: (Place, &'static str)) {
     if machine.budget.limited.is_none() && captured::hold_keys(machine, given) {
         machine.budget.limited = Some(bound);
     }
@@ -57,7 +57,7 @@ pub fn note_lost(machine: &mut Machine<'_>, given: &[Value], bound: (Place, &'st
 pub fn unknown_result(machine: &mut Machine<'_>, given: &[Value], code: &Function, place: Place) -> Value {
     for value in given {
         stream_use::note(machine, value);
-        split_escape::take(machine, value);
+        split_escape::escape(machine, value);
         machine.state.havoc(value);
     }
     machine.state.terms.opaque(name_cache::call_text(machine, &code.name), Some(place))

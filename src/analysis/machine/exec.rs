@@ -78,7 +78,7 @@ impl<'p> Machine<'p> {
 
     fn run_op(&mut self, frame: &mut Frame<'p>, temp: Temp, op: &'p Op) -> Value {
         stream_use::note_operation(self, frame, &op.kind);
-        split_escape::note_taken(self, frame, &op.kind);
+        split_escape::note_operation(self, frame, &op.kind);
         match &op.kind {
             OpKind::Constant(constant) => return constant_value(&mut self.state.terms, constant),
             OpKind::Load(variable) => return self.run_load(frame, variable, op),
@@ -179,7 +179,7 @@ impl<'p> Machine<'p> {
         let value = self.load(frame, variable, op);
         if matches!(variable, Variable::Outer(..)) {
             stream_use::note(self, &value);
-            split_escape::take(self, &value);
+            split_escape::escape(self, &value);
         }
         value
     }

@@ -204,7 +204,7 @@ impl<'p> Machine<'p> {
     /// What a function returns, on the paths on which it does not raise.
     fn called(&mut self, frame: &mut Frame<'p>, function: &Value, place: Place) -> Step {
         let position = self.context.position.take();
-        let (has, value) = paths::aside(self, |this| {
+        let (has, value) = paths::preserving(self, |this| {
             let args = Args { put_before: Some(0), ..Args::default() };
             let value = this.call_value(frame, function, args, Some(place));
             (this.state.paths.pc, value)

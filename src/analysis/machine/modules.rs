@@ -96,7 +96,7 @@ impl<'p> Machine<'p> {
         // Cyclic imports find nothing.
         self.caches.imported.insert(place.clone(), Value::unbound());
         let mut followed = Value::unbound();
-        paths::anew(self, |this| {
+        paths::on_the_only_path(self, |this| {
             for alternative in value.alternatives() {
                 let Val::Import(import) = &alternative.val else {
                     followed.push(&mut this.state.paths.guards, alternative.guard, alternative.val.clone());
@@ -182,7 +182,7 @@ impl<'p> Machine<'p> {
         let pending = std::mem::take(&mut self.context.pending);
         let depth = std::mem::replace(&mut self.context.loop_depth, 0);
         self.transforms.abstract_depth += 1;
-        paths::anew(self, |this| this.run_module(index));
+        paths::on_the_only_path(self, |this| this.run_module(index));
         self.transforms.abstract_depth -= 1;
         *self.state.paths.catching.borrow_mut() = catching;
         self.context.iteration = iteration;

@@ -21,7 +21,7 @@ pub const NESTED: u32 = 4;
 const PARTS: usize = 256;
 
 /// Notes that something unknown holds the keys in a value.
-pub fn take(machine: &mut Machine<'_>, value: &Value) {
+pub fn escape(machine: &mut Machine<'_>, value: &Value) {
     if machine.recorder.log().derivations.is_empty() {
         return;
     }
@@ -29,9 +29,9 @@ pub fn take(machine: &mut Machine<'_>, value: &Value) {
     children_in(&machine.state, value, NESTED, &mut found);
     for (derivation, parent) in found {
         if derivation != 0 {
-            machine.recorder.take_child(derivation);
+            machine.recorder.note_child_escaped(derivation);
         } else if let Some(parent) = parent {
-            machine.recorder.take_child_of(parent);
+            machine.recorder.note_child_of_escaped(parent);
         }
     }
 }
@@ -85,7 +85,7 @@ fn parent_of(terms: &Terms, term: TermId) -> Option<TermId> {
 }
 
 /// Notes what an operation, other than a call, does with children.
-pub fn note_taken(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
+pub fn note_operation(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
     if machine.recorder.log().derivations.is_empty() {
         return;
     }
@@ -102,43 +102,43 @@ pub fn note_taken(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
         | OpKind::Call(..) => {}
         // Unknown code that gets the function may call it.
         OpKind::Function(_, defaults) if is_body && frame.inlined.is_none() => {
-            defaults.iter().for_each(|(_, temp)| take(machine, &frame.temps[*temp as usize]));
+            defaults.iter().for_each(|(_, temp)| escape(machine, &frame.temps[*temp as usize]));
             let uses = machine.uses_of(frame.module, frame.activation.function);
             let slots = machine.state.store.environments[frame.environment.0 as usize].slots.clone();
             for (_, held) in (0u32..).zip(&slots).filter(|(slot, _)| uses.is_captured(*slot)) {
-                take(machine, held);
+                escape(machine, held);
             }
         }
-        kind => kind.operands(&mut |temp| take(machine, &frame.temps[temp as usize])),
+        kind => kind.operands(&mut |temp| escape(machine, &frame.temps[temp as usize])),
     }
 }
 
 /// Records what a call does with the children passed to it.
-pub fn note_taken_by(machine: &mut Machine<'_>, callee: &Val, args: &Args) {
+pub fn note_call(machine: &mut Machine<'_>, callee: &Val, args: &Args) {
     if machine.recorder.log().derivations.is_empty() {
         return;
     }
-    let is_in_sight = match callee {
+    let is_visible = match callee {
         Val::Function(closure) => !machine.module(closure.module).function(closure.function).is_generator,
         Val::Method(_) => true,
         Val::Class(class) => machine.state.class_attribute(*class, &"__init__".into()).is_some(),
         _ => false,
     };
-    if is_in_sight {
+    if is_visible {
         let mut found = Vec::new();
         args.values().for_each(|value| children_in(&machine.state, value, NESTED, &mut found));
-        machine.recorder.give_children(found.into_iter().map(|(derivation, _)| derivation));
-    } else if !hands_over(machine.program, callee) {
+        machine.recorder.note_children_passed(found.into_iter().map(|(derivation, _)| derivation));
+    } else if !passes_on(machine.program, callee) {
         args.values().chain(&args.spread).chain(&args.mappings).for_each(|value| {
             // An argument may be bound to any parameter.
-            take(machine, value);
+            escape(machine, value);
         });
-        take(machine, &Value::of(callee.clone()));
+        escape(machine, &Value::of(callee.clone()));
     }
 }
 
 /// Whether a library function passes its arguments to a function, or only does what the log records.
-fn hands_over<'p>(program: &'p Program<'p>, callee: &Val) -> bool {
+fn passes_on<'p>(program: &'p Program<'p>, callee: &Val) -> bool {
     let effect = |path: &str| program.models.callable(path).map(|callable| &callable.effect);
     let is_plain = |runs: Runs| matches!(runs, Runs::Once | Runs::Scan | Runs::Map | Runs::Fori | Runs::Cond);
     match callee {

@@ -74,7 +74,7 @@ fn run_half<'p>(
     let mut frame = Frame { temps, ..Frame::new(code, (module, environment), class, activation) };
     let here = machine.context.here;
     machine.context.stack.push((generator.module, generator.function));
-    paths::aside(machine, |machine| half(machine, &mut frame));
+    paths::preserving(machine, |machine| half(machine, &mut frame));
     machine.context.stack.pop();
     machine.context.here = here;
     let yielded = frame.yields.pop().map(|(_, value)| value);

@@ -14,7 +14,7 @@ mod graph;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::graph::Graph;
-use super::vocabulary::{PathId, Speech, Vocabulary};
+use super::vocabulary::{Mentions, PathId, Vocabulary};
 use crate::analysis::domain::value::ModuleIndex;
 use crate::ir::{
     Annotation, Argument, Collection, Element, Function, FunctionId, FunctionKind, Module, Name, OpKind, Resolver,
@@ -24,13 +24,13 @@ use crate::models::{BuiltinOp, Effect, Host, Models, ROOT, Returns};
 use crate::text::FileId;
 
 /// Most re-exports that are followed to the definition of a class.
-const HOPS: u32 = 4;
+const REEXPORTS: u32 = 4;
 
 /// Most modules that are searched for an import of a library.
-const REACHED: usize = 64;
+const MODULES_SEARCHED: usize = 64;
 
 /// Deepest nesting of displays and wrappers that are searched for functions.
-const HELD: u32 = 4;
+const NESTED_DISPLAYS: u32 = 4;
 
 /// Private parts of a key's dtype, which may come by way of a variable or a caller.
 const DTYPE_PARTS: &[&str] = &["_impl", "_rules"];
@@ -39,7 +39,7 @@ const DTYPE_PARTS: &[&str] = &["_impl", "_rules"];
 #[derive(Debug, Default)]
 pub struct Relevance {
     /// What each function mentions, by itself or through its callees.
-    speech: Vec<Vec<Speech>>,
+    mentions: Vec<Vec<Mentions>>,
     /// Which functions are run on their own.
     entries: Vec<Vec<bool>>,
     /// Roots of the libraries that each module, or a module of the program that it imports, imports; sorted.
@@ -47,20 +47,20 @@ pub struct Relevance {
     /// The modules of the program that each module imports.
     imported: Vec<Vec<ModuleIndex>>,
     /// Whether any of them imports a library that has generators of Python's own.
-    draws: bool,
+    has_host_draws: bool,
     /// Whether any class of the program defines `__jax_array__`.
-    wraps: bool,
+    has_array_wrappers: bool,
 }
 
 impl Relevance {
     /// Whether any module imports a library that has generators of Python's own.
-    pub fn draws(&self) -> bool {
-        self.draws
+    pub fn has_host_draws(&self) -> bool {
+        self.has_host_draws
     }
 
     /// Whether any class of the program defines `__jax_array__`.
-    pub fn wraps(&self) -> bool {
-        self.wraps
+    pub fn has_array_wrappers(&self) -> bool {
+        self.has_array_wrappers
     }
 
     /// Whether another module of the program imports this one.
@@ -70,7 +70,7 @@ impl Relevance {
 
     /// Whether calls of a function are interpreted.
     pub fn of(&self, module: ModuleIndex, function: FunctionId) -> bool {
-        self.speech_of(module, function) == Speech::Keys
+        self.mentions_of(module, function) == Mentions::Keys
     }
 
     /// Whether a function is interpreted on its own.
@@ -80,13 +80,13 @@ impl Relevance {
     }
 
     /// Whether a function mentions keys, or names that rules report.
-    pub fn speaks(&self, module: ModuleIndex, function: FunctionId) -> bool {
-        self.speech_of(module, function) > Speech::Host
+    pub fn mentions_keys(&self, module: ModuleIndex, function: FunctionId) -> bool {
+        self.mentions_of(module, function) > Mentions::Host
     }
 
-    fn speech_of(&self, module: ModuleIndex, function: FunctionId) -> Speech {
-        let known = self.speech.get(module).and_then(|functions| functions.get(function.0 as usize));
-        known.copied().unwrap_or(Speech::Keys)
+    fn mentions_of(&self, module: ModuleIndex, function: FunctionId) -> Mentions {
+        let known = self.mentions.get(module).and_then(|functions| functions.get(function.0 as usize));
+        known.copied().unwrap_or(Mentions::Keys)
     }
 
     /// Whether a module, or one of the program that it imports, imports this library.
@@ -105,7 +105,7 @@ impl Relevance {
             at += 1;
             let others = self.imported.get(module).map_or(&[][..], Vec::as_slice);
             let fresh: Vec<ModuleIndex> = others.iter().filter(|other| !known.contains(other)).copied().collect();
-            known.extend(fresh.into_iter().take(REACHED.saturating_sub(known.len())));
+            known.extend(fresh.into_iter().take(MODULES_SEARCHED.saturating_sub(known.len())));
         }
         false
     }
@@ -113,10 +113,12 @@ impl Relevance {
     /// Whether a module is run: it has relevant functions, or it may trace functions of an imported module that draw.
     pub fn any(&self, module: ModuleIndex) -> bool {
         let speaks = |module: &ModuleIndex| {
-            self.speech.get(*module).is_none_or(|functions| functions.iter().any(|speech| *speech != Speech::Silent))
+            self.mentions
+                .get(*module)
+                .is_none_or(|functions| functions.iter().any(|mentions| *mentions != Mentions::Nothing))
         };
-        let hands_over = || self.imported.get(module).is_some_and(|others| others.iter().any(speaks));
-        speaks(&module) || self.draws && self.imports(module, ROOT) && hands_over()
+        let imports_keys = || self.imported.get(module).is_some_and(|others| others.iter().any(speaks));
+        speaks(&module) || self.has_host_draws && self.imports(module, ROOT) && imports_keys()
     }
 
     /// Computes the relevant functions of a program.
@@ -129,15 +131,15 @@ impl Relevance {
     ) -> Self {
         let project = Project { modules, by_file, resolver, models, roots };
         let mut vocabulary = Vocabulary::new(models, roots);
-        let mut tables: Vec<Table> =
-            (0..modules.len()).map(|index| Table::of(&project, index, &mut vocabulary)).collect();
-        spread_aliases(&mut tables);
+        let mut tables: Vec<SymbolTable> =
+            (0..modules.len()).map(|index| SymbolTable::of(&project, index, &mut vocabulary)).collect();
+        propagate_aliases(&mut tables);
         for table in &mut tables {
-            table.note_libraries(&vocabulary);
+            table.collect_libraries(&vocabulary);
         }
-        let homes: Vec<Vec<ModuleIndex>> = (0..tables.len()).map(|index| homes_of(&tables, index)).collect();
-        for (table, homes) in tables.iter_mut().zip(homes) {
-            table.imported = homes;
+        let defining: Vec<Vec<ModuleIndex>> = (0..tables.len()).map(|index| defining_modules(&tables, index)).collect();
+        for (table, defining) in tables.iter_mut().zip(defining) {
+            table.imported = defining;
         }
         let mut graph = Graph::new(&project, &tables);
         let call: Name = "__call__".into();
@@ -145,14 +147,14 @@ impl Relevance {
             let (vocabulary, graph) = (&mut vocabulary, &mut graph);
             Reader { project: &project, index, table, vocabulary, graph, call: &call }.read_module();
         }
-        let (speech, entries) = graph.close(modules, &models.words);
+        let (mentions, entries) = graph.propagate(modules, &models.words);
         let hosts = models.callables().into_iter().filter(|callable| callable.host.is_some_and(Host::draws));
         let hosts: FxHashSet<&str> =
             hosts.map(|callable| callable.path.split('.').next().unwrap_or_default()).collect();
-        let draws = tables.iter().flat_map(|table| &table.roots).any(|root| hosts.contains(&**root));
-        let says_array =
+        let has_host_draws = tables.iter().flat_map(|table| &table.roots).any(|root| hosts.contains(&**root));
+        let converts =
             |function: &Function| function.class.is_some() && models.is_array_protocol(&function.name, roots);
-        let wraps = modules.iter().any(|module| module.functions.iter().any(says_array));
+        let has_array_wrappers = modules.iter().any(|module| module.functions.iter().any(converts));
         let roots = tables
             .iter()
             .map(|table| {
@@ -164,7 +166,7 @@ impl Relevance {
             })
             .collect();
         let imported = tables.into_iter().map(|table| table.imported).collect();
-        Self { speech, entries, roots, imported, draws, wraps }
+        Self { mentions, entries, roots, imported, has_host_draws, has_array_wrappers }
     }
 }
 
@@ -226,7 +228,7 @@ impl Project<'_> {
 
 /// The symbol table of a module.
 #[derive(Default)]
-struct Table {
+struct SymbolTable {
     /// Library paths, by import, and by assignment of a name imported so.
     aliases: FxHashMap<Name, PathId>,
     /// What each import resolves to, by function and operation.
@@ -247,7 +249,7 @@ struct Table {
     libraries: FxHashSet<String>,
 }
 
-impl Table {
+impl SymbolTable {
     fn of(project: &Project<'_>, index: ModuleIndex, vocabulary: &mut Vocabulary<'_>) -> Self {
         let module = project.modules[index];
         let mut table = Self::default();
@@ -281,7 +283,7 @@ impl Table {
         table
     }
 
-    fn note_libraries(&mut self, vocabulary: &Vocabulary<'_>) {
+    fn collect_libraries(&mut self, vocabulary: &Vocabulary<'_>) {
         let roots = self.aliases.values().map(|path| vocabulary.text(*path).split('.').next().unwrap_or_default());
         self.libraries = roots.map(str::to_owned).collect();
     }
@@ -347,8 +349,8 @@ fn name_of<'a>(function: &'a Function, variable: &'a Variable) -> Option<&'a Nam
 }
 
 /// Propagates library names to the modules that import them, by name or by `*`.
-fn spread_aliases(tables: &mut [Table]) {
-    for _ in 0..HOPS {
+fn propagate_aliases(tables: &mut [SymbolTable]) {
+    for _ in 0..REEXPORTS {
         let mut fresh: Vec<(ModuleIndex, Name, PathId)> = Vec::new();
         for (index, table) in tables.iter().enumerate() {
             for (name, targets) in &table.bindings {
@@ -377,30 +379,30 @@ fn spread_aliases(tables: &mut [Table]) {
 }
 
 /// The modules that a module imports from, and those that define what these only pass on; sorted.
-fn homes_of(tables: &[Table], index: ModuleIndex) -> Vec<ModuleIndex> {
-    let mut homes = tables[index].imported.clone();
+fn defining_modules(tables: &[SymbolTable], index: ModuleIndex) -> Vec<ModuleIndex> {
+    let mut defining = tables[index].imported.clone();
     let mut work: Vec<(&Target, u32)> =
-        tables[index].bindings.values().flatten().map(|target| (target, HOPS)).collect();
-    while let Some((target, hops)) = work.pop() {
+        tables[index].bindings.values().flatten().map(|target| (target, REEXPORTS)).collect();
+    while let Some((target, left)) = work.pop() {
         let Target::Member(module, name) = target else { continue };
-        homes.push(*module);
-        if hops > 0
+        defining.push(*module);
+        if left > 0
             && let Some(targets) = tables[*module].bindings.get(name)
         {
-            work.extend(targets.iter().map(|target| (target, hops - 1)));
+            work.extend(targets.iter().map(|target| (target, left - 1)));
         }
     }
-    homes.sort_unstable();
-    homes.dedup();
-    homes.retain(|home| *home != index);
-    homes
+    defining.sort_unstable();
+    defining.dedup();
+    defining.retain(|home| *home != index);
+    defining
 }
 
 /// Reads what the functions of one module mention.
 struct Reader<'a, 'b, 'm> {
     project: &'a Project<'a>,
     index: ModuleIndex,
-    table: &'a Table,
+    table: &'a SymbolTable,
     vocabulary: &'a mut Vocabulary<'m>,
     graph: &'a mut Graph<'b>,
     /// The name of the method by which an object is called.
@@ -414,11 +416,11 @@ impl Reader<'_, '_, '_> {
         let mut mentioned: FxHashSet<usize> = FxHashSet::default();
         for (number, function) in module.functions.iter().enumerate() {
             mentioned.clear();
-            let speech = self.read(number, function, &mut mentioned);
-            self.graph.speech[start + number] = speech;
-            self.read_holders(function);
+            let mentions = self.read(number, function, &mut mentioned);
+            self.graph.mentions[start + number] = mentions;
+            self.read_stored_functions(function);
             self.read_captured(number, function);
-            if speech != Speech::Keys {
+            if mentions != Mentions::Keys {
                 for node in &mentioned {
                     self.graph.edge(start + number, *node);
                 }
@@ -433,24 +435,24 @@ impl Reader<'_, '_, '_> {
         // Code that reads a field that holds a layer of a library may call it with a key.
         for field in module.classes.iter().flat_map(|class| &class.fields) {
             if let Some(path) = self.path_of(&field.annotation)
-                && self.vocabulary.speech(path) == Speech::Keys
+                && self.vocabulary.mentions(path) == Mentions::Keys
             {
                 let node = self.graph.attribute(self.index, &field.name);
-                self.graph.spoken.push(node);
+                self.graph.key_nodes.push(node);
             }
         }
     }
 
     /// Code that reads a name or an attribute that holds functions may call them: `SAMPLERS = {"normal": random.normal}`.
-    fn read_holders(&mut self, function: &Function) {
+    fn read_stored_functions(&mut self, function: &Function) {
         for op in &function.ops {
             let (variable, attribute, value) = match &op.kind {
                 OpKind::Store(variable, value) => (Some(variable), None, *value),
                 OpKind::StoreAttribute(_, name, value) => (None, Some(name), *value),
                 _ => continue,
             };
-            let called = self.graph.made_to_be_called(self.project, self.index, (function, value));
-            if called.is_empty() && self.held(function, value).is_none() {
+            let called = self.graph.callable_results(self.project, self.index, (function, value));
+            if called.is_empty() && self.function_parts(function, value).is_none() {
                 continue;
             }
             let node = match (variable, attribute) {
@@ -465,7 +467,7 @@ impl Reader<'_, '_, '_> {
             for callee in called {
                 self.graph.edge(node, callee);
             }
-            self.read_held(function, node, value);
+            self.read_function_parts(function, node, value);
         }
     }
 
@@ -483,28 +485,28 @@ impl Reader<'_, '_, '_> {
             });
             for value in stored {
                 let node = self.graph.starts[self.index] + number;
-                for callee in self.graph.made_to_be_called(self.project, self.index, (outer, value)) {
+                for callee in self.graph.callable_results(self.project, self.index, (outer, value)) {
                     self.graph.edge(node, callee);
                 }
-                if self.held(outer, value).is_some() {
-                    self.read_held(outer, node, value);
+                if self.function_parts(outer, value).is_some() {
+                    self.read_function_parts(outer, node, value);
                 }
             }
         }
     }
 
     /// The operands of a display, or of a call that wraps a function; empty for a function itself; `None` for other operations.
-    fn held(&mut self, function: &Function, value: Temp) -> Option<Vec<Temp>> {
+    fn function_parts(&mut self, function: &Function, value: Temp) -> Option<Vec<Temp>> {
         match &function.ops.get(value as usize)?.kind {
             OpKind::Function(..) => Some(Vec::new()),
             // A field may hold what the module made: `kernel_init: Callable = default_kernel_init`.
             OpKind::Annotate(of, ..) => {
                 let is_global = matches!(function.ops.get(*of as usize)?.kind, OpKind::Load(Variable::Global(_)));
-                (is_global || self.held(function, *of).is_some()).then(|| vec![*of])
+                (is_global || self.function_parts(function, *of).is_some()).then(|| vec![*of])
             }
             OpKind::Attribute(..) => {
                 let path = self.table.chain(function, value, self.vocabulary)?;
-                (self.vocabulary.speech(path) == Speech::Keys).then(Vec::new)
+                (self.vocabulary.mentions(path) == Mentions::Keys).then(Vec::new)
             }
             OpKind::Load(Variable::Local(slot)) if *slot as usize >= function.parameters.len() => {
                 let defined = function.ops.iter().find_map(|op| match &op.kind {
@@ -551,15 +553,15 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Adds edges from a holder to the functions in its value.
-    fn read_held(&mut self, function: &Function, node: usize, value: Temp) {
-        let mut work = vec![(value, HELD)];
+    fn read_function_parts(&mut self, function: &Function, node: usize, value: Temp) {
+        let mut work = vec![(value, NESTED_DISPLAYS)];
         while let Some((temp, depth)) = work.pop() {
             let Some(depth) = depth.checked_sub(1) else { continue };
             let Some(op) = function.ops.get(temp as usize) else { continue };
             if let Some(path) = self.table.chain(function, temp, self.vocabulary)
-                && self.vocabulary.speech(path) == Speech::Keys
+                && self.vocabulary.mentions(path) == Mentions::Keys
             {
-                self.graph.spoken.push(node);
+                self.graph.key_nodes.push(node);
             }
             let target = match &op.kind {
                 OpKind::Load(Variable::Global(name)) => Some(self.graph.name(self.index, name)),
@@ -570,7 +572,7 @@ impl Reader<'_, '_, '_> {
             if let Some(target) = target {
                 self.graph.edge(node, target);
             }
-            work.extend(self.held(function, temp).unwrap_or_default().into_iter().map(|part| (part, depth)));
+            work.extend(self.function_parts(function, temp).unwrap_or_default().into_iter().map(|part| (part, depth)));
         }
     }
 
@@ -582,19 +584,19 @@ impl Reader<'_, '_, '_> {
     }
 
     /// What a function mentions by itself; the nodes of the names go into `mentioned`.
-    fn read(&mut self, number: usize, function: &Function, mentioned: &mut FxHashSet<usize>) -> Speech {
-        let mut speech = if function.effects.is_empty() { Speech::Silent } else { Speech::Keys };
+    fn read(&mut self, number: usize, function: &Function, mentioned: &mut FxHashSet<usize>) -> Mentions {
+        let mut mentions = if function.effects.is_empty() { Mentions::Nothing } else { Mentions::Keys };
         let annotations = function.parameters.iter().filter_map(|parameter| parameter.annotation.as_ref());
         for annotation in annotations.chain(function.returns.as_ref()) {
-            speech = speech.max(self.annotated(annotation));
+            mentions = mentions.max(self.annotated(annotation));
         }
         // Library paths and modules of the program, by operation.
         let mut paths: Vec<Option<PathId>> = vec![None; function.ops.len()];
         let mut modules: Vec<Option<ModuleIndex>> = vec![None; function.ops.len()];
         let mut locals: FxHashMap<u32, ModuleIndex> = FxHashMap::default();
         for (temp, op) in function.ops.iter().enumerate() {
-            if speech == Speech::Keys {
-                return speech;
+            if mentions == Mentions::Keys {
+                return mentions;
             }
             match &op.kind {
                 OpKind::Load(variable) => {
@@ -615,7 +617,7 @@ impl Reader<'_, '_, '_> {
                 }
                 OpKind::Attribute(object, name) => {
                     if DTYPE_PARTS.contains(&&**name) {
-                        speech = speech.max(Speech::Names);
+                        mentions = mentions.max(Mentions::Names);
                     }
                     paths[temp] = paths[*object as usize].map(|path| self.vocabulary.member(path, name));
                     if let Some(outer) = modules[*object as usize] {
@@ -630,26 +632,26 @@ impl Reader<'_, '_, '_> {
                             matches!(argument, Argument::Keyword(name, _) if self.vocabulary.takes_key(path, name))
                         })
                     {
-                        return Speech::Keys;
+                        return Mentions::Keys;
                     }
                     if let OpKind::Attribute(_, method) = &function.ops[*callee as usize].kind
                         && self.may_follow_protocol(method, arguments)
                     {
-                        return Speech::Keys;
+                        return Mentions::Keys;
                     }
                     // An object may be called: `layer(x, key=key)`.
                     if self.passes_a_key(function, arguments) {
                         mentioned.insert(self.graph.attribute(self.index, self.call));
                     }
                     if self.wraps_protocol(function, paths[*callee as usize], arguments) {
-                        return Speech::Keys;
+                        return Mentions::Keys;
                     }
                 }
                 OpKind::Import { path, .. } => paths[temp] = Some(self.vocabulary.path(path)),
                 OpKind::ImportFrom { module, name, level: 0 } => {
                     paths[temp] = Some(self.vocabulary.path(&format!("{module}.{name}")));
                 }
-                OpKind::Annotate(_, annotation) => speech = speech.max(self.annotated(annotation)),
+                OpKind::Annotate(_, annotation) => mentions = mentions.max(self.annotated(annotation)),
                 _ => {}
             }
             if number != 0 && matches!(op.kind, OpKind::Import { .. } | OpKind::ImportFrom { .. }) {
@@ -665,10 +667,10 @@ impl Reader<'_, '_, '_> {
                 }
             }
             if let Some(path) = paths[temp] {
-                speech = speech.max(self.vocabulary.speech(path));
+                mentions = mentions.max(self.vocabulary.mentions(path));
             }
         }
-        speech
+        mentions
     }
 
     /// The module of the program that a global name denotes.
@@ -736,8 +738,8 @@ impl Reader<'_, '_, '_> {
     }
 
     /// What an annotation mentions: whether it may name a key.
-    fn annotated(&mut self, annotation: &Annotation) -> Speech {
-        if self.names_a_key(annotation) { Speech::Keys } else { Speech::Silent }
+    fn annotated(&mut self, annotation: &Annotation) -> Mentions {
+        if self.names_a_key(annotation) { Mentions::Keys } else { Mentions::Nothing }
     }
 
     fn names_a_key(&mut self, annotation: &Annotation) -> bool {
@@ -748,7 +750,7 @@ impl Reader<'_, '_, '_> {
                 }
                 let Some(full) = self.path_of(annotation) else { return false };
                 // A library layer that is called with keys counts like a key.
-                self.vocabulary.speech(full) == Speech::Keys
+                self.vocabulary.mentions(full) == Mentions::Keys
                     || self.project.models.annotation(self.vocabulary.text(full)).is_some()
             }
             Annotation::Subscript(base, arguments) => {

@@ -27,10 +27,10 @@ const PRIVATE_RANDOM: &str = "jax._src.random";
 
 /// What a function mentions, in order of relevance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Speech {
+pub(super) enum Mentions {
     /// Nothing.
     #[default]
-    Silent,
+    Nothing,
     /// A function that draws from a generator of Python: the module has to run, but callers need not.
     Host,
     /// A name that a rule reports; callers are not affected.
@@ -48,7 +48,7 @@ struct Known<'a> {
     path: String,
     /// Whether the models mention its root at all.
     is_modelled: bool,
-    speech: Speech,
+    mentions: Mentions,
     callable: Option<&'a Callable>,
 }
 
@@ -86,11 +86,11 @@ impl<'a> Vocabulary<'a> {
         }
         let path = path.into_owned();
         let is_modelled = self.models.mentions(&path, self.roots);
-        let speech = if is_modelled { self.judge(&path) } else { Speech::Silent };
+        let mentions = if is_modelled { self.judge(&path) } else { Mentions::Nothing };
         let callable = if is_modelled { self.models.callable(&path) } else { None };
         let id = PathId(u32::try_from(self.known.len()).unwrap_or(u32::MAX));
         self.by_path.insert(path.clone(), id);
-        self.known.push(Known { path, is_modelled, speech, callable });
+        self.known.push(Known { path, is_modelled, mentions, callable });
         id
     }
 
@@ -110,8 +110,8 @@ impl<'a> Vocabulary<'a> {
     }
 
     /// What naming a path means.
-    pub(super) fn speech(&self, path: PathId) -> Speech {
-        self.known[path.0 as usize].speech
+    pub(super) fn mentions(&self, path: PathId) -> Mentions {
+        self.known[path.0 as usize].mentions
     }
 
     /// The path itself.
@@ -127,17 +127,17 @@ impl<'a> Vocabulary<'a> {
         })
     }
 
-    fn judge(&self, path: &str) -> Speech {
+    fn judge(&self, path: &str) -> Mentions {
         let is_private = path.strip_prefix(PRIVATE_RANDOM).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         if self.packages.contains(path) || is_private || self.handles_keys(path) {
-            return Speech::Keys;
+            return Mentions::Keys;
         }
         let is_sought = is_of_arrays(path) && path.split('.').any(|segment| NAMES_OF_RULES.contains(&segment));
         let draws = || self.models.callable(path).is_some_and(|callable| callable.host.is_some_and(Host::draws));
         match (is_sought, draws()) {
-            (true, _) => Speech::Names,
-            (false, true) => Speech::Host,
-            (false, false) => Speech::Silent,
+            (true, _) => Mentions::Names,
+            (false, true) => Mentions::Host,
+            (false, false) => Mentions::Nothing,
         }
     }
 

@@ -241,17 +241,17 @@ impl Recorder {
     }
 
     /// Something unknown holds keys of this derivation.
-    pub fn take_child(&mut self, derivation: DerivationId) {
+    pub fn note_child_escaped(&mut self, derivation: DerivationId) {
         self.log.children.taken.insert(derivation);
     }
 
     /// Something unknown holds some child of this key.
-    pub fn take_child_of(&mut self, parent: TermId) {
+    pub fn note_child_of_escaped(&mut self, parent: TermId) {
         self.log.children.parents.insert(parent);
     }
 
     /// Records that keys of these derivations were passed to a visible function.
-    pub fn give_children(&mut self, derivations: impl Iterator<Item = DerivationId>) {
+    pub fn note_children_passed(&mut self, derivations: impl Iterator<Item = DerivationId>) {
         self.log.children.given.extend(derivations);
     }
 

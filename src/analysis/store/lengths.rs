@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use crate::analysis::domain::claim::{LENGTH, MAXIMUM, MINIMUM};
+use crate::analysis::domain::constraint::{LENGTH, MAXIMUM, MINIMUM};
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{ALTERNATIVES, Array, Elements, ObjectId, Order, Val, Value};

@@ -123,7 +123,7 @@ pub fn on<H: AsMut<State>, R>(host: &mut H, guard: Guard, body: impl FnOnce(&mut
 }
 
 /// Runs something, and restores the paths afterwards, whatever ended in between.
-pub fn aside<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) -> R {
+pub fn preserving<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) -> R {
     let paths = &host.as_mut().paths;
     let (pc, live) = (paths.pc, paths.live);
     let result = body(host);
@@ -133,8 +133,8 @@ pub fn aside<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) -
 }
 
 /// Runs something that does not depend on the path condition, as on the only path, and restores the paths afterwards.
-pub fn anew<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) -> R {
-    aside(host, |host| {
+pub fn on_the_only_path<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) -> R {
+    preserving(host, |host| {
         let paths = &mut host.as_mut().paths;
         (paths.pc, paths.live) = (Guard::TRUE, Guard::TRUE);
         body(host)

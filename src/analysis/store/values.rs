@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a query repeated on the same paths has the same result.
 
-use crate::analysis::domain::claim::{LENGTH, MAXIMUM, MINIMUM};
+use crate::analysis::domain::constraint::{LENGTH, MAXIMUM, MINIMUM};
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Elements, Val, Value};

@@ -5,7 +5,7 @@
 use super::{Change, Writer};
 use crate::fix::jax;
 use crate::fix::legacy::{is_annotation, tested, without};
-use crate::fix::names::Does;
+use crate::fix::names::Action;
 use crate::fix::tree;
 use crate::models::ARRAY;
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
@@ -126,7 +126,7 @@ fn drop_imports(writer: &mut Writer<'_, '_>, gone: &[Span]) {
             let bound = alias.asname.as_ref().map_or(first, |name| name.as_str());
             let occurrences = cx.names.occurrences(bound);
             let mut reads = occurrences.iter().filter(|one| one.span != span_of(alias)).peekable();
-            let is_idle = reads.peek().is_some() && reads.all(|one| one.does == Does::Read && starts(one.span));
+            let is_idle = reads.peek().is_some() && reads.all(|one| one.action == Action::Read && starts(one.span));
             if !is_idle || writer.is_exported(bound) {
                 continue;
             }

@@ -5,7 +5,7 @@
 use super::{Change, Writer};
 use crate::fix::jax;
 use crate::fix::legacy::{is_annotation, without};
-use crate::fix::names::Does;
+use crate::fix::names::Action;
 use crate::fix::tree;
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
@@ -45,7 +45,7 @@ fn imports_of<'a>(writer: &Writer<'_, 'a>) -> Vec<(&'a ast::StmtImportFrom, &'a 
     let cx = writer.cx;
     let mut found: Vec<(&ast::StmtImportFrom, &ast::Alias)> = Vec::new();
     for name in cx.names.all() {
-        for occurrence in cx.names.occurrences(name).iter().filter(|one| one.does == Does::Import) {
+        for occurrence in cx.names.occurrences(name).iter().filter(|one| one.action == Action::Import) {
             let is_it = cx.imports.bound_at(occurrence.span).is_some_and(|path| path == jax::RAW_KEY);
             let Some(step) = cx.steps(occurrence.span).pop().filter(|_| is_it) else { continue };
             let Stmt::ImportFrom(import) = step.statement() else { continue };
@@ -68,13 +68,13 @@ fn import(writer: &mut Writer<'_, '_>, statement: &ast::StmtImportFrom, alias: &
     }
     let name = alias.name.as_str();
     let occurrences = cx.names.occurrences(name);
-    let is_alone = occurrences.iter().all(|one| matches!(one.does, Does::Read) || one.span == span);
+    let is_alone = occurrences.iter().all(|one| matches!(one.action, Action::Read) || one.span == span);
     if !is_alone || writer.is_exported(name) {
         writer.done.keeps_constructors = true;
         writer.remark(span, format!("other code imports or binds the name `{name}` as well"));
         return;
     }
-    let reads: Vec<Span> = occurrences.iter().filter(|one| one.does == Does::Read).map(|one| one.span).collect();
+    let reads: Vec<Span> = occurrences.iter().filter(|one| one.action == Action::Read).map(|one| one.span).collect();
     let called: Vec<Span> = reads.iter().copied().filter(|read| !is_annotation(cx, *read)).collect();
     let offset = reads.first().map_or(span.start, |read| read.start);
     // Under the name of a module nothing has to be imported by name.

@@ -68,7 +68,7 @@ pub struct WordUse {
     /// Where.
     pub span: Span,
     /// Why a person should review the place, if they should.
-    pub doubt: Option<&'static str>,
+    pub review: Option<&'static str>,
     /// Whether it is a key only where a certain caller runs the function.
     pub is_called: bool,
 }
@@ -217,8 +217,8 @@ impl Writer<'_, '_> {
         if keys.is_empty() || typed::makes_keys(self.cx, word.span) {
             return false;
         }
-        if let Some(doubt) = word.doubt {
-            self.remark(word.span, doubt);
+        if let Some(review) = word.review {
+            self.remark(word.span, review);
         }
         keys.into_iter().filter(|key| !self.convert(key)).count() == 0
     }

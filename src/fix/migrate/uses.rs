@@ -5,7 +5,7 @@
 use super::shapes::{self, is_width};
 use super::{Change, Writer};
 use crate::fix::jax;
-use crate::fix::names::Does;
+use crate::fix::names::Action;
 use crate::fix::tree;
 use crate::fix::typed_uses::{elements, meets};
 use crate::models::{ARRAY, Effect, ShapeOp};
@@ -189,7 +189,7 @@ fn stored(writer: &mut Writer<'_, '_>, row: &ast::ExprSubscript) {
     }
     let is_array = |occurrence: &crate::fix::names::Occurrence| {
         let made = cx.steps(occurrence.span).pop().map(tree::Step::statement);
-        let Some(Stmt::Assign(made)) = made.filter(|_| occurrence.does == Does::Bind) else { return false };
+        let Some(Stmt::Assign(made)) = made.filter(|_| occurrence.action == Action::Bind) else { return false };
         let Expr::Call(call) = &*made.value else { return false };
         cx.path_of(&call.func).is_some_and(|path| cx.models.typed(&path).is_some_and(|typed| !typed.is_alike))
     };

@@ -83,19 +83,19 @@ fn separate_iterations(flows: &Flows<'_>, pair: &Pair<'_>, is_apart: bool) -> Op
     let around = RepeatingLoop::around(flows.run, pair.second, iteration)?;
     let reach = flows.reach(pair.reuse.second);
     let kept = around.kept(&reach);
-    let is_made_anew = is_made_anew(flows.run, pair);
-    if is_made_anew && (is_apart || !kept.beside) && around.is_for_setting(&reach, kept) {
+    let is_made_again = is_made_again(flows.run, pair);
+    if is_made_again && (is_apart || !kept.beside) && around.is_for_setting(&reach, kept) {
         let reason = "each iteration starts a setting of its own from one seed";
         return Some(Intent::because(IntentKind::Comparison, reason, Some(iteration.place)));
     }
     // A split in the body of a loop that does not rebind the key is a mistake.
     let goes_on = pair.second.role == Role::Sample || pair.second.role == Role::Split && !around.is_in_call();
-    let is_own = is_apart && (is_made_anew || !goes_on) && around.is_followed() && kept == Kept::default();
+    let is_own = is_apart && (is_made_again || !goes_on) && around.is_followed() && kept == Kept::default();
     is_own.then(|| Intent::new(IntentKind::SeparateRuns, Some(iteration.place)))
 }
 
 /// Whether each iteration makes the key from one seed again, as what is to start in the same way each time does.
-fn is_made_anew(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
+fn is_made_again(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
     let (one, other) = (pair.first.target, pair.second.target);
     one.derivation != other.derivation && matches!(run.terms.get(other.term), Term::Seed(_))
 }

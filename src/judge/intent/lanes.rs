@@ -27,14 +27,14 @@ fn same_start(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent
     let mapper = chain.iter().position(|(activation, _)| activation.id == broadcast.activation.id)?;
     let (lane, place) = chain.get(mapper + 1)?;
     // The mapped function passes the key on as an argument; a key in an object does not count.
-    let is_handed_on = *place != event.place && event.written.as_deref().is_some_and(|written| !written.contains('.'));
+    let is_passed_on = *place != event.place && event.written.as_deref().is_some_and(|written| !written.contains('.'));
     let (code, uses) = (run.code(lane), run.uses_of(lane.module, lane.function));
     let environment = &run.environments[lane.environment.0 as usize];
     let is_shared = |value: &Value| matches!(value.single(), Some(Val::Key(key)) if key.term == event.target.term);
     let mut parameters = (0u32..).zip(environment.slots.iter().take(code.parameters.len()));
     let differ = parameters.any(|(slot, given)| !is_shared(given) && uses.reads_slot(slot));
     let reason = "each lane runs a computation of its own from the same key";
-    (event.role == Role::Split && is_handed_on && differ)
+    (event.role == Role::Split && is_passed_on && differ)
         .then(|| because(IntentKind::SeparateRuns, reason, event.place))
 }
 

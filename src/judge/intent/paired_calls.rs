@@ -69,7 +69,7 @@ fn has_one_batch(calls: &Calls<'_>) -> bool {
 fn is_unchanged(calls: &Calls<'_>, one: Temp, other: Temp) -> bool {
     let ops = &calls.code.ops;
     let between = calls.once.min(calls.again)..calls.once.max(calls.again);
-    let is_bound_anew = |variable: &Variable| {
+    let is_rebound = |variable: &Variable| {
         between.clone().any(|temp| matches!(&ops[temp as usize].kind, OpKind::Store(of, _) if of == variable))
     };
     if !is_written_alike(calls.code, one, other) {
@@ -79,7 +79,7 @@ fn is_unchanged(calls: &Calls<'_>, one: Temp, other: Temp) -> bool {
     let mut work = vec![one];
     while let Some(temp) = work.pop() {
         let kind = &ops[temp as usize].kind;
-        if matches!(kind, OpKind::Load(variable) if is_bound_anew(variable)) {
+        if matches!(kind, OpKind::Load(variable) if is_rebound(variable)) {
             return false;
         }
         kind.operands(&mut |operand| work.push(operand));

@@ -15,7 +15,7 @@ pub fn methods_compared(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
     let code = calls.code;
     let OpKind::Call(callee, _) = &code.ops[calls.once as usize].kind else { return None };
     let OpKind::Load(Variable::Local(slot)) = &code.ops[*callee as usize].kind else { return None };
-    let is_made_anew = pair.first.target.derivation != pair.second.target.derivation
+    let is_made_again = pair.first.target.derivation != pair.second.target.derivation
         && matches!(run.terms.get(pair.second.target.term), Term::Seed(_));
     let is_next = |temp: Temp| match &code.ops[temp as usize].kind {
         OpKind::Next(_) => true,
@@ -32,7 +32,7 @@ pub fn methods_compared(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
     let names = [&*code.name].into_iter().chain(code.slots.iter().map(|name| &**name));
     let compares = pair.first.activation.function != pair.second.activation.function
         && names.into_iter().any(|name| words.says_comparison(name));
-    (is_made_anew && steps && compares).then(|| intent(IntentKind::Comparison, calls.place(*callee)))
+    (is_made_again && steps && compares).then(|| intent(IntentKind::Comparison, calls.place(*callee)))
 }
 
 /// A key is made in a loop within the one that repeats it, by a call that makes keys of several seeds: the seeds are those of the
@@ -46,11 +46,11 @@ pub fn seed_sweep(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let of_run = || run.log.derivations.iter().filter(|derivation| root_of(&derivation.activation) == root);
     let made: Vec<Place> = of_run().filter(|made| made.term == seed).map(|made| made.place).collect();
     // A seed that is made once is used by all iterations of both loops.
-    let is_made_anew = made.len() > 1;
+    let is_made_again = made.len() > 1;
     let other = of_run().find(|other| {
         other.term != seed && made.contains(&other.place) && matches!(run.terms.get(other.term), Term::Seed(_))
     });
-    let other = other.filter(|_| is_made_anew)?;
+    let other = other.filter(|_| is_made_again)?;
     Some(because(IntentKind::Comparison, "each iteration loops over the same list of seeds", other.place))
 }
 

@@ -179,8 +179,8 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
     if needs_override(run, paths, both) {
         // A key that each call makes for itself comes from an override, of which usually only the shape matters.
         let is_seeded = matches!(run.terms.get(run.terms.root(target)), Term::Seed(_));
-        let is_made_anew = is_seeded && derivations.0 != derivations.1;
-        confidence = confidence.min(if is_made_anew { Confidence::Low } else { Confidence::Medium });
+        let is_made_again = is_seeded && derivations.0 != derivations.1;
+        confidence = confidence.min(if is_made_again { Confidence::Low } else { Confidence::Medium });
     }
     if needs_exception(run, paths, both, &own) {
         confidence = Confidence::Low;

@@ -321,7 +321,7 @@ pub fn is_known_key(run: &Recording<'_>, event: &Consumption) -> bool {
         )
 }
 
-/// Whether the argument's name is enough evidence: a generator of NumPy is also named `rng`, and the key of a dict `key`, so a library in
+/// Whether the argument's name is enough evidence: a generator of `NumPy` is also named `rng`, and the key of a dict `key`, so a library in
 /// use has to have the method, unless the name means nothing but keys.
 fn is_key_by_name(run: &Recording<'_>, event: &Consumption) -> bool {
     let written = event.written.as_deref();

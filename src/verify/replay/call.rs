@@ -462,7 +462,7 @@ impl<'p> Machine<'p> {
     }
 
     /// A function value for code that no operation made: its module's body ended early.
-    pub(super) fn orphan(&mut self, module: usize, id: FunctionId) -> Option<Rc<Closure<'p>>> {
+    pub(super) fn detached_closure(&mut self, module: usize, id: FunctionId) -> Option<Rc<Closure<'p>>> {
         let code = self.project.modules.get(module)?.functions.get(id.0 as usize)?;
         if !matches!(code.kind, FunctionKind::Def | FunctionKind::Lambda) {
             return None;

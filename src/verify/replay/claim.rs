@@ -8,7 +8,7 @@ use super::callers;
 use super::consistency::is_consistent;
 use super::constants::are_alike;
 use super::hints::Hints;
-use super::keys::STAND_IN;
+use super::keys::PLACEHOLDER;
 use super::machine::Draw;
 use super::numbers::drawn;
 use super::search::{Path, Start, explore, start_of};
@@ -185,7 +185,7 @@ pub(super) fn frame_of(draw: &Draw, way: &[Place]) -> Option<usize> {
 pub(super) fn keys_of(draw: &Draw, symbols: &Symbols) -> Vec<Vec<u32>> {
     let mut keys = draw.keys.clone();
     for symbol in &draw.maybe {
-        keys.extend(symbols.known_key(*symbol).map(|number| vec![STAND_IN, number]));
+        keys.extend(symbols.known_key(*symbol).map(|number| vec![PLACEHOLDER, number]));
     }
     keys
 }
@@ -255,11 +255,11 @@ fn sentence(path: &Path, evidence: &Evidence, pair: &Pair) -> String {
         Sharing::Iteration => "two iterations",
         Sharing::Lanes => "two batch elements",
     };
-    let stand_in = match &pair.key[..] {
-        [STAND_IN, number] => path.symbols.of_key(*number),
+    let placeholder = match &pair.key[..] {
+        [PLACEHOLDER, number] => path.symbols.of_key(*number),
         _ => None,
     };
-    let mut text = match stand_in {
+    let mut text = match placeholder {
         Some(symbol) => {
             let whose = match (path.symbols.name(symbol), path.symbols.node(symbol)) {
                 (Some(name), Some(Node::Fresh(..) | Node::Attribute(..) | Node::Item(..))) if !name.contains('<') => {

@@ -10,7 +10,7 @@ use super::edits::{Answers, FileEdits, MovedPlaces};
 use super::hints::Hints;
 use super::machine::Draw;
 use super::search::{Path, Start, explore, explore_with, start_of};
-use super::{Budget, Comparison, DrawKind, Entry, Instead, Project};
+use super::{Budget, Comparison, DrawKind, Entry, Project, Replacement};
 use crate::finding::{Place, Sharing};
 use crate::ir::{FunctionId, Name};
 use crate::text::Edit;
@@ -235,7 +235,7 @@ fn same_draws(
     olds: &[&Draw],
     news: &[&Draw],
     moved: MovedPlaces<'_>,
-    instead: Option<Instead>,
+    instead: Option<Replacement>,
 ) -> Result<(), Comparison> {
     if olds.len() != news.len() {
         let (old, new) = (olds.len(), news.len());
@@ -265,7 +265,7 @@ pub fn compare_draws(
     patched: &Project<'_>,
     edits: &[Edit],
     place: Place,
-    instead: Option<Instead>,
+    instead: Option<Replacement>,
 ) -> Comparison {
     let mut drawn = 0;
     let files = [(place.file, edits)];

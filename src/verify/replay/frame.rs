@@ -173,7 +173,7 @@ impl<'p> Machine<'p> {
                         false
                     }
                     None => true,
-                    Some(test) => self.goes_round(frame, temp, *test)?,
+                    Some(test) => self.runs_again(frame, temp, *test)?,
                 };
                 if goes_on {
                     frame.tasks.extend([Task::Body(temp), Task::Run(body)]);
@@ -217,7 +217,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Whether a `while` loop runs another iteration.
-    fn goes_round(&mut self, frame: &mut Frame<'p>, temp: Temp, test: Temp) -> Ran<'p, bool> {
+    fn runs_again(&mut self, frame: &mut Frame<'p>, temp: Temp, test: Temp) -> Ran<'p, bool> {
         let value = at(frame, test);
         let span = frame.code.ops.get(test as usize).map_or_else(Default::default, |op| op.span);
         if let Some(arithmetic) = self.arithmetic {

@@ -20,7 +20,7 @@ use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
 
 /// The first word of placeholder keys: keys of 32-bit seeds have 0.
-pub(super) const STAND_IN: u32 = 1;
+pub(super) const PLACEHOLDER: u32 = 1;
 
 /// Most keys of an array that are expanded when it is passed as a whole.
 const WHOLE: usize = 64;
@@ -68,9 +68,9 @@ pub(super) fn child<'p>(family: &Family, index: u32) -> Value<'p> {
 
 impl<'p> Machine<'p> {
     /// The placeholder key of a symbol.
-    pub(super) fn stand_in(&mut self, symbol: Symbol) -> Option<Keys> {
+    pub(super) fn placeholder(&mut self, symbol: Symbol) -> Option<Keys> {
         let number = self.symbols.key(symbol);
-        Keys::new(Implementation::default(), &[], vec![STAND_IN, number]).ok()
+        Keys::new(Implementation::default(), &[], vec![PLACEHOLDER, number]).ok()
     }
 
     /// The single key, or array of keys, that a value is.
@@ -78,7 +78,7 @@ impl<'p> Machine<'p> {
         match value {
             Value::Keys(array) => Some(array.clone()),
             Value::Unknown(symbol) => {
-                let keys = self.stand_in(*symbol)?;
+                let keys = self.placeholder(*symbol)?;
                 Some(Rc::new(KeyArray { keys, is_known: false, kind: KeyKind::Unknown }))
             }
             _ => None,
@@ -118,7 +118,7 @@ impl<'p> Machine<'p> {
             Value::Unknown(symbol) => {
                 into.is_known = false;
                 if demands || self.symbols.known_key(*symbol).is_some() {
-                    into.keys.extend(self.stand_in(*symbol).map(|keys| keys.words().to_vec()));
+                    into.keys.extend(self.placeholder(*symbol).map(|keys| keys.words().to_vec()));
                 }
             }
             Value::Stack(stack) => {

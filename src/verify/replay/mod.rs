@@ -124,7 +124,7 @@ pub enum Comparison {
 
 /// A function that draws in place of a removed one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Instead {
+pub struct Replacement {
     /// The path of the removed one.
     pub gone: &'static str,
     /// The path of the one that replaces it.

@@ -97,7 +97,7 @@ pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, script: Sc
     if !is_module {
         machine.refill();
         let closure = machine.made.get(&(start.module, start.function)).cloned();
-        let closure = closure.or_else(|| machine.orphan(start.module, start.function));
+        let closure = closure.or_else(|| machine.detached_closure(start.module, start.function));
         if let Some(closure) = closure {
             went_on = machine.enter(&closure).is_ok();
         }

@@ -8,30 +8,30 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::analysis::domain::claim::{Claim, Subject};
+use crate::analysis::domain::constraint::{Constraint, Subject};
 use crate::analysis::domain::term::Terms;
 
 /// A literal on a path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    /// The number of the subject of its claim.
+    /// The number of the subject of its constraint.
     subject: u32,
     /// The number of the literal.
     literal: u32,
     holds: bool,
 }
 
-/// What the literals of an arena of guards claim, by their numbers.
+/// The constraints of the literals of an arena of guards, by number.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Claims {
+pub(super) struct Constraints {
     /// The literals that are constrained so far, with the numbers of their subjects.
-    known: Vec<Option<(u32, Claim)>>,
+    known: Vec<Option<(u32, Constraint)>>,
     subjects: FxHashMap<Subject, u32>,
-    /// How many claims there are about each subject.
+    /// How many constraints there are on each subject.
     alike: Vec<u32>,
 }
 
-impl Claims {
+impl Constraints {
     /// The newest literal, which is not checked yet.
     pub(super) fn push(&mut self) {
         self.known.push(None);
@@ -44,19 +44,19 @@ impl Claims {
         }
     }
 
-    /// A literal with this polarity, as a part of a path; `claim` is its constraint.
-    pub(super) fn step(&mut self, literal: usize, holds: bool, claim: impl FnOnce() -> Claim) -> Step {
+    /// A literal with this polarity, as a part of a path; `constraint` is its constraint.
+    pub(super) fn step(&mut self, literal: usize, holds: bool, constraint: impl FnOnce() -> Constraint) -> Step {
         let subject = if let Some((subject, _)) = self.known[literal] {
             subject
         } else {
-            let claim = claim();
+            let constraint = constraint();
             let next = u32::try_from(self.alike.len()).unwrap_or(u32::MAX);
-            let subject = *self.subjects.entry(claim.subject).or_insert(next);
+            let subject = *self.subjects.entry(constraint.subject).or_insert(next);
             if subject == next {
                 self.alike.push(0);
             }
             self.alike[subject as usize] += 1;
-            self.known[literal] = Some((subject, claim));
+            self.known[literal] = Some((subject, constraint));
             subject
         };
         Step { subject, literal: u32::try_from(literal).unwrap_or(u32::MAX), holds }
@@ -73,7 +73,7 @@ impl Claims {
             return true;
         }
         let alike = path.iter().filter(|other| other.subject == step.subject).chain([&step]);
-        let claim = |of: &Step| self.known[of.literal as usize].map(|(_, claim)| (claim, of.holds));
-        terms.agree(&alike.filter_map(claim).collect::<SmallVec<[(Claim, bool); 4]>>())
+        let constraint = |of: &Step| self.known[of.literal as usize].map(|(_, constraint)| (constraint, of.holds));
+        terms.are_consistent(&alike.filter_map(constraint).collect::<SmallVec<[(Constraint, bool); 4]>>())
     }
 }

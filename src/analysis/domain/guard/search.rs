@@ -117,11 +117,11 @@ impl Guards {
             if next.contains(&Guard::FALSE) {
                 continue;
             }
-            let step = self.claims.step(number, holds, || terms.claim(self.literals[number]));
-            if !self.claims.admit(&search.path, step, terms) {
+            let step = self.constraints.step(number, holds, || terms.constraint(self.literals[number]));
+            if !self.constraints.admit(&search.path, step, terms) {
                 continue;
             }
-            let company = usize::from(!self.claims.is_alone(step));
+            let company = usize::from(!self.constraints.is_alone(step));
             search.path.push(step);
             search.in_company += company;
             let found = self.search(next, terms, search);

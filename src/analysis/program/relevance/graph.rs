@@ -6,31 +6,31 @@ mod reach;
 
 use rustc_hash::FxHashMap;
 
-use self::reach::Outline;
+use self::reach::Nesting;
 use crate::analysis::domain::value::ModuleIndex;
-use crate::analysis::program::vocabulary::Speech;
+use crate::analysis::program::vocabulary::Mentions;
 use crate::ir::{Argument, ClassId, Function, FunctionKind, Module, Name, OpKind, Temp, Variable};
 use crate::models::Words;
 
-use super::{HOPS, Project, Table, Target};
+use super::{Project, REEXPORTS, SymbolTable, Target};
 
 /// The graph: functions first, then the names and attributes by which they are mentioned.
 pub(super) struct Graph<'a> {
-    tables: &'a [Table],
+    tables: &'a [SymbolTable],
     /// The number of the first function of each module.
     pub(super) starts: Vec<usize>,
     /// What each function mentions by itself.
-    pub(super) speech: Vec<Speech>,
+    pub(super) mentions: Vec<Mentions>,
     /// By node, the nodes that mention it.
     callers: Vec<Vec<usize>>,
     names: FxHashMap<(ModuleIndex, Name), usize>,
     attributes: FxHashMap<(ModuleIndex, Name), usize>,
     /// Nodes of attributes that involve keys according to their annotation.
-    pub(super) spoken: Vec<usize>,
+    pub(super) key_nodes: Vec<usize>,
 }
 
 impl<'a> Graph<'a> {
-    pub(super) fn new(project: &Project<'_>, tables: &'a [Table]) -> Self {
+    pub(super) fn new(project: &Project<'_>, tables: &'a [SymbolTable]) -> Self {
         let mut total = 0;
         let mut starts = Vec::with_capacity(project.modules.len());
         for module in project.modules {
@@ -41,11 +41,11 @@ impl<'a> Graph<'a> {
         Self {
             tables,
             starts,
-            speech: vec![Speech::Silent; total],
+            mentions: vec![Mentions::Nothing; total],
             callers: vec![Vec::new(); total],
             names,
             attributes,
-            spoken: Vec::new(),
+            key_nodes: Vec::new(),
         }
     }
 
@@ -109,7 +109,7 @@ impl<'a> Graph<'a> {
 
     /// What runs where the result of a call is called: the methods that make an instance of a class callable, and the functions within
     /// the function that is called: `layer = Dropout()` and `init, apply = make()`, and later `layer(x)` and `apply(x)`.
-    pub(super) fn made_to_be_called(
+    pub(super) fn callable_results(
         &self,
         project: &Project<'_>,
         index: ModuleIndex,
@@ -125,13 +125,13 @@ impl<'a> Graph<'a> {
         };
         let Some(OpKind::Call(callee, _)) = op(whole) else { return Vec::new() };
         let Some(OpKind::Load(Variable::Global(name))) = op(*callee) else { return Vec::new() };
-        let (mut found, mut work) = (Vec::new(), vec![(index, name, HOPS)]);
-        while let Some((index, name, hops)) = work.pop() {
-            let Some(hops) = hops.checked_sub(1) else { continue };
+        let (mut found, mut work) = (Vec::new(), vec![(index, name, REEXPORTS)]);
+        while let Some((index, name, left)) = work.pop() {
+            let Some(left) = left.checked_sub(1) else { continue };
             let (module, table, start) = (project.modules[index], &self.tables[index], self.starts[index]);
             for target in table.bindings.get(name).into_iter().flatten() {
                 if let Target::Member(other, inner) = target {
-                    work.push((*other, inner, hops));
+                    work.push((*other, inner, left));
                 }
             }
             for number in table.definitions.get(name).into_iter().flatten() {
@@ -142,7 +142,7 @@ impl<'a> Graph<'a> {
                 let inner = module.functions.iter().enumerate().filter(|(_, inner)| runs(inner));
                 found.extend(inner.map(|(inner, _)| start + inner));
                 if is_class && found.len() == before {
-                    work.extend(bases(module, *number).map(|base| (index, base, hops)));
+                    work.extend(bases(module, *number).map(|base| (index, base, left)));
                 }
             }
         }
@@ -150,37 +150,37 @@ impl<'a> Graph<'a> {
     }
 
     /// Propagates relevance to callers. Returns what each function mentions, and which functions are run on their own.
-    pub(super) fn close(mut self, modules: &[&Module], words: &Words) -> (Vec<Vec<Speech>>, Vec<Vec<bool>>) {
-        self.speech.resize(self.callers.len(), Speech::Silent);
-        for node in std::mem::take(&mut self.spoken) {
-            self.speech[node] = Speech::Keys;
+    pub(super) fn propagate(mut self, modules: &[&Module], words: &Words) -> (Vec<Vec<Mentions>>, Vec<Vec<bool>>) {
+        self.mentions.resize(self.callers.len(), Mentions::Nothing);
+        for node in std::mem::take(&mut self.key_nodes) {
+            self.mentions[node] = Mentions::Keys;
         }
-        let outline = Outline::of(modules, &self.starts);
-        let near = reach::near(&outline, &self.callers, &self.speech);
-        let own = self.speech.clone();
-        let says_keys = |node: &usize| self.speech[*node] == Speech::Keys;
-        let mut work: Vec<usize> = (0..self.speech.len()).filter(says_keys).collect();
+        let nesting = Nesting::of(modules, &self.starts);
+        let near = reach::near(&nesting, &self.callers, &self.mentions);
+        let own = self.mentions.clone();
+        let mentions_keys = |node: &usize| self.mentions[*node] == Mentions::Keys;
+        let mut work: Vec<usize> = (0..self.mentions.len()).filter(mentions_keys).collect();
         while let Some(node) = work.pop() {
-            for caller in self.callers[node].iter().chain(outline.parent(node)) {
-                if self.speech[*caller] != Speech::Keys {
-                    self.speech[*caller] = Speech::Keys;
+            for caller in self.callers[node].iter().chain(nesting.parent(node)) {
+                if self.mentions[*caller] != Mentions::Keys {
+                    self.mentions[*caller] = Mentions::Keys;
                     work.push(*caller);
                 }
             }
         }
-        let mut by_module: Vec<Vec<Speech>> = Vec::with_capacity(modules.len());
+        let mut by_module: Vec<Vec<Mentions>> = Vec::with_capacity(modules.len());
         for (start, module) in self.starts.iter().zip(modules) {
-            let mut own = self.speech[*start..start + module.functions.len()].to_vec();
+            let mut own = self.mentions[*start..start + module.functions.len()].to_vec();
             for number in 0..own.len() {
-                if own[number] == Speech::Names {
-                    enclose(module, number, &mut own);
+                if own[number] == Mentions::Names {
+                    mark_enclosing(module, number, &mut own);
                 }
             }
             by_module.push(own);
         }
-        let entries = by_module.iter().zip(&self.starts).zip(modules).map(|((speech, start), module)| {
+        let entries = by_module.iter().zip(&self.starts).zip(modules).map(|((mentions, start), module)| {
             let all = *start..start + module.functions.len();
-            reach::entries(module, &own[all.clone()], speech, &near[all], words)
+            reach::entries(module, &own[all.clone()], mentions, &near[all], words)
         });
         let entries = entries.collect();
         (by_module, entries)
@@ -205,14 +205,14 @@ fn bases(module: &Module, body: usize) -> impl Iterator<Item = &Name> {
 }
 
 /// A function within another runs only where that one runs it: it is followed there, and the outermost one has to run.
-fn enclose(module: &Module, number: usize, speech: &mut [Speech]) {
+fn mark_enclosing(module: &Module, number: usize, mentions: &mut [Mentions]) {
     let mut current = number;
     while let Some(parent) = module.functions[current].parent {
         if matches!(module.function(parent).kind, FunctionKind::Module | FunctionKind::ClassBody) {
             return;
         }
-        speech[current] = Speech::Keys;
+        mentions[current] = Mentions::Keys;
         current = parent.0 as usize;
-        speech[current] = speech[current].max(Speech::Names);
+        mentions[current] = mentions[current].max(Mentions::Names);
     }
 }

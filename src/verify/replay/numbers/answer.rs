@@ -24,7 +24,7 @@ const ITEMS: usize = 1 << 16;
 pub enum Answer {
     /// What statements leave: nothing to show.
     Nothing,
-    /// A Python number, as the NumPy array of it.
+    /// A Python number, as the `NumPy` array of it.
     Number(Array),
     /// An array.
     Array(Array),

@@ -7,36 +7,37 @@
 //!
 //! **Invariant:** a function that is near to keys reaches them by names, too.
 
-use crate::analysis::program::vocabulary::Speech;
+use crate::analysis::program::vocabulary::Mentions;
 use crate::ir::{Argument, Constant, Function, FunctionKind, Module, OpKind};
 use crate::models::Words;
 
 /// Most nested calls through which a function reaches keys.
-const CALLS: usize = 2;
+const NESTED_CALLS: usize = 2;
 
 /// How functions are nested, by node.
-pub(super) struct Outline {
+pub(super) struct Nesting {
     /// The enclosing function, if that is not the body of the module.
     parents: Vec<Option<usize>>,
     /// Methods that run only if they are called by name.
-    is_asked_for: Vec<bool>,
+    is_called_by_name: Vec<bool>,
     /// Functions that are called: no bodies of classes.
     is_called: Vec<bool>,
 }
 
-impl Outline {
+impl Nesting {
     pub(super) fn of(modules: &[&Module], starts: &[usize]) -> Self {
-        let (mut parents, mut is_asked_for, mut is_called) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut parents, mut is_called_by_name, mut is_called) = (Vec::new(), Vec::new(), Vec::new());
         for (module, start) in modules.iter().zip(starts) {
             for function in &module.functions {
                 let parent = function.parent.filter(|parent| *parent != Module::BODY);
                 let in_class = parent.is_some_and(|parent| module.function(parent).kind == FunctionKind::ClassBody);
                 parents.push(parent.map(|parent| start + parent.0 as usize));
-                is_asked_for.push(in_class && function.kind == FunctionKind::Def && !function.name.starts_with("__"));
+                is_called_by_name
+                    .push(in_class && function.kind == FunctionKind::Def && !function.name.starts_with("__"));
                 is_called.push(function.kind != FunctionKind::ClassBody);
             }
         }
-        Self { parents, is_asked_for, is_called }
+        Self { parents, is_called_by_name, is_called }
     }
 
     /// The enclosing function; `None` for other nodes.
@@ -45,22 +46,22 @@ impl Outline {
     }
 
     /// The enclosing function that runs this one.
-    fn runner(&self, node: usize) -> Option<usize> {
-        let runs = self.is_asked_for.get(node).is_some_and(|asked| !asked);
+    fn implicit_caller(&self, node: usize) -> Option<usize> {
+        let runs = self.is_called_by_name.get(node).is_some_and(|asked| !asked);
         if runs { self.parent(node).copied() } else { None }
     }
 }
 
 /// Which nodes reach a node that mentions keys through a few nested calls.
-pub(super) fn near(outline: &Outline, callers: &[Vec<usize>], speech: &[Speech]) -> Vec<bool> {
-    let mut near: Vec<bool> = speech.iter().map(|speech| *speech == Speech::Keys).collect();
+pub(super) fn near(nesting: &Nesting, callers: &[Vec<usize>], mentions: &[Mentions]) -> Vec<bool> {
+    let mut near: Vec<bool> = mentions.iter().map(|mentions| *mentions == Mentions::Keys).collect();
     let mut work: Vec<usize> = (0..near.len()).filter(|node| near[*node]).collect();
-    for left in (0..=CALLS).rev() {
+    for left in (0..=NESTED_CALLS).rev() {
         let mut further = Vec::new();
         while let Some(node) = work.pop() {
-            let runner = outline.runner(node);
-            for caller in callers[node].iter().copied().chain(runner) {
-                let is_call = outline.is_called.get(caller) == Some(&true) && runner != Some(caller);
+            let implicit_caller = nesting.implicit_caller(node);
+            for caller in callers[node].iter().copied().chain(implicit_caller) {
+                let is_call = nesting.is_called.get(caller) == Some(&true) && implicit_caller != Some(caller);
                 if is_call {
                     further.push(caller);
                 } else if !std::mem::replace(&mut near[caller], true) {
@@ -77,14 +78,20 @@ pub(super) fn near(outline: &Outline, callers: &[Vec<usize>], speech: &[Speech])
 }
 
 /// Which functions of a module are run on their own, of those that reach keys by names.
-pub(super) fn entries(module: &Module, own: &[Speech], speech: &[Speech], near: &[bool], words: &Words) -> Vec<bool> {
-    let said = own.iter().zip(speech).zip(near);
-    let is_entry = |(function, ((own, speech), near)): (&Function, ((&Speech, &Speech), &bool))| match speech {
-        Speech::Keys => *near || *own == Speech::Names || names_a_key(function, words),
-        Speech::Names => true,
-        Speech::Silent | Speech::Host => false,
+pub(super) fn entries(
+    module: &Module,
+    own: &[Mentions],
+    mentions: &[Mentions],
+    near: &[bool],
+    words: &Words,
+) -> Vec<bool> {
+    let functions = own.iter().zip(mentions).zip(near);
+    let is_entry = |(function, ((own, mentions), near)): (&Function, ((&Mentions, &Mentions), &bool))| match mentions {
+        Mentions::Keys => *near || *own == Mentions::Names || names_a_key(function, words),
+        Mentions::Names => true,
+        Mentions::Nothing | Mentions::Host => false,
     };
-    module.functions.iter().zip(said).map(is_entry).collect()
+    module.functions.iter().zip(functions).map(is_entry).collect()
 }
 
 /// Whether a function has a name for a key: a variable, an attribute, a keyword, or a subscript.

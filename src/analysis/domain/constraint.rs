@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use crate::ir::Operator;
 
-use super::range::{Bound, LARGEST, Range, Rests, Says, ZERO, as_float};
+use super::range::{Bound, LARGEST, Predicate, Range, Residues, ZERO, as_float};
 use super::term::{Symbol, SymbolInfo, Term, TermId, Terms};
 
 /// The name of the function whose value is the length of its argument: of an array, that of its first axis.
@@ -31,7 +31,7 @@ const VALUE_TYPES: &[&str] = &[
     "builtins.tuple",
 ];
 
-/// What of its subject a claim is about.
+/// The part of its subject that a constraint is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// The subject itself.
@@ -41,54 +41,54 @@ enum Part {
     /// The number of its elements.
     Size,
     /// What remains when it is divided by the first number, after the second was added.
-    Rest(i128, i128),
+    Residue(i128, i128),
     /// The result of one of its methods, by the term of the call.
-    Answer(TermId),
+    Method(TermId),
 }
 
-/// What claims are about: a term, or the difference of two.
+/// The subject of constraints: a term, or the difference of two.
 pub(super) type Subject = (TermId, Option<TermId>);
 
 /// The constraint that a literal puts on its subject.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Claim {
+pub(super) struct Constraint {
     pub(super) subject: Subject,
     part: Part,
-    says: Says,
+    predicate: Predicate,
 }
 
 impl Terms {
     /// The constraint of a literal.
-    pub(super) fn claim(&self, id: TermId) -> Claim {
-        let about = |subject: TermId, says: Says| {
+    pub(super) fn constraint(&self, id: TermId) -> Constraint {
+        let about = |subject: TermId, predicate: Predicate| {
             let (subject, part) = self.part(subject);
-            Claim { subject: (subject, None), part, says }
+            Constraint { subject: (subject, None), part, predicate }
         };
-        let Term::Operate(operator, parts) = self.get(id) else { return about(id, Says::True) };
+        let Term::Operate(operator, parts) = self.get(id) else { return about(id, Predicate::True) };
         match (operator, &**parts) {
             (Operator::Eq, [x, c]) if let Some((array, at)) = self.place_of(*x, *c) => {
-                Claim { subject: (array, Some(*c)), part: Part::Whole, says: Says::Is(at) }
+                Constraint { subject: (array, Some(*c)), part: Part::Whole, predicate: Predicate::Is(at) }
             }
             (Operator::Is | Operator::Eq, [x, c]) if self.is_named(*c) => match (operator, self.bound(*c)) {
-                (Operator::Is, Some(bound)) => about(*x, Says::Same(bound)),
-                (_, Some(bound)) => about(*x, Says::Is(bound)),
-                _ => about(*x, Says::Equals(*c)),
+                (Operator::Is, Some(bound)) => about(*x, Predicate::Same(bound)),
+                (_, Some(bound)) => about(*x, Predicate::Is(bound)),
+                _ => about(*x, Predicate::Equals(*c)),
             },
             (Operator::Lt, [a, b]) if self.is_constant(*a) || self.is_constant(*b) => {
                 match (self.bound(*a), self.bound(*b)) {
-                    (None, Some(bound)) => about(*a, Says::Below(bound)),
-                    (Some(bound), None) => about(*b, Says::Above(bound)),
-                    _ => about(id, Says::True),
+                    (None, Some(bound)) => about(*a, Predicate::Below(bound)),
+                    (Some(bound), None) => about(*b, Predicate::Above(bound)),
+                    _ => about(id, Predicate::True),
                 }
             }
-            (Operator::Lt | Operator::Eq, [a, b]) => self.difference_claim(*operator, *a, *b),
-            (Operator::MatchClass, [x, class]) => about(*x, Says::Instance(*class)),
+            (Operator::Lt | Operator::Eq, [a, b]) => self.difference_constraint(*operator, *a, *b),
+            (Operator::MatchClass, [x, class]) => about(*x, Predicate::Instance(*class)),
             (Operator::In, [x, all])
                 if self.members(*all).is_some_and(|all| all.iter().all(|one| self.is_named(*one))) =>
             {
-                about(*x, Says::Among(*all))
+                about(*x, Predicate::Among(*all))
             }
-            _ => about(id, Says::True),
+            _ => about(id, Predicate::True),
         }
     }
 
@@ -135,8 +135,8 @@ impl Terms {
         is_known.then_some((*array, self.bound(*index)?))
     }
 
-    /// `a < b + k` as a claim about `a - b`.
-    fn difference_claim(&self, operator: Operator, a: TermId, b: TermId) -> Claim {
+    /// `a < b + k` as a constraint on `a - b`.
+    fn difference_constraint(&self, operator: Operator, a: TermId, b: TermId) -> Constraint {
         let split = |id: TermId| match self.get(id) {
             Term::Offset(base, offset) => (*base, *offset),
             _ => (id, 0),
@@ -144,13 +144,13 @@ impl Terms {
         let ((first, minus), (second, plus)) = (split(a), split(b));
         let apart = plus.saturating_sub(minus).clamp(-LARGEST, LARGEST);
         let bound = |at: i128| Bound { at: as_float(at), is_integer: true };
-        let (subject, says) = match (operator, first <= second) {
-            (Operator::Lt, true) => ((first, second), Says::Below(bound(apart))),
-            (Operator::Lt, false) => ((second, first), Says::Above(bound(-apart))),
-            (_, true) => ((first, second), Says::Is(bound(apart))),
-            (_, false) => ((second, first), Says::Is(bound(-apart))),
+        let (subject, predicate) = match (operator, first <= second) {
+            (Operator::Lt, true) => ((first, second), Predicate::Below(bound(apart))),
+            (Operator::Lt, false) => ((second, first), Predicate::Above(bound(-apart))),
+            (_, true) => ((first, second), Predicate::Is(bound(apart))),
+            (_, false) => ((second, first), Predicate::Is(bound(-apart))),
         };
-        Claim { subject: (subject.0, Some(subject.1)), part: Part::Whole, says }
+        Constraint { subject: (subject.0, Some(subject.1)), part: Part::Whole, predicate }
     }
 
     /// What a term is a part of.
@@ -158,14 +158,14 @@ impl Terms {
         match self.get(id) {
             Term::Apply(name, parts) => match &**parts {
                 [of] if &**name == LENGTH => (*of, Part::Length),
-                [of, ..] if name.starts_with(TEXT_METHODS) => (*of, Part::Answer(id)),
+                [of, ..] if name.starts_with(TEXT_METHODS) => (*of, Part::Method(id)),
                 _ => (id, Part::Whole),
             },
             Term::Attribute(of, name, 0) if &**name == "size" => (*of, Part::Size),
             Term::Operate(Operator::Mod, parts) => match self.as_int(parts[1]) {
                 Some(divisor) if (2..LARGEST).contains(&divisor) => match self.get(parts[0]) {
-                    Term::Offset(base, shift) => (*base, Part::Rest(divisor, shift.rem_euclid(divisor))),
-                    _ => (parts[0], Part::Rest(divisor, 0)),
+                    Term::Offset(base, shift) => (*base, Part::Residue(divisor, shift.rem_euclid(divisor))),
+                    _ => (parts[0], Part::Residue(divisor, 0)),
                 },
                 _ => (id, Part::Whole),
             },
@@ -185,12 +185,12 @@ impl Terms {
     /// Pairs of literals (with polarities) among `support` that cannot hold together: `x is None` and `x`, `x == 1` and
     /// `x == 2`, `x < 3` and not `x < 5`.
     pub fn exclusions(&self, support: &[TermId]) -> Vec<[(TermId, bool); 2]> {
-        let claims: Vec<(TermId, Claim)> = support.iter().map(|id| (*id, self.claim(*id))).collect();
+        let constraints: Vec<(TermId, Constraint)> = support.iter().map(|id| (*id, self.constraint(*id))).collect();
         let mut pairs = Vec::new();
-        for (index, (a, first)) in claims.iter().enumerate() {
-            for (b, second) in claims[index + 1..].iter().filter(|(_, other)| other.subject == first.subject) {
+        for (index, (a, first)) in constraints.iter().enumerate() {
+            for (b, second) in constraints[index + 1..].iter().filter(|(_, other)| other.subject == first.subject) {
                 for (x, y) in [(true, true), (true, false), (false, true), (false, false)] {
-                    if !self.agree(&[(*first, x), (*second, y)]) {
+                    if !self.are_consistent(&[(*first, x), (*second, y)]) {
                         pairs.push([(*a, x), (*b, y)]);
                     }
                 }
@@ -199,9 +199,9 @@ impl Terms {
         pairs
     }
 
-    /// Whether claims about one subject can hold together, each with its polarity; one alone can.
-    pub(super) fn agree(&self, claims: &[(Claim, bool)]) -> bool {
-        let [(Claim { subject, .. }, _), _, ..] = claims else { return true };
+    /// Whether constraints on one subject, each with its polarity, are consistent; one alone is.
+    pub(super) fn are_consistent(&self, constraints: &[(Constraint, bool)]) -> bool {
+        let [(Constraint { subject, .. }, _), _, ..] = constraints else { return true };
         let (mut number, mut integer) = (Range::all(), Range::all());
         // As numbers of any kind, and as the integers that the program compares them with.
         number.is_integer = false;
@@ -214,35 +214,35 @@ impl Terms {
         let (mut length, mut size) = (Range::counting(), Range::counting());
         let mut holds = None;
         let (mut equals, mut unequal): (Option<TermId>, Vec<TermId>) = (None, Vec::new());
-        let (mut classes, mut answers): (Vec<TermId>, Vec<(TermId, Says, bool)>) = (Vec::new(), Vec::new());
-        let (mut rests, mut among) = (Rests::default(), Vec::new());
-        for (claim, polarity) in claims {
-            match (claim.part, claim.says) {
-                (Part::Whole, Says::True) => holds = Some(*polarity),
-                (Part::Whole, Says::Equals(literal)) if *polarity => {
+        let (mut classes, mut answers): (Vec<TermId>, Vec<(TermId, Predicate, bool)>) = (Vec::new(), Vec::new());
+        let (mut residues, mut among) = (Residues::default(), Vec::new());
+        for (constraint, polarity) in constraints {
+            match (constraint.part, constraint.predicate) {
+                (Part::Whole, Predicate::True) => holds = Some(*polarity),
+                (Part::Whole, Predicate::Equals(literal)) if *polarity => {
                     if equals.is_some_and(|other| self.are_unequal(other, literal)) {
                         return false;
                     }
                     equals = Some(literal);
                 }
-                (Part::Whole, Says::Equals(literal)) => unequal.push(literal),
-                (Part::Whole, Says::Instance(class)) if *polarity => classes.push(class),
-                (Part::Whole, Says::Instance(_)) => {}
-                (Part::Whole, Says::Among(tuple)) => among.push((tuple, *polarity)),
-                (Part::Whole, says) => {
-                    number.add(says, *polarity);
-                    integer.add_integer(says, *polarity);
+                (Part::Whole, Predicate::Equals(literal)) => unequal.push(literal),
+                (Part::Whole, Predicate::Instance(class)) if *polarity => classes.push(class),
+                (Part::Whole, Predicate::Instance(_)) => {}
+                (Part::Whole, Predicate::Among(tuple)) => among.push((tuple, *polarity)),
+                (Part::Whole, predicate) => {
+                    number.add(predicate, *polarity);
+                    integer.add_integer(predicate, *polarity);
                 }
                 // What has a length or a size that is true is not empty.
-                (Part::Length, Says::True) => length.add(Says::Above(ZERO), *polarity),
-                (Part::Size, Says::True) => size.add(Says::Above(ZERO), *polarity),
-                (Part::Length, says) => length.add(says, *polarity),
-                (Part::Size, says) => size.add(says, *polarity),
-                (Part::Rest(divisor, shift), says) => rests.add([divisor, shift], says, *polarity),
-                (Part::Answer(call), says) => answers.push((call, says, *polarity)),
+                (Part::Length, Predicate::True) => length.add(Predicate::Above(ZERO), *polarity),
+                (Part::Size, Predicate::True) => size.add(Predicate::Above(ZERO), *polarity),
+                (Part::Length, predicate) => length.add(predicate, *polarity),
+                (Part::Size, predicate) => size.add(predicate, *polarity),
+                (Part::Residue(divisor, shift), predicate) => residues.add([divisor, shift], predicate, *polarity),
+                (Part::Method(call), predicate) => answers.push((call, predicate, *polarity)),
             }
         }
-        if say_number(claims, false) && classes.iter().any(|class| self.is_container(*class)) {
+        if implies_number(constraints, false) && classes.iter().any(|class| self.is_container(*class)) {
             return false;
         }
         if !among.is_empty() && !self.can_be_among(&among, equals, &unequal, &mut number) {
@@ -253,7 +253,7 @@ impl Terms {
             let is_none = matches!(self.get(literal), Term::None);
             let is_known = self.is_constant(literal) || self.is_value_type(literal);
             if unequal.contains(&literal)
-                || is_known && say_number(claims, is_none)
+                || is_known && implies_number(constraints, is_none)
                 || !self.agrees_with(literal, holds, &classes)
             {
                 return false;
@@ -261,9 +261,10 @@ impl Terms {
             holds = self.truth(literal).or(holds);
             if let Term::Text(text) = self.get(literal) {
                 let letters = as_float(i128::try_from(text.chars().count()).unwrap_or(LARGEST));
-                length.add(Says::Is(Bound { at: letters, is_integer: true }), true);
-                let is_other = |(call, says, polarity): &(TermId, Says, bool)| {
-                    self.answer(*call, text).is_some_and(|answer| answer.is_unlike(self, *says, *polarity))
+                length.add(Predicate::Is(Bound { at: letters, is_integer: true }), true);
+                let is_other = |(call, predicate, polarity): &(TermId, Predicate, bool)| {
+                    self.method_result(*call, text)
+                        .is_some_and(|method_result| method_result.is_unlike(self, *predicate, *polarity))
                 };
                 if answers.iter().any(is_other) {
                     return false;
@@ -282,7 +283,7 @@ impl Terms {
         if number.is_empty() || whole.is_empty() || length.is_empty() || size.is_empty() || self.clash(&answers) {
             return false;
         }
-        if !rests.agree(whole, self.is_count(subject.0)) {
+        if !residues.agree(whole, self.is_count(subject.0)) {
             return false;
         }
         match holds {
@@ -314,7 +315,7 @@ impl Terms {
     }
 
     /// Whether the results of two methods of one text contradict each other.
-    fn clash(&self, answers: &[(TermId, Says, bool)]) -> bool {
+    fn clash(&self, answers: &[(TermId, Predicate, bool)]) -> bool {
         let argument = |call: TermId| match self.get(call) {
             Term::Apply(name, parts) => match parts.get(1).map(|part| self.get(*part)) {
                 Some(Term::Text(text)) => Some((name, text)),
@@ -322,11 +323,11 @@ impl Terms {
             },
             _ => None,
         };
-        let differ = |a: &(TermId, Says, bool), b: &(TermId, Says, bool)| match (a, b) {
-            ((call, Says::Equals(c), x), (other, Says::Equals(d), y)) if call == other => {
+        let differ = |a: &(TermId, Predicate, bool), b: &(TermId, Predicate, bool)| match (a, b) {
+            ((call, Predicate::Equals(c), x), (other, Predicate::Equals(d), y)) if call == other => {
                 *x && *y && self.are_unequal(*c, *d) || x != y && c == d
             }
-            ((call, Says::True, x), (other, Says::True, y)) => match (argument(*call), argument(*other)) {
+            ((call, Predicate::True, x), (other, Predicate::True, y)) => match (argument(*call), argument(*other)) {
                 (Some((method, text)), Some((same, longer))) if method == same => {
                     let (starts, ends) = (method.ends_with(".startswith"), method.ends_with(".endswith"));
                     let within = |a: &str, b: &str| starts && b.starts_with(a) || ends && b.ends_with(a);
@@ -345,7 +346,7 @@ impl Terms {
     }
 
     /// The result of a method of a known text.
-    fn answer(&self, call: TermId, text: &str) -> Option<Answer> {
+    fn method_result(&self, call: TermId, text: &str) -> Option<MethodResult> {
         let Term::Apply(name, parts) = self.get(call) else { return None };
         let method = name.strip_prefix(TEXT_METHODS)?;
         let argument = match parts.get(1).map(|part| self.get(*part)) {
@@ -354,11 +355,11 @@ impl Terms {
             None => None,
         };
         Some(match (method, argument) {
-            ("lower", None) => Answer::Text(text.to_lowercase()),
-            ("upper", None) => Answer::Text(text.to_uppercase()),
-            ("strip", None) => Answer::Text(text.trim_matches(is_blank).to_owned()),
-            ("startswith", Some(argument)) => Answer::Truth(text.starts_with(&**argument)),
-            ("endswith", Some(argument)) => Answer::Truth(text.ends_with(&**argument)),
+            ("lower", None) => MethodResult::Text(text.to_lowercase()),
+            ("upper", None) => MethodResult::Text(text.to_uppercase()),
+            ("strip", None) => MethodResult::Text(text.trim_matches(is_blank).to_owned()),
+            ("startswith", Some(argument)) => MethodResult::Truth(text.starts_with(&**argument)),
+            ("endswith", Some(argument)) => MethodResult::Truth(text.ends_with(&**argument)),
             _ => return None,
         })
     }
@@ -493,33 +494,33 @@ pub const MINIMUM: &str = "min";
 pub const MAXIMUM: &str = "max";
 
 /// The result of a method of a text.
-enum Answer {
+enum MethodResult {
     Text(String),
     Truth(bool),
 }
 
-impl Answer {
+impl MethodResult {
     /// Whether a value contradicts a constraint.
-    fn is_unlike(&self, terms: &Terms, says: Says, polarity: bool) -> bool {
-        match (self, says) {
-            (Self::Text(text), Says::Equals(literal)) => match terms.get(literal) {
+    fn is_unlike(&self, terms: &Terms, predicate: Predicate, polarity: bool) -> bool {
+        match (self, predicate) {
+            (Self::Text(text), Predicate::Equals(literal)) => match terms.get(literal) {
                 Term::Text(other) => (text.as_str() == &**other) != polarity,
                 _ => false,
             },
-            (Self::Truth(truth), Says::True) => *truth != polarity,
+            (Self::Truth(truth), Predicate::True) => *truth != polarity,
             _ => false,
         }
     }
 }
 
 /// Whether a constraint that holds implies that its subject is a number; if `exact`, by more than an order comparison.
-fn say_number(claims: &[(Claim, bool)], is_exact: bool) -> bool {
-    claims.iter().any(|(claim, polarity)| {
-        let says = match claim.says {
-            Says::Is(_) | Says::Same(_) => true,
-            Says::Below(_) | Says::Above(_) => !is_exact,
+fn implies_number(constraints: &[(Constraint, bool)], is_exact: bool) -> bool {
+    constraints.iter().any(|(constraint, polarity)| {
+        let predicate = match constraint.predicate {
+            Predicate::Is(_) | Predicate::Same(_) => true,
+            Predicate::Below(_) | Predicate::Above(_) => !is_exact,
             _ => false,
         };
-        *polarity && claim.part == Part::Whole && says
+        *polarity && constraint.part == Part::Whole && predicate
     })
 }

@@ -4,7 +4,7 @@
 
 use super::context::FixContext;
 use super::key_uses::{draws, only_key, pair, root_name};
-use super::names::Does;
+use super::names::Action;
 use super::tree;
 use crate::finding::{ConsequenceKind, Finding, Sharing};
 use crate::models::Effect;
@@ -13,7 +13,7 @@ use crate::python::span_of;
 use crate::text::Span;
 
 /// Why one key may be what a finding's two draws need.
-pub(super) fn doubt(cx: &FixContext<'_>, finding: &Finding) -> Option<String> {
+pub(super) fn reason(cx: &FixContext<'_>, finding: &Finding) -> Option<String> {
     let is_only_looked_at = finding.consequence.as_ref().is_some_and(|consequence| {
         matches!(consequence.kind, ConsequenceKind::Compared | ConsequenceKind::Timed | ConsequenceKind::ShapeOnly)
     });
@@ -32,7 +32,7 @@ fn of_a_key_in_use(cx: &FixContext<'_>, call: &ast::ExprCall) -> Option<String> 
     let Expr::Name(key) = only_key(cx, call, None)? else { return None };
     let scope = cx.names.frame_at(span_of(call).start)?;
     let last_bound = |name: &str, until: u32| {
-        let bound = cx.names.occurrences(name).iter().filter(|one| one.scope == scope && one.does == Does::Bind);
+        let bound = cx.names.occurrences(name).iter().filter(|one| one.scope == scope && one.action == Action::Bind);
         bound.map(|one| one.span).filter(|span| span.end <= until).max()
     };
     let made = cx.steps(last_bound(key.id.as_str(), span_of(call).start)?).pop()?;
@@ -49,7 +49,7 @@ fn of_a_key_in_use(cx: &FixContext<'_>, call: &ast::ExprCall) -> Option<String> 
         let around = tree::ancestors(cx.module, span);
         around.into_iter().any(|node| matches!(node, AnyNodeRef::ExprCall(_)))
     };
-    let mut read = cx.names.occurrences(of).iter().filter(|one| one.scope == scope && one.does == Does::Read);
+    let mut read = cx.names.occurrences(of).iter().filter(|one| one.scope == scope && one.action == Action::Read);
     let is_in_use = read.any(|one| from <= one.span.start && one.span.end <= start && is_given(one.span));
     is_in_use.then(|| format!("`{}` holds the words of a key that is already used", key.id))
 }

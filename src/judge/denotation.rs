@@ -29,7 +29,7 @@ pub type Callee = (ModuleIndex, FunctionId);
 
 /// What an operation denotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Meaning {
+pub enum Denotation {
     /// A name of a library.
     Library(Name),
     /// A function or a method.
@@ -46,20 +46,20 @@ pub enum Meaning {
 type Attributes = FxHashMap<(ClassId, Name), Vec<(FunctionId, Temp)>>;
 
 /// The code of a program, read for what its operations denote.
-pub struct Meanings<'r, 'a> {
+pub struct Denotations<'r, 'a> {
     run: &'r Recording<'a>,
     attributes: RefCell<FxHashMap<ModuleIndex, Rc<Attributes>>>,
     left: Cell<u32>,
 }
 
-impl<'r, 'a> Meanings<'r, 'a> {
+impl<'r, 'a> Denotations<'r, 'a> {
     /// The denotations in a recorded program.
     pub fn new(run: &'r Recording<'a>) -> Self {
         Self { run, attributes: RefCell::default(), left: Cell::new(0) }
     }
 
     /// What an operation of a function denotes.
-    pub fn of(&self, at: Callee, temp: Temp) -> Option<Meaning> {
+    pub fn of(&self, at: Callee, temp: Temp) -> Option<Denotation> {
         self.left.set(STEPS);
         self.at_depth(at, temp, DEPTH)
     }
@@ -74,9 +74,9 @@ impl<'r, 'a> Meanings<'r, 'a> {
     /// The function that a call of this denotation runs, if it is part of the program.
     pub fn function(&self, at: Callee, temp: Temp) -> Option<Callee> {
         match self.of(at, temp) {
-            Some(Meaning::Function(function)) => Some(function),
-            Some(Meaning::Instance(class)) => self.method(class, &"__call__".into()),
-            Some(Meaning::Library(_) | Meaning::Class(_) | Meaning::Generator(_)) => None,
+            Some(Denotation::Function(function)) => Some(function),
+            Some(Denotation::Instance(class)) => self.method(class, &"__call__".into()),
+            Some(Denotation::Library(_) | Denotation::Class(_) | Denotation::Generator(_)) => None,
             None => self.run_by_protocol(at, temp),
         }
     }
@@ -88,18 +88,18 @@ impl<'r, 'a> Meanings<'r, 'a> {
         let runs = self.run.program.models.protocols(name).iter().find_map(|protocol| protocol.runs.as_deref())?;
         let in_use = self.run.program.has_protocol(at.0, name);
         match self.of(at, *object).filter(|_| in_use)? {
-            Meaning::Instance(class) => self.method(class, &runs.into()),
+            Denotation::Instance(class) => self.method(class, &runs.into()),
             _ => None,
         }
     }
 
-    fn at_depth(&self, at: Callee, temp: Temp, depth: u32) -> Option<Meaning> {
+    fn at_depth(&self, at: Callee, temp: Temp, depth: u32) -> Option<Denotation> {
         let depth = depth.checked_sub(1)?;
         self.left.set(self.left.get().checked_sub(1)?);
         let (index, module) = (at.0, self.run.module(at.0));
         let code = module.function(at.1);
         match &code.ops.get(temp as usize)?.kind {
-            OpKind::Function(inner, _) => Some(Meaning::Function((index, *inner))),
+            OpKind::Function(inner, _) => Some(Denotation::Function((index, *inner))),
             OpKind::Load(Variable::Local(slot)) => self.variable(at, *slot, depth),
             OpKind::Load(Variable::Outer(outwards, slot)) => {
                 let outer = (0..*outwards).try_fold(at.1, |inner, _| module.function(inner).parent)?;
@@ -119,10 +119,10 @@ impl<'r, 'a> Meanings<'r, 'a> {
             OpKind::Attribute(object, name) => {
                 let held = self.run.named(index, code, temp).and_then(|value| self.held(&value));
                 held.or_else(|| match self.at_depth(at, *object, depth)? {
-                    Meaning::Library(path) => Some(Meaning::Library(format!("{path}.{name}").into())),
-                    Meaning::Class(class) => self.bound(class, name),
-                    Meaning::Instance(class) => self.attribute(class, name, depth),
-                    Meaning::Function(_) | Meaning::Generator(_) => None,
+                    Denotation::Library(path) => Some(Denotation::Library(format!("{path}.{name}").into())),
+                    Denotation::Class(class) => self.bound(class, name),
+                    Denotation::Instance(class) => self.attribute(class, name, depth),
+                    Denotation::Function(_) | Denotation::Generator(_) => None,
                 })
             }
             OpKind::Call(callee, arguments) => self.result(at, (*callee, arguments), depth),
@@ -132,10 +132,10 @@ impl<'r, 'a> Meanings<'r, 'a> {
 
     /// What a call gives: an instance of the class that is called, what the function that is called returns, the function that a
     /// transform wraps: `jax.grad(loss)(params)`.
-    fn result(&self, at: Callee, (callee, arguments): (Temp, &[Argument]), depth: u32) -> Option<Meaning> {
+    fn result(&self, at: Callee, (callee, arguments): (Temp, &[Argument]), depth: u32) -> Option<Denotation> {
         match self.at_depth(at, callee, depth)? {
-            Meaning::Class(class) => Some(Meaning::Instance(class)),
-            Meaning::Function(function) => {
+            Denotation::Class(class) => Some(Denotation::Instance(class)),
+            Denotation::Function(function) => {
                 let code = self.run.module(function.0).function(function.1);
                 let mut returned = code.ops.iter().filter_map(|op| match &op.kind {
                     OpKind::Return(value) => *value,
@@ -144,22 +144,22 @@ impl<'r, 'a> Meanings<'r, 'a> {
                 let first = self.at_depth(function, returned.next()?, depth)?;
                 returned.all(|value| self.at_depth(function, value, depth).as_ref() == Some(&first)).then_some(first)
             }
-            Meaning::Library(path) => {
+            Denotation::Library(path) => {
                 let callable = self.run.program.models.callable(&path)?;
                 if callable.host == Some(Host::Generator) {
-                    return Some(Meaning::Generator(path));
+                    return Some(Denotation::Generator(path));
                 }
                 match (&callable.effect, arguments.first()?) {
                     (Effect::Transform(_), Argument::Positional(inner)) => self.at_depth(at, *inner, depth),
                     _ => None,
                 }
             }
-            Meaning::Instance(_) | Meaning::Generator(_) => None,
+            Denotation::Instance(_) | Denotation::Generator(_) => None,
         }
     }
 
     /// What a variable of a function denotes: a receiver, its annotation or its default, or the only value that is stored in it.
-    fn variable(&self, at: Callee, slot: u32, depth: u32) -> Option<Meaning> {
+    fn variable(&self, at: Callee, slot: u32, depth: u32) -> Option<Denotation> {
         let module = self.run.module(at.0);
         let code = module.function(at.1);
         if let Some(parameter) = code.parameters.get(slot as usize) {
@@ -167,7 +167,7 @@ impl<'r, 'a> Meanings<'r, 'a> {
                 && let Some(class) = code.class
             {
                 let class = self.class_of(at.0, class)?;
-                return self.takes_instance(class, &code.name).then_some(Meaning::Instance(class));
+                return self.takes_instance(class, &code.name).then_some(Denotation::Instance(class));
             }
             if code
                 .ops
@@ -183,7 +183,7 @@ impl<'r, 'a> Meanings<'r, 'a> {
     }
 
     /// What the default of a parameter is.
-    fn default(&self, (index, id): Callee, slot: u32, depth: u32) -> Option<Meaning> {
+    fn default(&self, (index, id): Callee, slot: u32, depth: u32) -> Option<Denotation> {
         let module = self.run.module(index);
         let outer = module.function(id).parent?;
         let defaults = module.function(outer).ops.iter().find_map(|op| match &op.kind {
@@ -195,20 +195,20 @@ impl<'r, 'a> Meanings<'r, 'a> {
     }
 
     /// What an annotation declares: an instance of a class.
-    fn declared(&self, index: ModuleIndex, annotation: &Annotation) -> Option<Meaning> {
+    fn declared(&self, index: ModuleIndex, annotation: &Annotation) -> Option<Denotation> {
         match annotation {
             Annotation::Path(names, _) => {
                 let (first, rest) = names.split_first()?;
-                let meaning =
+                let denotation =
                     rest.iter().try_fold(self.held(&self.run.global(index, first)?)?, |of, name| match of {
-                        Meaning::Library(path) => Some(Meaning::Library(format!("{path}.{name}").into())),
+                        Denotation::Library(path) => Some(Denotation::Library(format!("{path}.{name}").into())),
                         _ => None,
                     })?;
-                match meaning {
-                    Meaning::Class(class) => Some(Meaning::Instance(class)),
-                    Meaning::Library(path) => {
+                match denotation {
+                    Denotation::Class(class) => Some(Denotation::Instance(class)),
+                    Denotation::Library(path) => {
                         let callable = self.run.program.models.callable(&path)?;
-                        (callable.host == Some(Host::Generator)).then_some(Meaning::Generator(path))
+                        (callable.host == Some(Host::Generator)).then_some(Denotation::Generator(path))
                     }
                     _ => None,
                 }
@@ -219,15 +219,15 @@ impl<'r, 'a> Meanings<'r, 'a> {
     }
 
     /// What the value of a global denotes, after the modules have run.
-    fn held(&self, value: &Value) -> Option<Meaning> {
+    fn held(&self, value: &Value) -> Option<Denotation> {
         match value.single()? {
-            Val::Function(closure) => Some(Meaning::Function((closure.module, closure.function))),
+            Val::Function(closure) => Some(Denotation::Function((closure.module, closure.function))),
             Val::Wrapped(wrapped) => self.held(wrapped.function.as_ref()?),
             Val::Partial(partial) => self.held(&partial.function),
             Val::Method(method) => self.held(&method.1),
-            Val::Class(class) => Some(Meaning::Class(*class)),
-            Val::Object(id) => Some(Meaning::Instance(self.run.objects[id.0 as usize].class?)),
-            Val::Library(path) => Some(Meaning::Library(path.clone())),
+            Val::Class(class) => Some(Denotation::Class(*class)),
+            Val::Object(id) => Some(Denotation::Instance(self.run.objects[id.0 as usize].class?)),
+            Val::Library(path) => Some(Denotation::Library(path.clone())),
             _ => None,
         }
     }
@@ -235,20 +235,20 @@ impl<'r, 'a> Meanings<'r, 'a> {
     /// A method of a class, or of one that it inherits from.
     fn method(&self, class: ClassHandle, name: &Name) -> Option<Callee> {
         match self.bound(class, name)? {
-            Meaning::Function(function) => Some(function),
+            Denotation::Function(function) => Some(function),
             _ => None,
         }
     }
 
     /// What the body of a class, or of one that it inherits from, binds a name to.
-    fn bound(&self, class: ClassHandle, name: &Name) -> Option<Meaning> {
+    fn bound(&self, class: ClassHandle, name: &Name) -> Option<Denotation> {
         let lineage = self.run.lineage(class);
         let value = lineage.iter().find_map(|class| self.run.classes[class.0 as usize].attributes.get(name))?;
         self.held(value)
     }
 
     /// What an attribute of an instance holds: a method, or what one of the methods stores there, or what a field is declared as.
-    fn attribute(&self, class: ClassHandle, name: &Name, depth: u32) -> Option<Meaning> {
+    fn attribute(&self, class: ClassHandle, name: &Name, depth: u32) -> Option<Denotation> {
         if let Some(bound) = self.bound(class, name) {
             return Some(bound);
         }
