@@ -184,7 +184,7 @@ fn stored_instances(state: &State, value: &Value) -> Option<StoredInstances> {
 }
 
 /// Gives an instance whose method runs on its own the functions that its constructor stores, and instances of the stored classes.
-pub fn give_stored(machine: &mut Machine<'_>, class: ClassHandle, instance: &Value) {
+pub fn set_stored_attributes(machine: &mut Machine<'_>, class: ClassHandle, instance: &Value) {
     let (Some(stored), Some(Val::Object(own))) =
         (machine.caches.constructors.get(&class).cloned(), instance.single().cloned())
     else {

@@ -206,7 +206,7 @@ fn run_entry(machine: &mut Machine<'_>, id: FunctionId) {
     if let (Some(class), Some(instance)) = (class, slots.first())
         && &*code.name != "__init__"
     {
-        constructors::give_stored(machine, class, instance);
+        constructors::set_stored_attributes(machine, class, instance);
     }
     machine.recorder.enter(slots.clone());
     let environment =

@@ -69,7 +69,7 @@ pub(super) fn file_report(
     notebook::note_warnings(&cells, &mut findings);
     let lines = LineIndex::new(&text);
     keep_first_syntax_errors(&cells, &mut findings);
-    note_what_is_said(project, (&text, &lines), &comments, &statements, loaded.is_imported, &mut findings);
+    note_stated_intent(project, (&text, &lines), &comments, &statements, loaded.is_imported, &mut findings);
     let subject = Subject { path: &path, text: &text, statements: &statements };
     // Suppressed findings count as well, lest a suppression rename its neighbours.
     name_all(subject, &mut findings);
@@ -104,7 +104,7 @@ fn keep_first_syntax_errors(cells: &Cells, findings: &mut Vec<Finding>) {
 }
 
 /// Makes findings notes if comments, docstrings or main blocks show that they are intended.
-fn note_what_is_said(
+fn note_stated_intent(
     project: &Project<'_>,
     (text, lines): (&str, &LineIndex),
     comments: &[Comment],

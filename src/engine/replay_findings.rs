@@ -49,14 +49,14 @@ pub(super) fn replay_all(
             for finding in findings {
                 let mut part = budget.first_look();
                 replay_one(job, project, &program, finding, &mut part);
-                budget.give_back(part);
+                budget.release(part);
                 open.push(finding);
             }
             for finding in &mut open {
                 if finding.witness.as_ref().is_some_and(|witness| witness.gap.is_some()) {
                     let mut part = budget.second_look();
                     replay_one(job, project, &program, finding, &mut part);
-                    budget.give_back(part);
+                    budget.release(part);
                 }
             }
             open.into_iter().filter_map(refuted).collect()

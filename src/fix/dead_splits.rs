@@ -110,7 +110,7 @@ impl<'a> Dead<'a> {
     }
 
     /// Whether a comment or a string has a name that nothing but this split binds or reads.
-    fn is_spoken_of(&self, cx: &FixContext<'a>, name: &str) -> bool {
+    fn is_mentioned_elsewhere(&self, cx: &FixContext<'a>, name: &str) -> bool {
         let statement = self.statement();
         let is_elsewhere = cx.names.occurrences(name).iter().any(|one| !statement.covers(one.span));
         !is_elsewhere && is_mentioned(cx, self.scope, name)
@@ -132,7 +132,7 @@ impl<'a> Dead<'a> {
             cx.names.occurrences(name).iter().any(|one| between.covers(one.span))
         };
         let names = self.names.iter().filter_map(Expr::as_name_expr).map(|name| name.id.as_str());
-        let free = names.filter(|name| *name != "_" && !self.is_spoken_of(cx, name) && !is_between(name));
+        let free = names.filter(|name| *name != "_" && !self.is_mentioned_elsewhere(cx, name) && !is_between(name));
         let child = free.last()?;
         Some(
             Proposal::new(
@@ -159,7 +159,7 @@ impl<'a> Dead<'a> {
                 && pair(cx, other).is_some_and(|calls| calls.into_iter().any(|one| span_of(one) == call));
             is_again || is_unused
         });
-        let is_mentioned = self.names.iter().any(|name| self.is_spoken_of(cx, cx.code(name)))
+        let is_mentioned = self.names.iter().any(|name| self.is_mentioned_elsewhere(cx, cx.code(name)))
             || layout::comment_above(cx.text, statement).is_some();
         Some(
             Proposal::new("remove this split, which nothing uses".to_owned(), vec![Edit::delete(lines)], resolves)

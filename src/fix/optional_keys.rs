@@ -65,7 +65,7 @@ fn stores_none(cx: &FixContext<'_>, class: &ast::StmtClassDef, name: &str) -> bo
     class.body.iter().any(|statement| match statement {
         Stmt::AnnAssign(field) => {
             matches!(&*field.target, Expr::Name(target) if target.id.as_str() == name)
-                && (says_none(cx, &field.annotation) || field.value.as_deref().is_some_and(Expr::is_none_literal_expr))
+                && (admits_none(cx, &field.annotation) || field.value.as_deref().is_some_and(Expr::is_none_literal_expr))
         }
         Stmt::FunctionDef(def) => {
             let stored = values(def, |target| {
@@ -116,12 +116,12 @@ fn is_parameter(def: &ast::StmtFunctionDef, name: &str) -> bool {
 fn is_optional(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, name: &str) -> bool {
     def.parameters.iter_non_variadic_params().filter(|given| given.parameter.name.as_str() == name).any(|given| {
         given.default.as_deref().is_some_and(Expr::is_none_literal_expr)
-            || given.parameter.annotation.as_deref().is_some_and(|annotation| says_none(cx, annotation))
+            || given.parameter.annotation.as_deref().is_some_and(|annotation| admits_none(cx, annotation))
     })
 }
 
 /// `Optional[T]`, `T | None`, `Union[T, None]`, also as strings.
-fn says_none(cx: &FixContext<'_>, annotation: &Expr) -> bool {
+fn admits_none(cx: &FixContext<'_>, annotation: &Expr) -> bool {
     let mut words = cx.code(annotation).split(|part: char| !part.is_alphanumeric() && part != '_');
     words.any(|word| matches!(word, "None" | "Optional"))
 }

@@ -153,7 +153,7 @@ fn name_tests(run: &Recording<'_>, code: &Function) -> Vec<NameTest> {
             Some(NameTest { span: op.span, name: Some(name), is_of_library, is_denied })
         }
         OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name))
-            if run.program.models.words.says_version(name) =>
+            if run.program.models.words.names_a_version(name) =>
         {
             Some(NameTest { span: op.span, name: None, is_of_library: true, is_denied: false })
         }

@@ -35,13 +35,13 @@ struct Candidate {
 pub struct Stale {
     candidates: Vec<Candidate>,
     stores: Vec<LoggedStore>,
-    left: Vec<Left>,
+    left: Vec<LeftBehind>,
     /// The attributes that methods advance, and where they consume them.
     advanced: Vec<(ClassHandle, Name, Place)>,
 }
 
 /// A key that a constructor consumes and leaves in an attribute.
-struct Left {
+struct LeftBehind {
     class: ClassHandle,
     name: Name,
     fact: CarriedKey,
@@ -69,7 +69,7 @@ impl Stale {
         let mut stale = attributes_of(run, candidates, &stores);
         facts.captured.extend(captured_globals(run, &mut stale));
         facts.stale.extend(stale);
-        for Left { class, name, mut fact } in left {
+        for LeftBehind { class, name, mut fact } in left {
             let is_it = |of: &ClassHandle| run.lineage(*of).contains(&class);
             if let Some((.., place)) = advanced.iter().find(|(of, attribute, _)| *attribute == name && is_it(of)) {
                 fact.place = *place;
@@ -126,7 +126,7 @@ fn candidates(run: &Recording<'_>, paths: &Paths<'_>, id: FunctionId) -> Vec<Can
 }
 
 /// The keys that a constructor consumes and leaves in attributes of its instance; those that it stores later are reported there.
-fn left_behind(run: &Recording<'_>, id: FunctionId) -> Vec<Left> {
+fn left_behind(run: &Recording<'_>, id: FunctionId) -> Vec<LeftBehind> {
     let events = (0..).zip(&run.log.consumptions);
     let mut left = Vec::new();
     for (index, event) in events.filter(|(_, event)| matches!(event.role, Role::Sample | Role::Split)) {
@@ -159,7 +159,7 @@ fn left_behind(run: &Recording<'_>, id: FunctionId) -> Vec<Left> {
                 confidence: Confidence::Medium,
                 function: run.qualified(outermost),
             };
-            left.push(Left { class: store.class, name: store.name.clone(), fact });
+            left.push(LeftBehind { class: store.class, name: store.name.clone(), fact });
         }
     }
     left

@@ -14,14 +14,14 @@ use crate::judge::facts::{Facts, KeyUse, KeyValue};
 use crate::judge::origin::origin;
 use crate::text::FileId;
 
-/// Most keys that are noted of one place: a helper that many call is passed many.
+/// Most keys that are recorded for one place: a helper with many callers gets many.
 const KEYS_OF_A_PLACE: usize = 8;
 
 /// The keys of one module, accumulated over all of its runs.
 #[derive(Default)]
 pub struct Values {
     /// The number of keys that callers pass to each place.
-    handed: FxHashMap<Place, usize>,
+    passed: FxHashMap<Place, usize>,
 }
 
 impl Values {
@@ -34,8 +34,8 @@ impl Values {
         let mut last: Option<(Place, usize)> = None;
         for seen in observed {
             let count = last.filter(|(place, _)| *place == seen.place).map_or(0, |(_, count)| count);
-            let handed = if seen.is_called { self.handed.get(&seen.place).copied().unwrap_or(0) } else { 0 };
-            if count.max(handed) >= KEYS_OF_A_PLACE {
+            let passed = if seen.is_called { self.passed.get(&seen.place).copied().unwrap_or(0) } else { 0 };
+            if count.max(passed) >= KEYS_OF_A_PLACE {
                 continue;
             }
             let uses = uses(run, seen, &events);
@@ -44,7 +44,7 @@ impl Values {
             }
             last = Some((seen.place, count + 1));
             if seen.is_called {
-                *self.handed.entry(seen.place).or_default() += 1;
+                *self.passed.entry(seen.place).or_default() += 1;
             }
             let code = run.module(seen.module).function(seen.function);
             facts.values.push(KeyValue {

@@ -153,7 +153,7 @@ impl Words {
     }
 
     /// Whether a name indicates a comparison: `compare_methods`, `benchmark`.
-    pub fn says_comparison(&self, name: &str) -> bool {
+    pub fn names_a_comparison(&self, name: &str) -> bool {
         name.split('_').any(|word| holds(&self.comparisons, &word.to_ascii_lowercase()))
     }
 
@@ -165,18 +165,18 @@ impl Words {
     }
 
     /// Whether a name indicates a version: `__version__`, `JAX_VERSION`.
-    pub fn says_version(&self, name: &str) -> bool {
+    pub fn names_a_version(&self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
         self.versions.iter().any(|version| name.contains(version.as_str()))
     }
 
     /// Whether a name indicates a target network: `target_critic`, `qf1_target_params`.
-    pub fn says_target(&self, name: &str) -> bool {
+    pub fn names_a_target(&self, name: &str) -> bool {
         name.split('_').any(|word| self.targets.iter().any(|target| word.eq_ignore_ascii_case(target)))
     }
 
     /// The clause of a comment or docstring that says that a key is shared on purpose, or that a draw is not used.
-    pub fn says_shared<'t>(&self, text: &'t str, is_docstring: bool) -> Option<&'t str> {
+    pub fn clause_on_sharing<'t>(&self, text: &'t str, is_docstring: bool) -> Option<&'t str> {
         let (beside, alone) =
             if is_docstring { (&[][..], &[][..]) } else { (&self.said_beside[..], &self.said_alone[..]) };
         sentences(text).into_iter().find_map(|sentence| {
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn comments_that_say_so() {
         let models = Models::builtin();
-        let says = |text: &str| models.words.says_shared(text, false).is_some();
+        let says = |text: &str| models.words.clause_on_sharing(text, false).is_some();
         for text in [
             "# same key on purpose",
             "# Use the same PRNG key for both, since only one of them is taken.",
@@ -274,6 +274,6 @@ mod tests {
             assert!(!says(text), "{text}");
         }
         let text = "Draw samples. The same seed gives the same samples. Not used for keys.";
-        assert_eq!(models.words.says_shared(text, true), None);
+        assert_eq!(models.words.clause_on_sharing(text, true), None);
     }
 }

@@ -110,15 +110,15 @@ impl Terms {
     ) -> bool {
         let members = |tuple: TermId| self.members(tuple).unwrap_or_default();
         let may_equal = |a: TermId, b: TermId| a == b || !self.are_unequal(a, b);
-        let left_out = || among.iter().filter(|(_, polarity)| !polarity).flat_map(|(tuple, _)| members(*tuple));
-        if equals.is_some_and(|literal| left_out().any(|member| *member == literal)) {
+        let excluded = || among.iter().filter(|(_, polarity)| !polarity).flat_map(|(tuple, _)| members(*tuple));
+        if equals.is_some_and(|literal| excluded().any(|member| *member == literal)) {
             return false;
         }
-        number.without.extend(left_out().filter_map(|member| self.bound(*member)).map(|bound| bound.at));
+        number.without.extend(excluded().filter_map(|member| self.bound(*member)).map(|bound| bound.at));
         let is_possible = |member: &TermId| {
             equals.is_none_or(|literal| may_equal(literal, *member))
                 && !unequal.contains(member)
-                && !left_out().any(|other| other == member)
+                && !excluded().any(|other| other == member)
                 && self.bound(*member).is_none_or(|bound| number.reaches(bound.at))
                 && among
                     .iter()

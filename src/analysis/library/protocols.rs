@@ -59,7 +59,7 @@ pub fn protocol_or_unknown<'p>(
             (ProtocolEffect::Raises, _) => {
                 return Value::term(machine.state.terms.intern(Term::Apply(EXPECTS.into(), Box::new([]))));
             }
-            (_, Some(key)) if is_of_keys(machine, &key.value) || is_called_a_key(machine, key) => {
+            (_, Some(key)) if is_of_keys(machine, &key.value) || is_named_like_a_key(machine, key) => {
                 matched = Some((protocol, key.clone(), named));
                 break;
             }
@@ -86,7 +86,7 @@ pub fn protocol_or_unknown<'p>(
             elsewhere.into_iter().filter(|protocol| protocol.effect == ProtocolEffect::Consume).find_map(|protocol| {
                 let key = key_of_protocol(protocol, &args)??;
                 let is_named = protocol.key.names.iter().any(|name| args.keyword(name).is_some());
-                let is_evident = is_of_keys(machine, &key.value) || is_called_a_key(machine, key);
+                let is_evident = is_of_keys(machine, &key.value) || is_named_like_a_key(machine, key);
                 ((is_named || is_strange) && is_evident).then(|| (protocol, key.clone()))
             });
     }
@@ -257,7 +257,7 @@ fn may_hold_key(terms: &Terms, value: &Value) -> bool {
 }
 
 /// Whether what is passed could be a key and is called one.
-fn is_called_a_key(machine: &Machine<'_>, arg: &Arg) -> bool {
+fn is_named_like_a_key(machine: &Machine<'_>, arg: &Arg) -> bool {
     matches!(arg.value.single(), Some(Val::Term(term)) if notes::looks_like_a_key(machine, *term, arg.written.as_deref()))
 }
 

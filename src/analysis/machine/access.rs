@@ -273,11 +273,11 @@ fn class_member(class: ClassHandle, value: Value) -> Value {
 
 /// `ClassVar[int]`, `Final`: no instance has another value.
 fn is_class_variable(annotation: &Annotation) -> bool {
-    let says_so = |name: Option<&str>| matches!(name, Some("ClassVar" | "Final"));
+    let is_class_level = |name: Option<&str>| matches!(name, Some("ClassVar" | "Final"));
     match annotation {
-        Annotation::Path(path, _) => says_so(path.last().map(|name| &**name)),
+        Annotation::Path(path, _) => is_class_level(path.last().map(|name| &**name)),
         Annotation::Subscript(base, _) => is_class_variable(base),
-        Annotation::Text(text) => says_so(text.split('[').next().and_then(|base| base.rsplit('.').next())),
+        Annotation::Text(text) => is_class_level(text.split('[').next().and_then(|base| base.rsplit('.').next())),
         _ => false,
     }
 }

@@ -310,7 +310,7 @@ impl<'p> Machine<'p> {
         let reached = Callee::Function(closure.module, closure.function, args.put_before);
         self.recorder.reach(place, if code.is_stub { Callee::Unknown } else { reached });
         let given: Vec<Value> = args.values().cloned().collect();
-        if !self.is_worth_running(closure, code, &args) {
+        if !self.is_relevant_call(closure, code, &args) {
             return cutoff::unknown_result(self, &given, code, place);
         }
         let running = self.context.stack.iter().filter(|entry| **entry == (closure.module, closure.function)).count();
@@ -363,7 +363,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Whether a function may affect keys, or return its arguments: it is short, or a key or a function is passed to it.
-    fn is_worth_running(&self, closure: &Closure, code: &crate::ir::Function, args: &Args) -> bool {
+    fn is_relevant_call(&self, closure: &Closure, code: &crate::ir::Function, args: &Args) -> bool {
         self.program.relevance.of(closure.module, closure.function)
             || code.ops.len() <= SHORT
             || args.values().any(|value| {

@@ -182,7 +182,7 @@ impl<'p> Reach<'_, 'p> {
         }
         match val {
             Val::Key(_) | Val::Array(_) | Val::Words(..) => true,
-            Val::Term(term) => self.is_taken_for_key(*term) || self.shadow_holds(*term, depth),
+            Val::Term(term) => self.is_used_as_key(*term) || self.shadow_holds(*term, depth),
             Val::Tuple(parts) | Val::Slice(parts) => {
                 self.below(depth, |inner| parts.iter().any(|part| self.reaches(part, inner)))
             }
@@ -232,7 +232,7 @@ impl<'p> Reach<'_, 'p> {
     }
 
     /// Whether something has taken a term for a key that knows what it takes.
-    fn is_taken_for_key(&self, term: TermId) -> bool {
+    fn is_used_as_key(&self, term: TermId) -> bool {
         let events = self.interp.recorder.log().by_family.get(&term).map_or(&[][..], Vec::as_slice);
         self.interp.recorder.is_known_key(term)
             || events.iter().any(|event| self.interp.recorder.log().consumptions[*event].role != Role::Unresolved)

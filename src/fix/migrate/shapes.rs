@@ -29,7 +29,7 @@ pub(super) fn rewrite(writer: &mut Writer<'_, '_>, attribute: &ast::ExprAttribut
     let around = tree::ancestors(writer.cx.module, span);
     let around: Vec<AnyNodeRef<'_>> = around.into_iter().rev().filter(|node| span_of(node) != span).collect();
     let Some(parent) = around.first().copied() else { return };
-    if is_shown(writer, span, &around) || asks_for_the_kind(writer, span) {
+    if is_shown(writer, span, &around) || tests_the_kind(writer, span) {
         return;
     }
     if key.is_called {
@@ -75,7 +75,7 @@ fn is_shown(writer: &Writer<'_, '_>, asked: Span, around: &[AnyNodeRef<'_>]) -> 
 }
 
 /// Whether the function around a place tests for typed keys: it handles both kinds.
-fn asks_for_the_kind(writer: &Writer<'_, '_>, span: Span) -> bool {
+fn tests_the_kind(writer: &Writer<'_, '_>, span: Span) -> bool {
     let Some(def) = tree::function_around(writer.cx.module, span) else { return false };
     let expressions = def.body.iter().flat_map(tree::expressions_of);
     expressions.into_iter().any(|expr| writer.cx.path_of(expr).is_some_and(|path| path == jax::PRNG_KEY))

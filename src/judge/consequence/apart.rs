@@ -21,17 +21,17 @@ pub fn excluded(run: &Recording<'_>, draw: &Consumption, other: &Consumption) ->
     let (Some(from), Some(to)) = (run.call_at(activation, *one), run.call_at(activation, *two)) else {
         return excluded;
     };
-    let mut left_out = FxHashSet::default();
+    let mut excluded_ops = FxHashSet::default();
     let Some(way) = way_to(code, to) else { return excluded };
-    leave_out_other_arms(code, &way, &mut left_out);
+    exclude_other_arms(code, &way, &mut excluded_ops);
     // If the variable that holds the key is rebound in between, the other draw has another key.
     if let Some(variable) = key_variable(code, other).filter(|_| from <= to && common + 1 == b.len()) {
         let inner = way.iter().rev().find(|(block, at)| is_loop(code, block[*at]));
         let inner = inner.map(|(block, at)| block[*at]);
-        leave_out_renewals(code, &variable, (from, to), inner, &mut left_out);
+        exclude_rebindings(code, &variable, (from, to), inner, &mut excluded_ops);
     }
-    if !left_out.is_empty() {
-        excluded.insert(activation.id, left_out);
+    if !excluded_ops.is_empty() {
+        excluded.insert(activation.id, excluded_ops);
     }
     excluded
 }
@@ -73,7 +73,7 @@ fn is_loop(code: &Function, temp: Temp) -> bool {
 }
 
 /// Excludes the other arms of the branches around an operation, and the code after them if the operation's arm always leaves.
-fn leave_out_other_arms(code: &Function, way: &[(&Block, usize)], left_out: &mut FxHashSet<Temp>) {
+fn exclude_other_arms(code: &Function, way: &[(&Block, usize)], excluded_ops: &mut FxHashSet<Temp>) {
     // A loop may come back to another arm with what was drawn before.
     if way.iter().any(|(block, at)| is_loop(code, block[*at])) {
         return;
@@ -82,7 +82,7 @@ fn leave_out_other_arms(code: &Function, way: &[(&Block, usize)], left_out: &mut
     for (depth, (block, at)) in way.iter().enumerate().rev() {
         if leaves {
             for temp in block.iter().skip(at + 1) {
-                leave_out(code, *temp, left_out);
+                exclude(code, *temp, excluded_ops);
             }
         }
         leaves |= block.iter().skip(*at).any(|temp| {
@@ -93,7 +93,7 @@ fn leave_out_other_arms(code: &Function, way: &[(&Block, usize)], left_out: &mut
             Some(OpKind::If { then, orelse, .. }) => {
                 let other = if std::ptr::eq(then, *block) { orelse } else { then };
                 for temp in other {
-                    leave_out(code, *temp, left_out);
+                    exclude(code, *temp, excluded_ops);
                 }
             }
             // Handlers and `finally` run on ways out that are not followed here.
@@ -103,12 +103,12 @@ fn leave_out_other_arms(code: &Function, way: &[(&Block, usize)], left_out: &mut
 }
 
 /// Excludes arms that rebind a variable between two operations; in a loop, anywhere in its body.
-fn leave_out_renewals(
+fn exclude_rebindings(
     code: &Function,
     variable: &Variable,
     (from, to): (Temp, Temp),
     inner: Option<Temp>,
-    left_out: &mut FxHashSet<Temp>,
+    excluded_ops: &mut FxHashSet<Temp>,
 ) {
     let is_between = |temp: Temp| match inner.map(|inner| &code.ops[inner as usize].kind) {
         Some(OpKind::Loop { body, .. }) if from == to => holds(code, body, temp),
@@ -123,15 +123,15 @@ fn leave_out_renewals(
             let renews = |temp: &Temp| matches!(&code.ops[*temp as usize].kind, OpKind::Store(written, _) if written == variable);
             if arm.iter().any(renews) && !holds(code, arm, from) && !holds(code, arm, to) {
                 for temp in arm {
-                    leave_out(code, *temp, left_out);
+                    exclude(code, *temp, excluded_ops);
                 }
             }
         }
     }
 }
 
-fn leave_out(code: &Function, temp: Temp, left_out: &mut FxHashSet<Temp>) {
-    left_out.extend(code.within(&[temp]));
+fn exclude(code: &Function, temp: Temp, excluded_ops: &mut FxHashSet<Temp>) {
+    excluded_ops.extend(code.within(&[temp]));
 }
 
 /// The variable that held the key of a draw, if there was one.

@@ -541,14 +541,14 @@ impl<'a, 'r> Body<'a, 'r> {
             OpKind::Constant(Constant::Str(key)) => Part::Key(key.clone()),
             OpKind::Constant(Constant::Int(index)) => u32::try_from(**index).map_or(Part::Any, Part::Index),
             OpKind::Load(Variable::Local(slot)) if self.uses.stores_of(*slot) == 0 => {
-                self.number_given(*slot).map_or(Part::Any, Part::Index)
+                self.argument_number(*slot).map_or(Part::Any, Part::Index)
             }
             _ => Part::Any,
         }
     }
 
     /// The number passed for a parameter.
-    fn number_given(&self, slot: u32) -> Option<u32> {
+    fn argument_number(&self, slot: u32) -> Option<u32> {
         let run = self.flows.run;
         let environment = &run.environments[self.environment?.0 as usize];
         match environment.slots.get(slot as usize)?.single()? {
@@ -558,7 +558,7 @@ impl<'a, 'r> Body<'a, 'r> {
     }
 
     /// The result of a function goes to the call that ran it: as its result, or into an object that a method changes.
-    pub fn give_to_caller(&mut self, call: Temp) {
+    pub fn return_to_caller(&mut self, call: Temp) {
         let run = self.flows.run;
         let OpKind::Call(callee, _) = self.code.ops[call as usize].kind else { return };
         for reached in run.log.callees.get(&self.place(call)).into_iter().flatten() {

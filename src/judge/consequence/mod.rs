@@ -90,7 +90,7 @@ struct Frame {
 
 /// What a function leaves of a draw to the one that calls it.
 #[derive(Default)]
-struct Left {
+struct CalleeEffects {
     /// The function; `None` where the draw itself is.
     by: Option<Code>,
     /// Parts of its result.
@@ -99,8 +99,8 @@ struct Left {
     changed: Vec<(u32, Path)>,
 }
 
-/// A question about a draw: which part of its result, and on which paths.
-struct Question<'a> {
+/// A query about a draw: which part of its result, and on which paths.
+struct Query<'a> {
     path: Path,
     /// For frames, by activation: the operations that do not run.
     excluded: &'a FxHashMap<u32, FxHashSet<Temp>>,
@@ -110,7 +110,7 @@ struct Question<'a> {
     only_keys: bool,
 }
 
-impl<'a> Question<'a> {
+impl<'a> Query<'a> {
     /// What becomes of a part of a result.
     fn of(path: Path, excluded: &'a FxHashMap<u32, FxHashSet<Temp>>) -> Self {
         Self { path, excluded, sees_renewal: true, only_keys: false }
@@ -186,9 +186,9 @@ impl<'r> Flows<'r> {
         }
         let excluded = FxHashMap::default();
         let event = &self.run.log.consumptions[consumption];
-        let mut reach = self.follow(event, &Question::of(Path::new(), &excluded));
+        let mut reach = self.follow(event, &Query::of(Path::new(), &excluded));
         if event.role == Role::Split && !reach.ways.is_observed() {
-            let keys = Question { only_keys: true, ..Question::of(Path::new(), &excluded) };
+            let keys = Query { only_keys: true, ..Query::of(Path::new(), &excluded) };
             reach.ways.add(self.follow(event, &keys).ways);
         }
         let reach = Rc::new(reach);
@@ -210,9 +210,9 @@ impl<'r> Flows<'r> {
     pub fn unseen(&self, consumption: usize) -> Option<Consequence> {
         let event = &self.run.log.consumptions[consumption];
         let excluded = FxHashMap::default();
-        let question = Question { sees_renewal: false, ..Question::of(Path::new(), &excluded) };
+        let query = Query { sees_renewal: false, ..Query::of(Path::new(), &excluded) };
         let ways =
-            if event.role == Role::Split { self.follow(event, &question).ways } else { self.reach(consumption).ways };
+            if event.role == Role::Split { self.follow(event, &query).ways } else { self.reach(consumption).ways };
         let kind = if ways.has(Ways::SHAPE) { ConsequenceKind::ShapeOnly } else { ConsequenceKind::Unobserved };
         (!ways.is_observed()).then(|| new(kind, Some(event.place)))
     }
@@ -230,20 +230,20 @@ impl<'r> Flows<'r> {
         let event = &self.run.log.consumptions[consumption];
         let excluded = FxHashMap::default();
         let is_seen =
-            |index: u32| self.follow(event, &Question::of(vec![Part::Index(index)], &excluded)).ways.is_observed();
+            |index: u32| self.follow(event, &Query::of(vec![Part::Index(index)], &excluded)).ways.is_observed();
         (!is_seen(CHILDREN)).then(|| (0..CHILDREN).filter(|index| is_seen(*index)).collect())
     }
 
     /// Follows a draw from the frame in which it happened outwards.
-    fn follow(&self, event: &Consumption, question: &Question<'_>) -> Reach {
+    fn follow(&self, event: &Consumption, query: &Query<'_>) -> Reach {
         let mut reach = Reach::default();
         if self.steps.get() == 0 {
             reach.ways.add(Ways::ESCAPES);
             return reach;
         }
-        let mut left = Left { returned: vec![question.path.clone()], ..Left::default() };
+        let mut left = CalleeEffects { returned: vec![query.path.clone()], ..CalleeEffects::default() };
         for (activation, place) in event.chain().iter().rev() {
-            if self.follow_within(event, question, (activation, *place), &mut left, &mut reach).is_break() {
+            if self.follow_within(event, query, (activation, *place), &mut left, &mut reach).is_break() {
                 return reach;
             }
         }
@@ -260,25 +260,25 @@ impl<'r> Flows<'r> {
     fn follow_within(
         &self,
         event: &Consumption,
-        question: &Question<'_>,
+        query: &Query<'_>,
         (activation, place): (&Activation, Place),
-        left: &mut Left,
+        left: &mut CalleeEffects,
         reach: &mut Reach,
     ) -> ControlFlow<()> {
         let code = (activation.module, activation.function);
         let function = self.run.code(activation);
         let call = self.run.call_at(activation, place).or_else(|| method_run_at(function, place.span));
-        let asked = if call.is_none() { asked_at(function, place.span) } else { None };
-        let Some(call) = call.or(asked) else {
+        let advanced = if call.is_none() { advanced_at(function, place.span) } else { None };
+        let Some(call) = call.or(advanced) else {
             reach.ways.add(Ways::ESCAPES);
             return ControlFlow::Break(());
         };
         let none = FxHashSet::default();
-        let excluded = question.excluded.get(&activation.id).unwrap_or(&none);
+        let excluded = query.excluded.get(&activation.id).unwrap_or(&none);
         let mut body = Body::new(self, code, excluded, DEPTH);
         body.environment = Some(activation.environment);
-        body.only_keys = question.only_keys;
-        if asked.is_some() {
+        body.only_keys = query.only_keys;
+        if advanced.is_some() {
             // What the iterator itself is afterwards is not followed, nor where in an element its own elements are.
             reach.ways.add(Ways::ESCAPES);
             left.changed.clear();
@@ -286,8 +286,8 @@ impl<'r> Flows<'r> {
         }
         let is_dropped = !left.returned.is_empty() && self.run.uses_of(code.0, code.1).readers(call).is_empty();
         if let Some(below) = left.by {
-            reach.ways.add(self.take_over(&mut body, (call, place), below, left));
-            if is_dropped && question.only_keys {
+            reach.ways.add(self.apply_effects(&mut body, (call, place), below, left));
+            if is_dropped && query.only_keys {
                 reach.ways.add(Ways::ESCAPES);
             }
         } else {
@@ -296,11 +296,11 @@ impl<'r> Flows<'r> {
             if is_dropped {
                 reach.ways.add(if event.role == Role::Sample { Ways::DROPPED } else { Ways::ESCAPES });
             }
-            if self.asks_for_blank_parts(event, code, call) {
+            if self.uses_only_blank_parts(event, code, call) {
                 reach.ways.add(Ways::SHAPE);
                 return ControlFlow::Break(());
             }
-            body.renewed = if question.sees_renewal { None } else { renewed(function, event) };
+            body.renewed = if query.sees_renewal { None } else { renewed(function, event) };
             body.unread = unread(event);
             for path in &left.returned {
                 body.hold(call, path.clone());
@@ -308,7 +308,7 @@ impl<'r> Flows<'r> {
         }
         let effects = body.finish();
         reach.ways.add(effects.ways);
-        *left = Left { by: Some(code), returned: effects.returned.clone(), changed: effects.mutated.clone() };
+        *left = CalleeEffects { by: Some(code), returned: effects.returned.clone(), changed: effects.mutated.clone() };
         reach.frames.push(Frame { activation: activation.id, code, effects });
         if left.returned.is_empty() && left.changed.is_empty() {
             return ControlFlow::Break(());
@@ -321,7 +321,13 @@ impl<'r> Flows<'r> {
     }
 
     /// Continues, in the frame of a call, with the effects of the function that it runs.
-    fn take_over(&self, body: &mut Body<'_, '_>, (call, place): (Temp, Place), below: Code, left: &Left) -> Ways {
+    fn apply_effects(
+        &self,
+        body: &mut Body<'_, '_>,
+        (call, place): (Temp, Place),
+        below: Code,
+        left: &CalleeEffects,
+    ) -> Ways {
         let (put_before, keeps) = self.put_before(place, below);
         if let OpKind::Call(_, arguments) = &body.code.ops[call as usize].kind {
             for (slot, path) in &left.changed {
@@ -329,7 +335,7 @@ impl<'r> Flows<'r> {
             }
         }
         if put_before.is_none() && !left.returned.is_empty() {
-            body.give_to_caller(call);
+            body.return_to_caller(call);
         }
         if !keeps && let Some(scanned) = self.scanned(place, below, &left.returned) {
             for path in scanned.returned {
@@ -406,7 +412,7 @@ impl<'r> Flows<'r> {
     }
 
     /// Whether only those parts of an initialisation are read into which its method draws nothing: `model.init(key, x)["cache"]`.
-    fn asks_for_blank_parts(&self, event: &Consumption, (module, id): Code, call: Temp) -> bool {
+    fn uses_only_blank_parts(&self, event: &Consumption, (module, id): Code, call: Temp) -> bool {
         let method = event.callee.rsplit('.').next().unwrap_or(&event.callee);
         let protocols = self.run.program.models.protocols(method);
         if event.role != Role::Protocol || protocols.iter().all(|protocol| protocol.blank.is_empty()) {
@@ -477,15 +483,15 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
     // Of the code that both reach, only what runs on a path with both draws counts.
     let excluded = flows.excluded(a, b);
     if !excluded.is_empty() {
-        let question = Question::of(Path::new(), &excluded);
-        if let Some(fate) = unseen(&flows.follow(a, &question), first, &other) {
+        let query = Query::of(Path::new(), &excluded);
+        if let Some(fate) = unseen(&flows.follow(a, &query), first, &other) {
             return fate;
         }
     }
     let excluded = flows.excluded(b, a);
     if !excluded.is_empty() {
-        let question = Question::of(Path::new(), &excluded);
-        if let Some(fate) = unseen(&flows.follow(b, &question), second, &one) {
+        let query = Query::of(Path::new(), &excluded);
+        if let Some(fate) = unseen(&flows.follow(b, &query), second, &one) {
             return fate;
         }
     }
@@ -508,8 +514,8 @@ pub fn alternatives(flows: &Flows<'_>, first: usize, second: usize) -> Option<Pl
     let (activation, call, place) = meet::choice(flows.run, &log[first], &one, &other)?;
     let excluded = FxHashMap::from_iter([(activation, FxHashSet::from_iter([call]))]);
     let goes_elsewhere = |draw: usize| {
-        let question = Question::of(Path::new(), &excluded);
-        flows.follow(&log[draw], &question).ways.is_observed()
+        let query = Query::of(Path::new(), &excluded);
+        flows.follow(&log[draw], &query).ways.is_observed()
     };
     (!goes_elsewhere(first) && !goes_elsewhere(second)).then_some(place)
 }
@@ -527,14 +533,14 @@ fn new(kind: ConsequenceKind, place: Option<Place>) -> Consequence {
 }
 
 /// The operation that advances an iterator, if there is only one loop at a span.
-fn asked_at(code: &Function, span: Span) -> Option<Temp> {
-    let mut asked = code.ops.iter().filter(|op| op.span == span).filter_map(|op| match &op.kind {
+fn advanced_at(code: &Function, span: Span) -> Option<Temp> {
+    let mut advanced = code.ops.iter().filter(|op| op.span == span).filter_map(|op| match &op.kind {
         OpKind::Loop { head, .. } => {
             head.last().filter(|last| matches!(code.ops[**last as usize].kind, OpKind::Next(_)))
         }
         _ => None,
     });
-    asked.next().filter(|_| asked.next().is_none()).copied()
+    advanced.next().filter(|_| advanced.next().is_none()).copied()
 }
 
 /// The operation at a span that runs a method without calling it by name: `keys[name]`, `self.key`, `a + b`.

@@ -56,7 +56,7 @@ pub fn documented_default(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent
 
 /// Both keys are fallbacks, each made in a separate call that passes no key: the function has a parameter for a key, and is correct for
 /// callers that use it.
-pub fn stand_ins(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
+pub fn both_fallbacks(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let made_in = |key: &Consumption| {
         let made = run.derivation(key.target.derivation)?;
         Some(made).filter(|_| made.activation.caller.is_some() && is_fallback(run, key))

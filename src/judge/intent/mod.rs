@@ -59,7 +59,7 @@ pub fn of(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<Inten
         ReuseKind::Iterated => &[
             &[aligned_rows::aligned_rows, sweep::seed_sweep, sweep::methods_compared],
             &PAIRED,
-            &[default_key::stand_ins],
+            &[default_key::both_fallbacks],
         ],
         ReuseKind::SplitAndSampled | ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => {
             &[]

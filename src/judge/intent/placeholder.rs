@@ -14,14 +14,18 @@ pub fn placeholder(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
 
 /// The name that shows that the key of a consumption is a placeholder.
 pub fn called_so(run: &Recording<'_>, event: &Consumption) -> Option<Intent> {
-    let (name, place) =
-        event.written.clone().map(|written| (written, event.place)).filter(|(name, _)| says_so(run, name)).or_else(
-            || made_as(run, run.derivation(event.target.derivation)?).filter(|(name, _)| says_so(run, name)),
-        )?;
+    let (name, place) = event
+        .written
+        .clone()
+        .map(|written| (written, event.place))
+        .filter(|(name, _)| is_placeholder_name(run, name))
+        .or_else(|| {
+            made_as(run, run.derivation(event.target.derivation)?).filter(|(name, _)| is_placeholder_name(run, name))
+        })?;
     Some(because(IntentKind::SaidSo, &format!("`{name}` is named as a placeholder"), place))
 }
 
-fn says_so(run: &Recording<'_>, name: &str) -> bool {
+fn is_placeholder_name(run: &Recording<'_>, name: &str) -> bool {
     run.program.models.words.names_placeholder(name.rsplit('.').next().unwrap_or(name))
 }
 

@@ -57,14 +57,14 @@ impl<'a> Written<'a> {
         let (header, _) = around.first()?;
         let end = self.lines.line(self.text, self.lines.row(header.end)).end;
         self.comments_within(Span::new(header.start, end))
-            .find_map(|comment| Some((comment, words.says_shared(self.slice(comment), false)?)))
+            .find_map(|comment| Some((comment, words.clause_on_sharing(self.slice(comment), false)?)))
     }
 
     /// The comment above a statement around the place, up to its function, if it says so.
     fn above(&self, words: &Words, around: &[(Span, Span)]) -> Option<(Span, &'a str)> {
         for (header, _) in around {
             let (comment, is_definition) = (self.comment_above(*header), self.is_definition(*header));
-            let says = |comment| Some((comment, words.says_shared(self.slice(comment), is_definition)?));
+            let says = |comment| Some((comment, words.clause_on_sharing(self.slice(comment), is_definition)?));
             let said = comment.and_then(says);
             if said.is_some() || is_definition {
                 return said;
@@ -102,7 +102,7 @@ impl<'a> Written<'a> {
     fn documented(&self, words: &Words, around: &[(Span, Span)]) -> Option<(Span, &'a str)> {
         let function = around.iter().find(|(header, _)| self.is_definition(*header))?;
         let docstring = self.docstring(*function)?;
-        words.says_shared(self.slice(docstring), true).map(|clause| (docstring, clause))
+        words.clause_on_sharing(self.slice(docstring), true).map(|clause| (docstring, clause))
     }
 
     /// The docstrings of the functions and classes around a place, innermost first.

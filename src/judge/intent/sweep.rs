@@ -31,7 +31,7 @@ pub fn methods_compared(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
     let words = &run.program.models.words;
     let names = [&*code.name].into_iter().chain(code.slots.iter().map(|name| &**name));
     let compares = pair.first.activation.function != pair.second.activation.function
-        && names.into_iter().any(|name| words.says_comparison(name));
+        && names.into_iter().any(|name| words.names_a_comparison(name));
     (is_made_again && steps && compares).then(|| intent(IntentKind::Comparison, calls.place(*callee)))
 }
 

@@ -26,7 +26,7 @@ pub fn target_copy(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     };
     let is_target = |temp: Temp| {
         let names = names_of(code, &calls.uses, temp);
-        (!names.is_empty()).then(|| names.iter().any(|name| run.program.models.words.says_target(name)))
+        (!names.is_empty()).then(|| names.iter().any(|name| run.program.models.words.names_a_target(name)))
     };
     let is_pair = once != again
         && pair.first.callee == pair.second.callee

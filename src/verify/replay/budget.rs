@@ -73,7 +73,7 @@ impl Budget {
     }
 
     /// Puts back what is left of a part.
-    pub fn give_back(&mut self, part: Self) {
+    pub fn release(&mut self, part: Self) {
         self.left += part.left;
     }
 }
@@ -102,7 +102,7 @@ impl StepBudget {
     }
 
     /// Returns the reserved budget, as far as it is still there, and its amount.
-    pub(super) fn give_back(&mut self, kept: u32) -> u32 {
+    pub(super) fn release(&mut self, kept: u32) -> u32 {
         let back = kept.min(self.kept);
         self.kept -= back;
         self.steps += back;

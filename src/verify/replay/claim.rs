@@ -58,7 +58,7 @@ pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], bud
         // Those who call the function have a share in what a look may cost.
         let mut part = budget.part(budget.left - budget.left / CALLERS_SHARE);
         let witness = witness_from(project, evidence, &hints, start, &mut part);
-        budget.give_back(part);
+        budget.release(part);
         match (witness.status, witness.gap) {
             (WitnessStatus::Confirmed, _) => return witness,
             (WitnessStatus::Refuted, _) if index == 0 => refuted = Some(witness),

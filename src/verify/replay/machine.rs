@@ -16,7 +16,7 @@ use super::havoc::Havocked;
 use super::hints::Hints;
 use super::numbers::Computing;
 use super::project::Project;
-use super::symbol::{Node, Question, Symbol, Symbols};
+use super::symbol::{Node, Query, Symbol, Symbols};
 use super::value::{Args, Class, Closure, Environment, Instance, Value, Wrapped};
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name, Op, Temp};
@@ -265,8 +265,8 @@ impl<'p> Machine<'p> {
     /// The truth of a symbol, chosen where nothing decides it.
     pub(super) fn decide(&mut self, symbol: Symbol, preferred: Option<bool>) -> bool {
         match self.symbols.ask(symbol) {
-            Question::Answered(answer) => answer,
-            Question::Open(symbol, turned) => {
+            Query::Answered(answer) => answer,
+            Query::Open(symbol, turned) => {
                 let is_none = matches!(self.symbols.node(symbol), Some(Node::Apply(name, _)) if &**name == "is None");
                 let preferred = preferred.map_or(!is_none, |preferred| preferred != turned);
                 let truth = self.choose(2, u8::from(preferred)) == 1;

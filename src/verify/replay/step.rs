@@ -32,7 +32,7 @@ impl<'p> Machine<'p> {
         let Some(part) = self.part_of(frame, self.left()) else { return self.simple(frame, op, temp) };
         let kept = self.budget.set_aside(part);
         let result = self.simple(frame, op, temp);
-        let back = self.budget.give_back(kept);
+        let back = self.budget.release(kept);
         if matches!(result, Err(Signal::Stop)) && self.left() > 0 && back > 0 && !self.is_full() {
             let (function, given) = passed(frame, &op.kind);
             self.havoc_call(&function, &given);

@@ -52,7 +52,7 @@ pub(super) struct Symbols {
 }
 
 /// A query about a symbol: already decided, or to be chosen now.
-pub(super) enum Question {
+pub(super) enum Query {
     Answered(bool),
     /// Choose the truth of this symbol; negate it if the flag is set.
     Open(Symbol, bool),
@@ -208,7 +208,7 @@ impl Symbols {
     }
 
     /// Whether the symbol is true, as far as that follows from what was learned.
-    pub(super) fn ask(&self, symbol: Symbol) -> Question {
+    pub(super) fn ask(&self, symbol: Symbol) -> Query {
         let mut symbol = symbol;
         let mut turned = false;
         while let Some(Node::Apply(name, parts)) = self.node(symbol)
@@ -219,8 +219,8 @@ impl Symbols {
             turned = !turned;
         }
         match self.follows(symbol) {
-            Some(answer) => Question::Answered(answer != turned),
-            None => Question::Open(symbol, turned),
+            Some(answer) => Query::Answered(answer != turned),
+            None => Query::Open(symbol, turned),
         }
     }
 
