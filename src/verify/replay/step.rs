@@ -212,7 +212,7 @@ impl<'p> Machine<'p> {
         })
     }
 
-    fn unpack(&mut self, value: &Value<'p>, count: usize, star: Option<usize>) -> Ran<'p, Value<'p>> {
+    pub(super) fn unpack(&mut self, value: &Value<'p>, count: usize, star: Option<usize>) -> Ran<'p, Value<'p>> {
         let finite = match value {
             Value::Unknown(_) | Value::Family(_) => None,
             Value::Stack(stack) if !stack.is_whole => None,

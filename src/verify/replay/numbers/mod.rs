@@ -426,6 +426,21 @@ impl<'p> Machine<'p> {
                 }
                 _ => return Ok(None),
             },
+            OpKind::Unpack { value, count, star } => {
+                let value = at(frame, *value);
+                let items = match &value {
+                    Value::Array(_) | Value::Lanes(..) | Value::Keys(_) => {
+                        Some(self.computing(|computing| elements(computing, &value, span))?)
+                    }
+                    other => sequence(other),
+                };
+                let (Some(items), names) = (items, *count as usize) else { return Ok(None) };
+                if if star.is_some() { items.len() + 1 < names } else { items.len() != names } {
+                    let message = format!("cannot unpack {} values into {names} names", items.len());
+                    return self.refuse(Problem::new(span, message));
+                }
+                self.unpack(&Value::list(items), names, star.map(|star| star as usize))?
+            }
             OpKind::Call(function, arguments) => {
                 return self.computed_call(frame, *function, arguments, span).map(Some);
             }
@@ -444,7 +459,13 @@ impl<'p> Machine<'p> {
             Found::Unknown | Found::Module if is_prefix => Ok(value),
             Found::Unknown | Found::Module => {
                 let name = written(frame, temp);
-                self.refuse(Problem::new(span, format!("unknown name `{name}`")))
+                // What stands in a library may well exist there.
+                let message = if name.contains('.') {
+                    format!("`{name}` is not supported: it is none of the functions that keylint evaluates")
+                } else {
+                    format!("unknown name `{name}`")
+                };
+                self.refuse(Problem::new(span, message))
             }
             Found::Function(_) | Found::Vmap | Found::Partial | Found::Jit | Found::Python => Ok(value),
         }
