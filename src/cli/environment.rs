@@ -15,6 +15,10 @@ use crate::config::variable;
 /// The commands that check code, and so take their options from the environment.
 const COMMANDS: [&str; 8] = ["check", "baseline", "create", "update", "prune", "config", "clean", "why"];
 
+/// What turns a flag on, and what turns it off.
+const ON: [&str; 4] = ["1", "true", "yes", "on"];
+const OFF: [&str; 4] = ["0", "false", "no", "off"];
+
 /// Parses the arguments of a process, and what its environment adds to them.
 pub(super) fn parse(
     arguments: impl IntoIterator<Item = OsString>,
@@ -24,8 +28,14 @@ pub(super) fn parse(
     let mut given = BTreeSet::new();
     collect_given(&Args::command().try_get_matches_from(&arguments)?, &mut given);
     let mut variables = BTreeSet::new();
-    let mut command = with_defaults(Args::command(), &mut |option| {
-        let value = value(option, &given, env)?;
+    let mut command = with_defaults(Args::command(), &mut |option, has_opposite| {
+        let value = value(option, &given, env).or_else(|| {
+            // `KEYLINT_FIX=0` is `--no-fix`.
+            let positive = option.get_long()?.strip_prefix("no-").filter(|_| has_opposite)?;
+            let is_given = given.contains(option.get_id().as_str()) || given.contains(&positive.replace('-', "_"));
+            let is_off = |value: &String| OFF.contains(&value.to_ascii_lowercase().as_str());
+            env(&variable(positive)).filter(|value| !is_given && is_off(value)).map(|_| "true".to_owned())
+        })?;
         variables.extend(option.get_long().map(str::to_owned));
         Some(value)
     });
@@ -43,6 +53,13 @@ pub(super) fn parse(
     if let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) {
         let long = option.split_whitespace().next().unwrap_or_default().to_owned();
         error.insert(ContextKind::InvalidArg, ContextValue::String(variable(long.trim_start_matches('-'))));
+    }
+    // A flag takes more words for yes and no than the parser knows.
+    if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue)
+        && values.iter().any(|value| value == "true")
+    {
+        let words = [ON, OFF].concat().into_iter().map(str::to_owned).collect();
+        error.insert(ContextKind::ValidValue, ContextValue::Strings(words));
     }
     Err(error)
 }
@@ -68,15 +85,22 @@ fn value(option: &Arg, given: &BTreeSet<String>, env: &dyn Fn(&str) -> Option<St
     if !is_flag {
         return option.get_action().takes_values().then_some(value);
     }
-    Some(match value.to_ascii_lowercase().as_str() {
-        "1" | "true" | "yes" | "on" => "true".to_owned(),
-        "0" | "false" | "no" | "off" => "false".to_owned(),
-        _ => value,
+    let word = value.to_ascii_lowercase();
+    Some(if ON.contains(&word.as_str()) {
+        "true".to_owned()
+    } else if OFF.contains(&word.as_str()) {
+        "false".to_owned()
+    } else {
+        value
     })
 }
 
-fn with_defaults(command: Command, value: &mut dyn FnMut(&Arg) -> Option<String>) -> Command {
-    let command = command.mut_args(|option| match value(&option) {
+/// Gives options the values that `value` has for them; it is also told whether the command has the opposite of the option.
+fn with_defaults(command: Command, value: &mut dyn FnMut(&Arg, bool) -> Option<String>) -> Command {
+    let names: BTreeSet<String> = command.get_arguments().map(|option| option.get_id().to_string()).collect();
+    let has_opposite =
+        |option: &Arg| option.get_id().as_str().strip_prefix("no_").is_some_and(|name| names.contains(name));
+    let command = command.mut_args(|option| match value(&option, has_opposite(&option)) {
         Some(value) => option.default_value(value),
         None => option,
     });

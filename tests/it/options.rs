@@ -158,12 +158,22 @@ fn variables_stand_for_options() {
     assert_eq!(project.check(&[], &[("KEYLINT_EXIT_ZERO", "0")]).0, Status::Findings);
     let (status, _, err) = project.check(&[], &[("KEYLINT_OUTPUT_FORMAT", "jsn")]);
     assert!(status == Status::Failed && err.contains("'jsn' for 'KEYLINT_OUTPUT_FORMAT'"), "{err}");
+    let (status, _, err) = project.check(&[], &[("KEYLINT_FIX", "maybe")]);
+    assert!(status == Status::Failed && err.contains("'maybe' for 'KEYLINT_FIX'"), "{err}");
+    assert!(err.contains("[possible values: 1, true, yes, on, 0, false, no, off]"), "{err}");
     let (status, _, err) = project.check(&[], &[("KEYLINT_EXTEND_SELECT", "KEY1,KEY99")]);
     assert!(status == Status::Failed && err.contains(" KEYLINT_EXTEND_SELECT:1:1\n"), "{err}");
     assert!(err.contains("unknown rule `KEY99`") && !err.contains("command line"), "{err}");
     let fixing = Project::new(&[("a.py", UNUSED)]);
     fixing.check(&["--no-fix"], &[("KEYLINT_FIX", "1")]);
     assert_eq!(fixing.read("a.py"), UNUSED);
+    fixing.write("keylint.toml", "fix = true\n");
+    fixing.check(&[], &[("KEYLINT_FIX", "0")]);
+    assert_eq!(fixing.read("a.py"), UNUSED, "a variable is stronger than the configuration");
+    fixing.check(&["--fix"], &[("KEYLINT_FIX", "off")]);
+    assert_ne!(fixing.read("a.py"), UNUSED, "the command line is stronger than a variable");
+    fixing.write("a.py", UNUSED);
+    fixing.write("keylint.toml", "");
     fixing.check(&[], &[("KEYLINT_FIX", "1")]);
     assert_ne!(fixing.read("a.py"), UNUSED);
 }
