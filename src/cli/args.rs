@@ -475,7 +475,7 @@ pub struct Graph {
     /// The file, or one function in it by its qualified name or the end of it: `train.py::Trainer.step`.
     #[arg(value_name = "FILE[::FUNCTION]")]
     pub place: String,
-    /// The format; by default chosen by the suffix of the output file, otherwise `mermaid`.
+    /// The format; by default chosen by the suffix of the output file, and `mermaid` on standard output.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub output_format: Option<GraphFormat>,
     /// Write the graph to this file instead of standard output (`-`).

@@ -26,6 +26,10 @@ pub(super) fn run(command: &Graph, backend: &dyn Backend, world: &mut World<'_>)
         None => (command.place.as_str(), None),
     };
     let to = Destination::of(&command.output_file)?;
+    let format = match command.output_format {
+        Some(format) => format,
+        None => format_of(&command.output_file)?,
+    };
     let resolver = resolver(&command.selection, &[PathBuf::from(file)], world)?;
     let lineage = backend.lineage(Path::new(file), &resolver).map_err(Failure::Usage)?;
     if let Some(problem) = &lineage.broken {
@@ -40,11 +44,26 @@ pub(super) fn run(command: &Graph, backend: &dyn Backend, world: &mut World<'_>)
         let known: Vec<&str> = lineage.functions.iter().map(|function| function.name.as_str()).collect();
         return Err(Failure::Usage(missing(file, function, &known)));
     }
-    let ending = command.output_file.extension().and_then(|ending| GraphFormat::of_ending(&ending.to_string_lossy()));
-    let format = command.output_format.or(ending).unwrap_or(GraphFormat::Mermaid);
     let text = draw(&lineage, &functions, format);
     to.put(text.as_bytes(), false, world)?.map_err(Failure::Usage)?;
     Ok(Status::Clean)
+}
+
+/// The format that the name of a file asks for. Standard output asks for none.
+fn format_of(file: &Path) -> Result<GraphFormat, Failure> {
+    if file.as_os_str() == "-" {
+        return Ok(GraphFormat::Mermaid);
+    }
+    let suffix = file.extension().map(|suffix| suffix.to_string_lossy());
+    suffix.as_deref().and_then(GraphFormat::of_suffix).ok_or_else(|| {
+        let suffixes = GraphFormat::ALL.iter().filter_map(|format| format.suffixes().first());
+        let suffixes: Vec<String> = suffixes.map(|suffix| format!("`.{suffix}`")).collect();
+        let file = report::neutral(&file.to_string_lossy());
+        Failure::Usage(format!(
+            "the suffix of `{file}` names no format: use one of {}, or give --output-format",
+            suffixes.join(", ")
+        ))
+    })
 }
 
 /// Why there is nothing to draw.

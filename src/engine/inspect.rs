@@ -11,6 +11,7 @@ use super::explain::remarks;
 use super::project::group;
 use super::run::{Counter, ProjectFacts, gather_facts, on_workers};
 use super::{FileTable, Job};
+use crate::finding::Place;
 use crate::ir;
 use crate::judge::facts::Facts;
 use crate::python::{self, SourceKind, SyntaxProblem};
@@ -37,7 +38,7 @@ pub fn facts(job: &Job<'_>) -> Result<String, String> {
 
 /// The key facts of a 1-based row of the only file of the job, or of a cell of it; otherwise why there are none.
 pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String> {
-    with_facts(job, |&Seen { facts, files, file, .. }| {
+    with_facts(job, |&Seen { facts, files, file, problems }| {
         let lines = LineIndex::new(files.text(file));
         let path = files.path(file).display();
         let (text, first, line) = match (cell, files.cells(file)) {
@@ -67,7 +68,18 @@ pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String>
         if answer.is_empty() {
             let _ = writeln!(answer, "nothing is known about keys on {line} of `{path}`");
         }
+        if let Some(problem) = syntax_error(files, file, problems) {
+            let _ = writeln!(answer, "{problem}, so that more may happen here than keylint knows");
+        }
         Ok(answer)
+    })
+}
+
+/// The first syntax error of a file, with its place.
+pub(super) fn syntax_error(files: &FileTable, file: FileId, problems: &[SyntaxProblem]) -> Option<String> {
+    problems.first().map(|problem| {
+        let locus = files.locus(Place { file, span: problem.span });
+        format!("{locus}: syntax error: {}", problem.message)
     })
 }
 
@@ -104,6 +116,8 @@ pub(super) fn with_facts<T: Send>(
                 files.set_text(member.file, source.text, source.cells);
             }
         }
+        let mut members = project.members.iter().zip(&loaded).filter(|(member, _)| member.is_reported);
+        let broken = members.find_map(|(member, loaded)| syntax_error(&files, member.file, &loaded.as_ref()?.problems));
         let position = positions.first().copied();
         let member =
             position.and_then(|position| Some((project.members.get(position)?, loaded.get(position)?.as_ref()?)));
@@ -111,7 +125,9 @@ pub(super) fn with_facts<T: Send>(
             (Some(facts), Some((member, loaded))) => {
                 show(&Seen { facts, files: &files, file: member.file, problems: &loaded.problems })
             }
-            _ => Err("the file uses no library that handles keys, and imports no module that does".to_owned()),
+            _ => Err(broken.unwrap_or_else(|| {
+                "the file uses no library that handles keys, and imports no module that does".to_owned()
+            })),
         }
     })?
 }

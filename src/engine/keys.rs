@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::inspect::{Seen, with_facts};
+use super::inspect::{Seen, syntax_error, with_facts};
 use super::{FileTable, Job};
 use crate::finding::{Derivation, Label, Made, Place};
 use crate::judge::facts::{KeyKind, KeyValue, ReuseKind, Role};
@@ -82,10 +82,7 @@ pub fn keys(job: &Job<'_>) -> Result<Keys, String> {
         let reported = facts.reuses.iter().filter(|reuse| !reuse.is_harmless());
         let reported = reported.filter(|reuse| reuse.kind != ReuseKind::FoldAndSampled);
         let again = reported.map(|reuse| (reuse.second.place, reuse.first.place)).collect::<Vec<_>>();
-        let broken = problems.first().map(|problem| {
-            let place = Place { file, span: problem.span };
-            format!("{}: syntax error: {}", files.locus(place), problem.message)
-        });
+        let broken = syntax_error(files, file, problems);
         Ok(Keys { files: files.clone(), file, notes, again, broken })
     })
 }

@@ -63,7 +63,7 @@ fn the_name_of_the_file_decides_on_the_format_unless_one_is_given() {
         ("a.html", &[][..], "<!DOCTYPE html>"),
         ("a.gv", &[], "digraph"),
         ("a.md", &[], "flowchart"),
-        ("a.txt", &[], "flowchart"),
+        ("a.txt", &["--output-format", "mermaid"], "flowchart"),
         ("b.html", &["--output-format", "dot"], "digraph"),
     ] {
         let file = dir.path().join(name);
@@ -72,6 +72,13 @@ fn the_name_of_the_file_decides_on_the_format_unless_one_is_given() {
         assert!(std::fs::read_to_string(file).unwrap().starts_with(start), "{name}");
     }
     assert!(picture(&["thirty.py", "-o", "-"]).starts_with("flowchart"));
+    for name in ["keys.svg", "keys"] {
+        let file = dir.path().join(name);
+        let ran = graph(&["thirty.py", "-o", file.to_str().unwrap()]);
+        assert_eq!(ran.status, Status::Failed);
+        assert!(ran.err.contains("names no format: use one of `.md`, `.dot`, `.html`, or give --output-format"), "{}", ran.err);
+        assert!(!file.exists());
+    }
 }
 
 #[test]
@@ -83,6 +90,16 @@ fn a_syntax_error_is_reported_beside_the_picture() {
     assert_eq!(ran.status, Status::Clean);
     assert!(ran.err.starts_with("warning: ") && ran.err.contains("a.py:5:1: syntax error: "), "{}", ran.err);
     assert!(ran.text().contains("jax.random.normal"));
+    // What `why` says about such a file is not all.
+    let line = format!("{}:4", file.to_str().unwrap());
+    let ran = run::keylint(dir.path(), ["why", "--isolated", &line], &[]);
+    let said = ran.text();
+    assert!(said.contains("a.py:5:1: syntax error: "), "{said}");
+    // Nor is a file without a library known to have none.
+    std::fs::write(&file, "def f(:\n").unwrap();
+    let ran = run::keylint(dir.path(), ["graph", "--isolated", file.to_str().unwrap()], &[]);
+    assert_eq!(ran.status, Status::Failed);
+    assert!(ran.err.contains("a.py:1:7: syntax error: "), "{}", ran.err);
 }
 
 #[test]

@@ -39,14 +39,19 @@ impl GraphFormat {
         }
     }
 
-    /// The format for a file's suffix.
-    pub fn of_ending(ending: &str) -> Option<Self> {
-        match ending.to_ascii_lowercase().as_str() {
-            "mmd" | "mermaid" | "md" => Some(Self::Mermaid),
-            "dot" | "gv" => Some(Self::Dot),
-            "html" | "htm" => Some(Self::Html),
-            _ => None,
+    /// The suffixes of files in the format, the usual one first.
+    pub const fn suffixes(self) -> &'static [&'static str] {
+        match self {
+            Self::Mermaid => &["md", "mmd", "mermaid"],
+            Self::Dot => &["dot", "gv"],
+            Self::Html => &["html", "htm"],
         }
+    }
+
+    /// The format for a file's suffix.
+    pub fn of_suffix(suffix: &str) -> Option<Self> {
+        let suffix = suffix.to_ascii_lowercase();
+        Self::ALL.iter().copied().find(|format| format.suffixes().contains(&suffix.as_str()))
     }
 
     /// What it is, for help texts.
