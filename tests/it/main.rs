@@ -39,6 +39,8 @@ mod prng;
 mod programs;
 mod projects;
 mod readme;
+#[cfg(unix)]
+mod release;
 mod replay;
 mod report;
 mod rule_docs;
