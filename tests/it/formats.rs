@@ -103,6 +103,8 @@ fn a_page_needs_nothing_else_and_text_of_the_program_is_data() {
     assert_eq!(page.matches("data-kind=\"rule\"").count(), 2);
     assert!(page.contains("consumed again here") && page.contains("both draws are given the key [0, 0]"));
     assert!(page.contains("<li>created here <span>"));
+    // Advice is long, and nothing lines up with it.
+    assert!(page.lines().any(|line| line.starts_with("<span class=\"prose\">") && line.contains("</span> note: ")));
     assert!(empty(Format::Html).contains("<p>All checks passed.</p>"));
     let mut files = FileTable::default();
     let file = files.add(PathBuf::from("<b>.py"), TEXT.replace("f(key)", "f('</script><b>')"));

@@ -90,7 +90,7 @@ fn article(report: &Report<'_>, finding: &Finding, out: &mut dyn Write) -> io::R
     let excerpt = String::from_utf8_lossy(&excerpt);
     // The first line repeats the heading.
     let (_, excerpt) = excerpt.split_once('\n').unwrap_or_default();
-    writeln!(out, "<pre>{}</pre>", terminal(excerpt.trim_end()))?;
+    writeln!(out, "<pre>{}</pre>", wrapped(&terminal(excerpt.trim_end())))?;
     if !finding.flow.is_empty() {
         out.write_all(b"<details><summary>Lineage of the key</summary><ol>\n")?;
         for label in &finding.flow {
@@ -100,4 +100,17 @@ fn article(report: &Report<'_>, finding: &Finding, out: &mut dyn Write) -> io::R
         out.write_all(b"</ol></details>\n")?;
     }
     out.write_all(b"</article>\n")
+}
+
+/// Lets lines of notes and advice, which no column lines up with, be broken.
+fn wrapped(excerpt: &str) -> String {
+    let is_prose = |line: &str| ["note", "help", "fix"].iter().any(|kind| line.contains(&format!("=</span> {kind}: ")));
+    let lines = excerpt.lines().map(|line| {
+        if is_prose(line) && line.matches("<span").count() == line.matches("</span>").count() {
+            format!("<span class=\"prose\">{line}</span>")
+        } else {
+            line.to_owned()
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
