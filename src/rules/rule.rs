@@ -123,7 +123,7 @@ impl Rule {
 
     /// Address of the rule's page.
     pub fn url(&self) -> String {
-        format!("{}/blob/main/rules/{}.md", env!("CARGO_PKG_REPOSITORY"), self.name())
+        format!("{}/blob/main/docs/rules/{}.md", env!("CARGO_PKG_REPOSITORY"), self.name())
     }
 
     /// Whether `selector` names this very rule: its code, its name or an alias.

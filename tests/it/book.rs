@@ -127,6 +127,28 @@ fn the_pages_of_the_rules_are_up_to_date() {
     assert_eq!(stray, [""; 0], "pages of rules that are gone");
 }
 
+/// How many sentences a text has. What stands between back ticks is code.
+fn sentences(text: &str) -> usize {
+    let prose: String = text.split('`').step_by(2).collect::<Vec<_>>().join("x");
+    let ends = |pair: &(char, char)| matches!(pair.0, '.' | '?' | '!') && pair.1.is_whitespace();
+    prose.chars().zip(prose.chars().skip(1).chain([' '])).filter(ends).count()
+}
+
+#[test]
+fn every_rule_has_an_answer_in_three_sentences() {
+    let page = read("docs/answers.md");
+    let mut answers = page.split("\n## ").skip(1);
+    for rule in live() {
+        let answer = answers.next().unwrap_or_else(|| panic!("docs/answers.md has no answer for {}", rule.code()));
+        let (heading, text) = answer.split_once('\n').unwrap();
+        assert_eq!(heading, format!("{}: {}", rule.code(), rule.summary), "the heading on docs/answers.md");
+        let link = format!("[{0}](rules/{0}.md)", rule.name());
+        let text = text.trim().strip_suffix(&link).unwrap_or_else(|| panic!("{}: no {link} at the end", rule.code()));
+        assert_eq!(sentences(text.trim()), 3, "{}: {text}", rule.code());
+    }
+    assert_eq!(answers.next(), None);
+}
+
 #[test]
 fn the_summary_lists_every_page_once() {
     let mut listed: Vec<String> = links(&read("docs/SUMMARY.md")).iter().map(|link| format!("docs/{link}")).collect();
@@ -152,7 +174,9 @@ fn every_relative_link_resolves() {
             }
             let (path, wanted) = link.split_once('#').unwrap_or((&link, ""));
             let target = if path.is_empty() { PathBuf::from(page) } else { plain(&folder.join(path)) };
-            if !root().join(&target).exists() {
+            if page.starts_with("docs/") && !target.starts_with("docs") {
+                broken.push(format!("{page}: {link} leaves the book"));
+            } else if !root().join(&target).exists() {
                 broken.push(format!("{page}: {link}"));
             } else if !wanted.is_empty() && target.extension().is_some_and(|suffix| suffix == "md") {
                 let text = read(target.to_str().unwrap());

@@ -76,7 +76,11 @@ fn the_name_of_the_file_decides_on_the_format_unless_one_is_given() {
         let file = dir.path().join(name);
         let ran = graph(&["thirty.py", "-o", file.to_str().unwrap()]);
         assert_eq!(ran.status, Status::Failed);
-        assert!(ran.err.contains("names no format: use one of `.md`, `.dot`, `.html`, or give --output-format"), "{}", ran.err);
+        assert!(
+            ran.err.contains("names no format: use one of `.md`, `.dot`, `.html`, or give --output-format"),
+            "{}",
+            ran.err
+        );
         assert!(!file.exists());
     }
 }

@@ -147,3 +147,22 @@ fn configuration_examples_parse_and_every_option_is_listed() {
         page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(option, _)| option).collect();
     assert_eq!(listed, known, "docs/configuration.md lists the options");
 }
+
+#[test]
+fn the_page_for_users_of_ruff_names_everything_that_ruff_has() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let (page, names) = (read("docs/ruff.md"), read("fixtures/formats/ruff.txt"));
+    let missing: Vec<&str> =
+        names.lines().filter(|name| !name.starts_with('#') && !page.contains(&format!("`{name}`"))).collect();
+    assert_eq!(missing, [""; 0], "docs/ruff.md says nothing about these");
+    // What a row calls the same is there.
+    let options = read("docs/command-line.md");
+    for row in page.lines().filter(|row| row.starts_with("| `--")) {
+        let Some((theirs, ours)) = row[2..].split_once(" | ") else { panic!("{row}") };
+        for option in theirs.split('`').skip(1).step_by(2).filter(|_| ours.starts_with("the same")) {
+            let is_listed = [format!("`{option}`"), format!("`{option} ")].iter().any(|name| options.contains(name));
+            let is_known = is_listed || option == "--help" || option == "-h" || option.starts_with("--no-");
+            assert!(is_known, "{option} is said to be the same");
+        }
+    }
+}

@@ -150,7 +150,9 @@ fn marks() -> String {
             let name = path.strip_prefix(root()).unwrap().display().to_string();
             for (index, line) in fs::read_to_string(&path).unwrap().lines().enumerate() {
                 let Some((code, mark)) = line.split_once("# bug:") else { continue };
-                writeln!(text, "- [{name}](../{name}), line {}, {}: `{}`", index + 1, mark.trim(), code.trim())
+                // The fixtures are outside of the book.
+                let (row, address) = (index + 1, concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/"));
+                writeln!(text, "- [{name}]({address}{name}#L{row}), line {row}, {}: `{}`", mark.trim(), code.trim())
                     .unwrap();
             }
         }

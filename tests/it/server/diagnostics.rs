@@ -107,7 +107,10 @@ fn diagnostics_are_pushed_as_the_document_changes() {
         (&json!("KEY101"), &json!("keylint"), &json!(1))
     );
     assert_eq!(reported["range"], range((6, 8), (6, 30)));
-    assert_eq!(reported["codeDescription"]["href"], "https://github.com/keylint/keylint/blob/main/rules/key-reused.md");
+    assert_eq!(
+        reported["codeDescription"]["href"],
+        "https://github.com/keylint/keylint/blob/main/docs/rules/key-reused.md"
+    );
     let related = reported["relatedInformation"].as_array().expect("related places");
     assert!(related.iter().any(|place| place["location"]["range"]["start"]["line"] == 5), "{related:?}");
     assert!(reported["data"]["fingerprint"].is_string());
