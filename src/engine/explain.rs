@@ -108,7 +108,8 @@ fn reuses(facts: &Facts, all: &mut Vec<Remark>) {
 fn shared(facts: &Facts, all: &mut Vec<Remark>) {
     for broadcast in &facts.broadcasts {
         let (key, callee) = (named(&broadcast.used, &broadcast.derivation), &broadcast.used.callee);
-        let text = format!("every batch element gives {key} to `{callee}` ({} confidence)", broadcast.confidence);
+        let lane = if broadcast.on_devices { "device" } else { "batch element" };
+        let text = format!("every {lane} gives {key} to `{callee}` ({} confidence)", broadcast.confidence);
         let mut further = inner(&broadcast.used);
         further.push((broadcast.mapped_at, "mapped".to_owned()));
         all.push(remark(broadcast.used.place, further, broadcast.origin.as_ref(), text));

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::is_entry;
-use crate::analysis::record::{Activation, Chain, Consumption, LoggedBroadcast, Recording};
+use crate::analysis::record::{Activation, Chain, Consumption, LoggedBroadcast, Recording, Sharers};
 use crate::finding::{Confidence, Place};
 use crate::judge::consequence::Flows;
 use crate::judge::derivation::derivation;
@@ -67,6 +67,7 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
         };
         facts.broadcasts.push(Broadcast {
             kind,
+            on_devices: broadcast.lanes == Sharers::Devices,
             function: run.qualified(&chain[depth].0),
             stream: stream_at(run, event, &chain, depth),
             used,
@@ -77,8 +78,9 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
             origin: origin(run, event.target.term, event.target.derivation),
             derivation: derivation(run.terms, event.target.term),
             confidence: match event.role {
-                Role::Sample | Role::Split => Confidence::High,
                 Role::Unresolved => Confidence::Low,
+                // Of the lanes that decide whether to draw there may be one, and devices may have to draw alike.
+                Role::Sample | Role::Split if broadcast.lanes == Sharers::Elements => Confidence::High,
                 _ => Confidence::Medium,
             },
         });

@@ -305,6 +305,8 @@ pub enum BroadcastKind {
 pub struct Broadcast {
     /// How it came to be shared.
     pub kind: BroadcastKind,
+    /// Whether devices share it that see blocks of an array, and not the elements of a batch.
+    pub on_devices: bool,
     /// The consumption, in the frame of the mapping call.
     pub used: Use,
     /// The mapping call, or the call that copied the key.

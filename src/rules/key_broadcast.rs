@@ -16,28 +16,36 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     let subject = wording::subject(hit.used.name.as_ref(), &hit.derivation);
     let callee = wording::code(&hit.used.callee);
     let repetition = wording::repetition(hit.used.role);
-    let (how, mapped) = match hit.kind {
-        BroadcastKind::Constant => ("made from the same seed for every batch element", "mapped here"),
-        BroadcastKind::Captured => ("captured by a mapped function", "mapped here"),
-        BroadcastKind::Unmapped => ("passed unmapped to a mapped function", "mapped here"),
-        BroadcastKind::Copied => ("copied from one key", "mapped here"),
+    let (lane, lanes, mapped) = if hit.on_devices {
+        ("device", "devices", "divided among devices here")
+    } else {
+        ("batch element", "batch elements", "mapped here")
+    };
+    let how = match (hit.kind, hit.on_devices) {
+        (BroadcastKind::Constant, _) => format!("made from the same seed for every {lane}"),
+        (BroadcastKind::Captured, false) => "captured by a mapped function".to_owned(),
+        (BroadcastKind::Captured, true) => "captured by a function that runs on every device".to_owned(),
+        (BroadcastKind::Unmapped, false) => "passed unmapped to a mapped function".to_owned(),
+        (BroadcastKind::Unmapped, true) => "passed to every device whole".to_owned(),
+        (BroadcastKind::Copied, _) => "copied from one key".to_owned(),
     };
     let key = hit.used.name.as_ref().map_or("key", |name| &name.text);
     let message = match &hit.stream {
-        Some(stream) => format!("{} is {how}, so every batch element gets the same key from it", wording::code(stream)),
+        Some(stream) => format!("{} is {how}, so every {lane} gets the same key from it", wording::code(stream)),
         None if hit.kind == BroadcastKind::Constant => {
             format!("{subject} is {how}, so {callee} {repetition} each time")
         }
-        None => format!("{subject} is {how}, so {callee} {repetition} for every batch element"),
+        None => format!("{subject} is {how}, so {callee} {repetition} for every {lane}"),
     };
     let text = Text {
         message,
-        label: "one key for the whole batch".to_owned(),
+        label: if hit.on_devices { "one key for all devices" } else { "one key for the whole batch" }.to_owned(),
         help: match hit.kind {
-            BroadcastKind::Constant => {
-                "derive the key from an argument that differs between the batch elements".to_owned()
+            BroadcastKind::Captured | BroadcastKind::Unmapped if hit.on_devices => {
+                format!("fold the device's index into the key, `jax.random.fold_in({key}, jax.lax.axis_index(axis))`")
             }
-            BroadcastKind::Copied => "split the key into one for each batch element instead of copying it".to_owned(),
+            BroadcastKind::Constant => format!("derive the key from an argument that differs between the {lanes}"),
+            BroadcastKind::Copied => format!("split the key into one for each {lane} instead of copying it"),
             BroadcastKind::Captured | BroadcastKind::Unmapped => {
                 format!("create one key for each batch element, `jax.random.split({key}, n)`, and map over these keys")
             }
@@ -60,7 +68,7 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     let draws_numbers = hit.used.role == Role::Sample;
     finding.evidence = Some(Evidence { sharing: Sharing::Lanes, first: way.clone(), second: way, draws_numbers });
     finding.repair = Some(Repair { repeated_by: Some(hit.mapped_at), ..Repair::default() });
-    let consumed = wording::steps(&hit.used, "consumed for every batch element");
+    let consumed = wording::steps(&hit.used, &format!("consumed for every {lane}"));
     finding.flow = origin.into_iter().chain([mapped]).chain(consumed).collect();
     finding
 }

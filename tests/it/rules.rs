@@ -253,6 +253,7 @@ fn keys_that_outlive_their_draw() {
 fn keys_shared_or_lost() {
     let broadcast = |kind, line| Broadcast {
         kind,
+        on_devices: false,
         used: sample(line, "jax.random.normal"),
         mapped_at: at(2),
         made_at: None,

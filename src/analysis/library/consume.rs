@@ -3,17 +3,19 @@
 //! **Invariant:** an event is logged under the paths on which it happens, and not at all where a transform only traces.
 
 use crate::analysis::domain::extent::Extent;
+use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{KeyKind, Role};
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{Array, DerivationId, Elements, Key, Order, Val, Value};
 use crate::analysis::library::meetings;
+use crate::analysis::machine::context::Lane;
 use crate::analysis::machine::{Frame, Machine};
-use crate::analysis::record::{Consumption, LoggedBroadcast, Target};
+use crate::analysis::record::{Consumption, LoggedBroadcast, Sharers, Target};
 use crate::analysis::store::args::Arg;
 use crate::analysis::store::heap::Kind;
 use crate::analysis::store::{evidence, paths};
 use crate::finding::Place;
-use crate::ir::Name;
+use crate::ir::{Name, Operator};
 
 /// How deep a container is searched for keys.
 pub const NESTING: u32 = 4;
@@ -280,15 +282,9 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
         if own || whole {
             continue;
         }
-        // The unmapped draw may happen in one lane only if the lanes decide it.
-        let decided = machine
-            .state
-            .paths
-            .guards
-            .support(guard)
-            .iter()
-            .any(|literal| machine.state.terms.mentions(*literal, &|term| lane.symbols.contains(&term)));
-        if decided {
+        // The lanes decide which of them draw, and may leave it to one.
+        let decided_by = deciding(machine, guard, lane);
+        if decided_by.iter().any(|literal| selects_one(machine, guard, *literal, lane)) {
             continue;
         }
         if machine.state.terms.mentions(target.term, &|term| lane.only.contains(&term)) {
@@ -300,10 +296,52 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
             activation: lane.activation.clone(),
             unmapped: lane.unmapped.contains(&target.term),
             copied: lane.copied.contains(&target.term),
+            lanes: match (lane.blocks, decided_by.is_empty()) {
+                (true, _) => Sharers::Devices,
+                (false, true) => Sharers::Elements,
+                (false, false) => Sharers::Selected,
+            },
             symbols: lane.symbols.clone(),
             born: lane.born,
         });
         break;
+    }
+}
+
+/// The conditions of a path that differ between the lanes.
+fn deciding(machine: &Machine<'_>, guard: Guard, lane: &Lane) -> Vec<TermId> {
+    let mut literals = machine.state.paths.guards.support(guard);
+    literals.retain(|literal| is_of_lanes(&machine.state.terms, *literal, lane));
+    literals
+}
+
+fn is_of_lanes(terms: &Terms, term: TermId, lane: &Lane) -> bool {
+    terms.mentions(term, &|part| lane.symbols.contains(&part))
+}
+
+/// Whether a condition may select a single lane, as `index == 0` does. `index != 0` selects all others, and `score > 3` as many as there
+/// are.
+fn selects_one(machine: &mut Machine<'_>, guard: Guard, literal: TermId, lane: &Lane) -> bool {
+    if !is_equality(&machine.state.terms, literal, lane, NESTING) {
+        return false;
+    }
+    let guards = &mut machine.state.paths.guards;
+    let holds = guards.literal(literal);
+    !guards.and(guard, holds).is_false()
+}
+
+/// Whether a condition compares something of the lanes with a value, or does so among other things. What a function makes of a
+/// comparison alone, such as `all(x == y)`, compares arrays.
+fn is_equality(terms: &Terms, condition: TermId, lane: &Lane, depth: u32) -> bool {
+    let parts = |parts: &[TermId]| {
+        depth == 0
+            || parts.iter().any(|part| is_of_lanes(terms, *part, lane) && is_equality(terms, *part, lane, depth - 1))
+    };
+    match terms.get(condition) {
+        Term::Operate(Operator::Eq | Operator::Is | Operator::In, _) => true,
+        Term::Operate(_, operands) => parts(operands),
+        Term::Apply(_, arguments) if arguments.len() > 1 => parts(arguments),
+        _ => false,
     }
 }
 

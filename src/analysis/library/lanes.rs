@@ -48,18 +48,62 @@ pub fn run_lanes<'p>(
         Some(axes) => axis_of(machine, frame, axes, &mut Walk::to(tree::NESTED)),
         None => Axis::Mapped(0),
     };
-    run_along(machine, frame, function, &args, &axes, place)
+    run_along(machine, frame, function, &args, (&axes, false), place)
 }
 
-/// Runs a function on blocks of its arguments: which axes are divided, and into how many blocks, is unknown.
+/// Runs a function on blocks of its arguments: which axes are divided, and into how many blocks, is unknown. Every device sees whole what
+/// is given with a specification that names no axis of the mesh, `P()`.
 pub fn run_blocks<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
     function: &Value,
     args: Args,
+    specs: Option<&Value>,
     place: Place,
 ) -> Value {
-    run_along(machine, frame, function, &args, &Axis::Unknown, place)
+    let axes = match specs.map(|specs| (machine.items_of(frame, specs), specs)) {
+        Some((Some(parts), _)) if parts.len() == args.positional.len() => {
+            let parts = parts.iter().zip(&args.positional);
+            Axis::Parts(parts.map(|(spec, arg)| block_axis(machine, &spec.value, &arg.value, tree::NESTED)).collect())
+        }
+        Some((None, spec)) if is_replicated(machine, spec) => Axis::Unmapped,
+        _ => Axis::Unknown,
+    };
+    run_along(machine, frame, function, &args, (&axes, true), place)
+}
+
+/// How an argument is divided into blocks: a specification stands for all that it is given for, or has the same parts.
+fn block_axis(machine: &Machine<'_>, spec: &Value, value: &Value, depth: u32) -> Axis {
+    if is_replicated(machine, spec) {
+        return Axis::Unmapped;
+    }
+    let object = |value: &Value| match value.single() {
+        Some(Val::Object(object)) => Some(&machine.state.store.objects[object.0 as usize].kind),
+        _ => None,
+    };
+    let pairs: Vec<(&Value, &Value)> = match (spec.single(), value.single()) {
+        (Some(Val::Tuple(specs)), Some(Val::Tuple(parts))) if specs.len() == parts.len() => {
+            specs.iter().zip(parts.iter()).collect()
+        }
+        _ => match (object(spec), object(value)) {
+            (Some(Kind::Dict { entries: specs, .. }), Some(Kind::Dict { entries, unknown: false })) => {
+                let spec_of = |key| specs.iter().find(|spec| spec.key == key).map(|spec| &spec.value);
+                entries.iter().map_while(|entry| Some((spec_of(entry.key)?, &entry.value))).collect()
+            }
+            _ => return Axis::Unknown,
+        },
+    };
+    if depth == 0 {
+        return Axis::Unknown;
+    }
+    Axis::Parts(pairs.iter().map(|(spec, part)| block_axis(machine, spec, part, depth - 1)).collect())
+}
+
+/// Whether a specification names no axis of a mesh: `P()`, `P(None)`.
+fn is_replicated(machine: &Machine<'_>, spec: &Value) -> bool {
+    let terms = &machine.state.terms;
+    let is_none = |term: &TermId| matches!(terms.get(*term), Term::None);
+    matches!(spec.single(), Some(Val::Term(term)) if matches!(terms.get(*term), Term::Apply(_, axes) if axes.iter().all(is_none)))
 }
 
 fn run_along<'p>(
@@ -67,7 +111,7 @@ fn run_along<'p>(
     frame: &mut Frame<'p>,
     function: &Value,
     args: &Args,
-    axes: &Axis,
+    (axes, blocks): (&Axis, bool),
     place: Place,
 ) -> Value {
     let born = machine.state.terms.fresh(Symbol::Lane, "<lane>", Some(place));
@@ -79,6 +123,7 @@ fn run_along<'p>(
         unmapped: Vec::new(),
         copied: Vec::new(),
         only: Vec::new(),
+        blocks,
         walk: Walk::to(tree::NESTED),
     };
     let mut mapped = Args { put_before: args.put_before, placed: args.placed, ..Args::default() };
@@ -93,7 +138,7 @@ fn run_along<'p>(
         mapped.positional.push(Arg { value, written: arg.written.clone() });
     }
     for (name, arg) in &args.keywords {
-        let axis = if matches!(axes, Axis::Unknown) { Axis::Unknown } else { Axis::Mapped(0) };
+        let axis = if blocks || matches!(axes, Axis::Unknown) { Axis::Unknown } else { Axis::Mapped(0) };
         let value = lane_value(machine, frame, &arg.value, &axis, &mut lane, place);
         mapped.keywords.push((name.clone(), Arg { value, written: arg.written.clone() }));
     }

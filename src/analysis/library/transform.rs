@@ -143,7 +143,8 @@ pub fn call_wrapped<'p>(
             (value.clone(), value)
         }
         Runs::Blocks => {
-            let value = lanes::run_blocks(machine, frame, &function, args, place);
+            let specs = option(transform.axes.as_deref());
+            let value = lanes::run_blocks(machine, frame, &function, args, specs.as_ref(), place);
             (value.clone(), value)
         }
         Runs::Map if args.is_positional() => {

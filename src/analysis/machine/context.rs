@@ -124,6 +124,8 @@ pub struct Lane {
     pub copied: Vec<TermId>,
     /// Keys whose only copy goes to the only lane, which may derive others from them.
     pub only: Vec<TermId>,
+    /// Whether it sees blocks of its arguments: whatever is not divided, all that see it may have to treat alike.
+    pub blocks: bool,
     /// How far its arguments may still be followed.
     pub walk: Walk,
 }

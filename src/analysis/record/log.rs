@@ -255,6 +255,17 @@ impl Activation {
     }
 }
 
+/// Which lanes draw from one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharers {
+    /// All elements of a batch.
+    Elements,
+    /// The elements of a batch that a condition selects.
+    Selected,
+    /// Devices that see blocks of the arguments.
+    Devices,
+}
+
 /// A key drawn from by all lanes.
 #[derive(Clone, Debug)]
 pub struct LoggedBroadcast {
@@ -268,6 +279,8 @@ pub struct LoggedBroadcast {
     pub unmapped: bool,
     /// Whether every lane was passed a copy of it.
     pub copied: bool,
+    /// What the lanes are.
+    pub lanes: Sharers,
     /// What differs between the lanes.
     pub symbols: Vec<TermId>,
     /// What is unknown from here on may be the lane's own.

@@ -23,7 +23,7 @@ use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Uses, Variable
 pub use log::{
     Activation, Arranged, Callee, Chain, Children, Consumption, Derivation, Escape, Holder, Iteration, Log,
     LoggedBroadcast, LoggedBuffer, LoggedExit, LoggedMeeting, LoggedReference, LoggedStore, LoggedTrace, LoggedWrapper,
-    LoggedWrite, Observed, Streams, Target,
+    LoggedWrite, Observed, Sharers, Streams, Target,
 };
 
 /// Definitions and uses of functions, on demand.
