@@ -95,8 +95,7 @@ impl<'a> Project<'a> {
     pub(super) fn targets(&self, position: usize, imports: &[Import]) -> Vec<usize> {
         let mut targets = Vec::new();
         for import in imports {
-            let found =
-                self.graph.resolve(id(position), import.level, import.module.as_deref(), import.name.as_deref());
+            let found = self.resolve(position, import.level, import.module.as_deref(), import.name.as_deref());
             if let Resolution::Module { file, submodule, .. } = found {
                 targets.extend([Some(file), submodule].into_iter().flatten().map(|file| file.0 as usize));
             }
@@ -105,6 +104,17 @@ impl<'a> Project<'a> {
         targets.dedup();
         targets.retain(|target| *target != position);
         targets
+    }
+
+    /// What an import names. Where Python would find nothing but for the folder of a script, a module of that folder is meant, unless a
+    /// library is called so.
+    fn resolve(&self, position: usize, level: u32, module: Option<&str>, name: Option<&str>) -> Resolution {
+        match (self.graph.resolve(id(position), level, module, name), module) {
+            (Resolution::External, Some(module)) if level == 0 && !self.models.knows(module, &self.settings.roots) => {
+                self.graph.resolve_from_script(id(position), module, name)
+            }
+            (found, _) => found,
+        }
     }
 
     /// The position of a file.
@@ -130,7 +140,7 @@ impl Resolver for Project<'_> {
     fn module(&self, from: FileId, level: u32, path: &str) -> Option<FileId> {
         let position = *self.positions.get(&from)?;
         let module = Some(path).filter(|path| !path.is_empty());
-        match self.graph.resolve(id(position), level, module, None) {
+        match self.resolve(position, level, module, None) {
             Resolution::Module { file, rest, .. } if rest.is_empty() => {
                 self.members.get(file.0 as usize).map(|member| member.file)
             }

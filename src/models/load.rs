@@ -207,6 +207,7 @@ impl<'t> Reader<'t> {
 
     fn library(&mut self, row: &Row, raw: RawLibrary) {
         self.dotted(row, &raw.name);
+        self.models.modules.extend(raw.modules);
         self.models.libraries.push(Library { name: raw.name, versions: raw.versions });
     }
 

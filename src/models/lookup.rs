@@ -48,6 +48,8 @@ pub struct Models {
     pub words: Words,
     /// First segments of all modelled names: most names of a program are none of them.
     pub(super) roots: FxHashSet<String>,
+    /// Modules that come with a library, whether a row speaks of them or not.
+    pub(super) modules: FxHashSet<String>,
 }
 
 impl Models {
@@ -152,6 +154,11 @@ impl Models {
         self.roots.contains(first_segment(&self.rooted(path, roots)))
     }
 
+    /// Whether the first segment of the name is a library's, modelled or only named.
+    pub fn knows(&self, path: &str, roots: &[String]) -> bool {
+        self.mentions(path, roots) || self.modules.contains(first_segment(path))
+    }
+
     /// Whether a path has a row of its own, rather than the default of a namespace.
     pub fn is_modelled(&self, path: &str) -> bool {
         self.callable(path).is_some_and(|callable| callable.exact) || self.class(path).is_some()
@@ -188,6 +195,7 @@ impl Models {
         self.annotations.extend(other.annotations);
         self.aliases.extend(other.aliases);
         self.roots.extend(other.roots);
+        self.modules.extend(other.modules);
         self.typed.extend(other.typed);
         self.array_objects.extend(other.array_objects);
         self.array_protocol.extend(other.array_protocol);

@@ -32,6 +32,8 @@ impl OneOrMany {
 pub(super) struct RawLibrary {
     pub name: String,
     pub versions: String,
+    #[serde(default)]
+    pub modules: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -193,6 +193,18 @@ impl ModuleGraph {
         found
     }
 
+    /// What an absolute import names that [`ModuleGraph::resolve`] finds nowhere, if the file belongs to a script that lies in a package:
+    /// Python searches the script's folder first, which is that of the importer or one above it. Only the caller knows which names are
+    /// those of libraries.
+    pub fn resolve_from_script(&self, from: FileId, module: &str, name: Option<&str>) -> Resolution {
+        let Some(importer) = self.files.get(from.0 as usize) else { return Resolution::External };
+        let dotted: Vec<&str> = module.split('.').filter(|part| !part.is_empty()).collect();
+        let folders = std::iter::successors(Some(importer.folder.as_str()), |at| parent(at))
+            .take_while(|folder| self.packages.contains(*folder));
+        let mut found = folders.map(|folder| self.descend(folder, &dotted, name));
+        found.find(|found| *found != Resolution::External).unwrap_or(Resolution::External)
+    }
+
     /// Looks `dotted` up below a folder that Python would search.
     fn descend(&self, base: &str, dotted: &[&str], name: Option<&str>) -> Resolution {
         let mut path = base.to_owned();
@@ -374,6 +386,26 @@ mod tests {
     fn scripts_see_their_siblings() {
         assert_eq!(resolve("scripts/train.py", 0, "utils", "f"), "scripts/utils.py f");
         assert_eq!(resolve("tests/test_core.py", 0, "helpers", ""), "tests/helpers.py");
+    }
+
+    #[test]
+    fn scripts_in_packages_see_their_folder() {
+        let paths = [
+            "app/__init__.py",
+            "app/train.py",
+            "app/helpers.py",
+            "app/layers/__init__.py",
+            "app/layers/dense.py",
+            "other.py",
+        ];
+        let graph = ModuleGraph::new(&paths);
+        let file = |from, module| match graph.resolve_from_script(FileId(from), module, None) {
+            Resolution::Module { file, rest, .. } if rest.is_empty() => file.0,
+            _ => 99,
+        };
+        assert_eq!([file(1, "helpers"), file(1, "layers.dense"), file(4, "helpers")], [2, 4, 2]);
+        assert_eq!([file(1, "other"), file(5, "helpers"), file(1, "absent")], [99; 3]);
+        assert_eq!(graph.resolve(FileId(1), 0, Some("helpers"), None), Resolution::External);
     }
 
     #[test]

@@ -76,6 +76,28 @@ fn a_file_alone_belongs_to_the_packages_around_it() {
 }
 
 #[test]
+fn a_script_in_a_package_finds_the_modules_of_its_folder() {
+    let noise = "from helpers import noise\n\ndef twice(key):\n    return noise(key) + noise(key)\n";
+    let clock = "import time\nimport numpy\n\ndef f(key):\n    return time.noise(key), time.noise(key), numpy.noise(key), numpy.noise(key)\n";
+    let project = folder(&[
+        ("app/__init__.py", ""),
+        ("app/helpers.py", NOISE),
+        ("app/train.py", noise),
+        ("app/layers/__init__.py", ""),
+        ("app/layers/dense.py", noise),
+        // A file that is called like a library does not stand for it.
+        ("app/time.py", NOISE),
+        ("app/numpy.py", NOISE),
+        ("app/clock.py", clock),
+        // Nor does a file of another package stand for anything.
+        ("other/__init__.py", ""),
+        ("other/train.py", noise),
+    ]);
+    let at = project.path();
+    assert_eq!(places(at, at, Path::new(".")), ["app/layers/dense.py:4 KEY101", "app/train.py:4 KEY101"]);
+}
+
+#[test]
 fn the_library_may_come_by_way_of_another_module() {
     let project = folder(&[
         ("pyproject.toml", ""),
