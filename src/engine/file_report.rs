@@ -66,7 +66,7 @@ pub(super) fn file_report(
     });
     let marks = if cells.is_empty() { marks(&text, &comments) } else { Vec::new() };
     notebook::note_separate_cells(&cells, &marks, &mut findings);
-    notebook::note_warnings(&cells, &mut findings);
+    notebook::note_cells(&cells, &mut findings);
     let lines = LineIndex::new(&text);
     keep_first_syntax_errors(&cells, &mut findings);
     note_stated_intent(project, (&text, &lines), &comments, &statements, loaded.is_imported, &mut findings);

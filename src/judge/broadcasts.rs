@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::is_entry;
-use crate::analysis::record::{Activation, Chain, Consumption, LoggedBroadcast, Recording, Sharers};
-use crate::finding::{Confidence, Place};
+use crate::analysis::record::{Activation, Chain, Consumption, Derivation, LoggedBroadcast, Recording, Sharers};
+use crate::finding::{Confidence, Intent, IntentKind, Place};
 use crate::judge::consequence::Flows;
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{Broadcast, BroadcastKind, Facts, Role};
@@ -49,7 +49,8 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
         if is_consequence(run, event.target.term, &|parent| split.contains(&(broadcast.mapped_at, parent))) {
             continue;
         }
-        let made_at = made_inside(run, event, &chain, mapper).filter(|place| place.file == file);
+        let made = made_inside(run, event, &chain, mapper);
+        let made_at = made.map(|made| made.place).filter(|place| place.file == file);
         if made_at.is_some_and(|place| !seen.insert((place, broadcast.mapped_at))) {
             continue;
         }
@@ -73,7 +74,7 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
             used,
             mapped_at: broadcast.mapped_at,
             made_at,
-            intent: of_lanes(run, broadcast),
+            intent: of_lanes(run, broadcast).or_else(|| starts_alike(made?, &chain, mapper)),
             consequence: flows.unseen(broadcast.event),
             origin: origin(run, event.target.term, event.target.derivation),
             derivation: derivation(run.terms, event.target.term),
@@ -110,8 +111,13 @@ fn reporting_frame(run: &Recording<'_>, broadcast: &LoggedBroadcast, chain: &Cha
     Some((mapper, if is_mapped_one { mapper } else { (mapper + 1).min(chain.len() - 1) }))
 }
 
-/// If the mapped function itself makes the key from a seed, nothing is shared: every lane makes its own.
-fn made_inside(run: &Recording<'_>, event: &Consumption, chain: &Chain, mapper: usize) -> Option<Place> {
+/// The derivation of a key that the mapped function itself makes from a seed, if it does: then nothing is shared, and every lane makes its own.
+fn made_inside<'r>(
+    run: &'r Recording<'_>,
+    event: &Consumption,
+    chain: &Chain,
+    mapper: usize,
+) -> Option<&'r Derivation> {
     let root = run.terms.root(event.target.term);
     let lane = chain.get(mapper + 1)?.0.id;
     if !matches!(run.terms.get(root), Term::Seed(_)) {
@@ -119,5 +125,13 @@ fn made_inside(run: &Recording<'_>, event: &Consumption, chain: &Chain, mapper: 
     }
     let is_inside = |activation: &Activation| activation.outwards().any(|activation| activation.id == lane);
     let mut made = run.log.derivations.iter().rev();
-    made.find(|made| made.term == root && is_inside(&made.activation)).map(|made| made.place)
+    made.find(|made| made.term == root && is_inside(&made.activation))
+}
+
+/// Why it is intended that lanes share a key, if a function that the mapped one calls makes it from a seed: that function starts from the same
+/// key in every call, mapped or not.
+fn starts_alike(made: &Derivation, chain: &Chain, mapper: usize) -> Option<Intent> {
+    let (lane, _) = chain.get(mapper + 1)?;
+    let reason = "the function that draws makes its key from a seed, the same in every call";
+    (made.activation.id != lane.id).then(|| Intent::because(IntentKind::SeparateRuns, reason, Some(made.place)))
 }

@@ -83,6 +83,19 @@ fn a_key_of_one_cell_is_reused_in_others() {
     assert_eq!(location["physicalLocation"]["region"]["startLine"], 4);
 }
 
+/// A cell tries out what it calls with the key that is there; what it draws itself, or does twice with one key, is a finding.
+#[test]
+fn what_cells_compute_with_one_key_is_a_note() {
+    let start = "import jax\nkey = jax.random.key(0)\n\ndef walk(key):\n  return jax.random.normal(key).cumsum()";
+    assert_eq!(findings(&[start, "a = walk(key)", "b = walk(key)\nprint(a + b)"]), [""; 0]);
+    assert_eq!(findings(&[start, "a = walk(key)\nb = walk(key)\nprint(a + b)"]), [""; 0]);
+    assert_eq!(findings(&[start, "a = jax.random.normal(key)", "key, child = jax.random.split(key)"]), [""; 0]);
+    let twice = "a = jax.random.normal(key)\nkey, child = jax.random.split(key)\nb = a + jax.random.normal(child)";
+    assert_eq!(findings(&[start, twice]), ["a.ipynb:cell 2:2:14 KEY103"]);
+    let defined = "def both(key):\n  return walk(key) + walk(key)";
+    assert_eq!(findings(&[start, defined]), ["a.ipynb:cell 2:2:22 KEY101"]);
+}
+
 #[test]
 fn an_excerpt_numbers_the_rows_of_its_cell() {
     let cells =
@@ -217,7 +230,8 @@ fn what_is_shown_again_is_left_alone() {
     let begin = "import jax\nkey = jax.random.key(0)\ndef start(key, x, scale):\n  y = scale * jax.random.normal(key, x.shape)\n  return y\nx = jax.numpy.ones(3)";
     let (first, again) = ("a = start(key, x, 1.0)\nprint(a)", "b = jax.jit(start)(key, x, 2.0)\nprint(b)");
     assert_eq!(repaired(&[begin, first, again]), "");
-    assert_ne!(repaired(&[begin, &format!("{first}\n{again}")]), "", "one cell");
+    let drawn = "a = x + jax.random.normal(key, x.shape)\nb = x - jax.random.normal(key, x.shape)\nprint(a, b)";
+    assert_ne!(repaired(&[begin, drawn]), "", "drawn in the cell itself");
 }
 
 #[test]

@@ -239,10 +239,18 @@ pub fn log_event<'p>(
     if machine.transforms.abstract_depth > 0 || machine.state.paths.pc.is_false() {
         return;
     }
+    let guard = if matches!(role, Role::Sample | Role::Split) {
+        where_present(machine, target.term)
+    } else {
+        machine.state.paths.pc
+    };
+    if guard.is_false() {
+        return;
+    }
     machine.state.store.mutations += 1;
     let event = Consumption {
         target,
-        guard: machine.state.paths.pc,
+        guard,
         role,
         callee: callee.clone(),
         written: written.cloned(),
@@ -255,6 +263,21 @@ pub fn log_event<'p>(
     if role != Role::Fold {
         check_broadcast(machine, index);
     }
+}
+
+/// The current paths on which a value is not `None`: a sampler draws nothing from `None`.
+fn where_present(machine: &mut Machine<'_>, term: TermId) -> Guard {
+    let pc = machine.state.paths.pc;
+    if !matches!(machine.state.terms.get(term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) {
+        return pc;
+    }
+    let none = machine.state.terms.intern(Term::None);
+    let is_none = machine.state.terms.operate(Operator::Is, &[term, none]);
+    if !machine.state.paths.guards.support(pc).contains(&is_none) {
+        return pc;
+    }
+    let is_none = machine.state.paths.guards.literal(is_none);
+    machine.state.paths.guards.without(pc, is_none)
 }
 
 /// A key that is the same in every lane is shared by all of them.

@@ -127,7 +127,7 @@ fn run_model<'p>(
         },
         Effect::Pure { numeric, .. } => pure(machine, frame, *numeric, path, &args, place),
         Effect::Shape { .. } => shape::shape_op(machine, frame, callable, &args, path, place),
-        Effect::Fabricate { of, zeros } => match args.of(callable, of) {
+        Effect::Fabricate { of, zeros } => match made_like(callable, &args, of) {
             Some(of) => shape::fabricate(machine, frame, &of.value.clone(), *zeros, path, place),
             None => machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
         },
@@ -603,4 +603,11 @@ pub fn short_name(path: &str) -> String {
 /// `int(key)`, for people.
 fn argument_text(path: &str, arg: &Arg) -> String {
     format!("{}({})", short_name(path), arg.written.as_deref().unwrap_or("…"))
+}
+
+/// The array that another one is created like, unless that one gets a dtype that no key has: `zeros_like(key, dtype=jnp.int32)`.
+fn made_like<'a>(callable: &Callable, args: &'a Args, of: &str) -> Option<&'a Arg> {
+    let dtype = args.of(callable, "dtype").and_then(|dtype| dtype.value.single());
+    let is_other = matches!(dtype, Some(Val::Library(path)) if !path.ends_with(".uint32"));
+    args.of(callable, of).filter(|_| !is_other)
 }

@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 use crate::analysis::domain::term::Term;
 use crate::analysis::record::{Chain, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
-use crate::ir::{FunctionKind, Name, Variable};
+use crate::ir::{FunctionKind, Variable};
 use crate::judge::consequence::body::Ways;
 use crate::judge::consequence::repeating_loop::{Kept, RepeatingLoop, returns_results};
 use crate::judge::consequence::{Code, Flows, Frame};
@@ -26,7 +26,7 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
     let are_printed = is_printed(pair.reuse.first) && is_printed(pair.reuse.second);
     let is_apart = is_apart(consequence);
     match kind {
-        ReuseKind::SeededTwice => are_separate_seeds(pair, consequence, are_printed).then(|| {
+        ReuseKind::SeededTwice => are_separate_seeds(flows.run, pair, consequence).then(|| {
             let made = flows.run.derivation(pair.first.target.derivation);
             Intent::new(IntentKind::SeparateRuns, made.map(|made| made.place))
         }),
@@ -53,25 +53,17 @@ fn is_apart(consequence: &Consequence) -> bool {
     matches!(consequence.kind, ConsequenceKind::Stored | ConsequenceKind::Escapes)
 }
 
-/// Whether two computations start from keys of one seed: the author wrote the seed twice and wants that, even if one result is used for the
-/// other.
-fn are_separate_seeds(pair: &Pair<'_>, consequence: &Consequence, are_printed: bool) -> bool {
-    let are_draws = pair.first.role == Role::Sample && pair.second.role == Role::Sample;
-    let is_in_one_body = pair.first.activation.id == pair.second.activation.id;
-    match consequence.kind {
-        // Nothing of the program sees both: two samplers in one body were hardly to draw the same.
-        ConsequenceKind::Escapes if !is_in_one_body => !are_printed,
-        _ if is_apart(consequence) => !are_draws && !are_printed,
-        // Code that runs twice gives the same numbers twice, and so do two splits, or calls of one method, in one body.
-        ConsequenceKind::Meet | ConsequenceKind::Returned => {
-            let method = |callee: &Name| callee.rsplit('.').next().unwrap_or_default().to_owned();
-            let is_same = pair.first.role == pair.second.role
-                && (pair.first.role == Role::Split || method(&pair.first.callee) == method(&pair.second.callee));
-            let are_alike = pair.first.place == pair.second.place || is_same && is_in_one_body;
-            !are_draws && !are_alike
-        }
-        _ => false,
+/// Whether two computations start from keys of one seed: the author wrote the seed twice and wants that, unless one body calls both samplers,
+/// a module stores what both draw, or both draws or splits end in one value.
+fn are_separate_seeds(run: &Recording<'_>, pair: &Pair<'_>, consequence: &Consequence) -> bool {
+    let are = |role: Role| pair.first.role == role && pair.second.role == role;
+    let is_one_body = pair.first.activation.id == pair.second.activation.id;
+    if !matches!(consequence.kind, ConsequenceKind::Meet | ConsequenceKind::Returned) {
+        return !(are(Role::Sample) && (is_one_body || are_stored_by_module(run, pair, consequence)));
     }
+    // Code that splits twice gives the same children twice, and so do two splits in one body.
+    let are_alike = are(Role::Split) && (is_one_body || pair.first.place == pair.second.place);
+    !are(Role::Sample) && !are_alike
 }
 
 /// Why one draw that each iteration of a loop makes from one key is intended, if it is.
@@ -100,18 +92,29 @@ fn is_made_again(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
     one.derivation != other.derivation && matches!(run.terms.get(other.term), Term::Seed(_))
 }
 
-/// Whether each of two draws happens within a separate call, as seen from their innermost common frame. What a module stores under two
-/// names, it may use together later; the results of coroutines and generators are not followed.
+/// How many frames two draws have in common, from the outermost on.
+fn frames_in_common(a: &Chain, b: &Chain) -> usize {
+    a.iter().zip(b).take_while(|((one, _), (other, _))| one.id == other.id).count()
+}
+
+/// Whether a module stores the results of both draws: what it stores under two names, it may use together later.
+fn are_stored_by_module(run: &Recording<'_>, pair: &Pair<'_>, consequence: &Consequence) -> bool {
+    let chain = pair.first.chain();
+    let frame = frames_in_common(&chain, &pair.second.chain()).checked_sub(1).and_then(|frame| chain.get(frame));
+    consequence.kind == ConsequenceKind::Stored
+        && frame.is_some_and(|(activation, _)| run.code(activation).kind == FunctionKind::Module)
+}
+
+/// Whether each of two draws happens within a separate call, as seen from their innermost common frame. The results of coroutines and
+/// generators are not followed.
 fn is_within_calls(run: &Recording<'_>, pair: &Pair<'_>, consequence: &Consequence) -> bool {
     let (a, b) = (pair.first.chain(), pair.second.chain());
-    let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
+    let common = frames_in_common(&a, &b);
     let is_followed = |chain: &Chain| {
         let mut below = chain.iter().skip(common).map(|(activation, _)| run.code(activation));
         chain.len() > common && below.all(|code| code.kind == FunctionKind::Def && returns_results(code))
     };
-    let Some((frame, _)) = common.checked_sub(1).and_then(|frame| a.get(frame)) else { return false };
-    let keeps = run.code(frame).kind == FunctionKind::Module && consequence.kind == ConsequenceKind::Stored;
-    !keeps && is_followed(&a) && is_followed(&b)
+    common > 0 && !are_stored_by_module(run, pair, consequence) && is_followed(&a) && is_followed(&b)
 }
 
 /// Whether both draws are put into one object, as the layers of a network are: `self.a = make(key); self.b = make(key)`. An object that

@@ -17,6 +17,9 @@ const SERVES_AGAIN: [RuleId; 6] = [
     RuleId::ConstantKeyInTrace,
 ];
 
+/// The name of what is outside all functions.
+const MODULE: &str = "<module>";
+
 /// Whether a place is the last expression of a cell, whose value a notebook shows.
 pub fn is_shown(cells: &Cells, text: &str, span: Span) -> bool {
     let slice = |start: u32, end: u32| text.get(Span::new(start, end).range()).unwrap_or_default();
@@ -61,23 +64,34 @@ pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding
     }
 }
 
-/// Makes warnings in a notebook that a key is used again by a later call, or by all batch elements, notes: a cell runs when somebody runs
-/// it, usually to show the same result again. Two samplers that cells call directly with keys of one seed, and whose draws meet, are still
-/// a mistake; other uses of equal seeds, such as models that are fitted for comparison, are not.
-pub fn note_warnings(cells: &Cells, findings: &mut [Finding]) {
+/// Makes reuse in a notebook a note if it happens in what the cells call: a cell tries something with the current key, shows the result, and
+/// runs again. Two samplers that cells call directly are still findings, and so is everything that one cell does directly with one key.
+/// Functions that a notebook defines are judged like those of modules, except for warnings that a key is used again by a later call, or by
+/// all batch elements.
+pub fn note_cells(cells: &Cells, findings: &mut [Finding]) {
     let meet = |finding: &Finding| finding.consequence.as_ref().is_some_and(|it| it.kind == ConsequenceKind::Meet);
     let are_drawn_here = |finding: &Finding| finding.evidence.as_ref().is_none_or(are_samplers);
-    let warns = |finding: &&mut Finding| {
-        finding.level == Level::Warning
-            && SERVES_AGAIN.contains(&finding.rule)
+    let warns = |finding: &Finding| {
+        SERVES_AGAIN.contains(&finding.rule)
             && !(finding.rule == RuleId::SeedReused && meet(finding) && are_drawn_here(finding))
     };
-    for finding in findings.iter_mut().filter(warns).filter(|_| !cells.is_empty()) {
-        finding.level = Level::Note;
+    let cell = |place: &Place| cells.around(place.span.start).map(|cell| cell.number);
+    let is_done_here = |evidence: &Evidence| match (evidence.first.as_slice(), evidence.second.as_slice()) {
+        ([first], [second]) => evidence.draws_numbers || cell(first) == cell(second),
+        _ => false,
+    };
+    let is_computed = |finding: &Finding| {
+        finding.function == MODULE && finding.evidence.as_ref().is_some_and(|evidence| !is_done_here(evidence))
+    };
+    let is_shown = |finding: &&mut Finding| finding.rule.may_be_intended() && finding.level > Level::Note;
+    for finding in findings.iter_mut().filter(is_shown).filter(|_| !cells.is_empty()) {
         let reason = match finding.rule {
-            RuleId::SeedReused => "each computation in the notebook starts from its own seed",
-            _ => "a cell should show the same result when it runs again",
+            RuleId::SeedReused if warns(finding) => "each computation in the notebook starts from its own seed",
+            _ if warns(finding) => "a cell should show the same result when it runs again",
+            _ if is_computed(finding) => "a cell of a notebook tries something with the current key",
+            _ => continue,
         };
+        finding.level = Level::Note;
         finding.intent.get_or_insert(Intent::because(IntentKind::Demonstration, reason, None));
     }
 }
