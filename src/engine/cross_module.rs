@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::fix::CrossModuleUsage;
 use crate::ir::{Argument, Constant, Element, Function, FunctionId, Module, Name, OpKind, Temp, Variable};
-use crate::models::{Effect, Models, Runs};
+use crate::models::{Callable, Class, Construct, Effect, Models, Runs};
 
 /// How far the functions are followed that a value is made of.
 const DEPTH: usize = 4;
@@ -26,12 +26,15 @@ pub(super) fn cross_module_usage(modules: &[&Module], models: &Models) -> CrossM
             let id = FunctionId(u32::try_from(index).unwrap_or(u32::MAX));
             reader.read(id, function, &mut calls);
         }
-        let (imported_names, older) = reader.imported_names();
+        let Imported { names: imported_names, older, makes_keys } = reader.imported_names();
         for name in imported_names {
             usage.note_use(module.file, &name);
         }
         for path in older {
             usage.note_older(&path);
+        }
+        if makes_keys {
+            usage.note_maker(module.file);
         }
     }
     for name in calls.traced() {
@@ -88,12 +91,26 @@ struct Reader<'m> {
     transforms: &'m BTreeSet<&'m str>,
 }
 
+/// What a module asks others for.
+struct Imported {
+    /// The names that it imports, or reads off what it imports; of what it imports whole, all that it does not bind itself.
+    /// `random.split` of a library is no variable of the project that is called `split`.
+    names: BTreeSet<Name>,
+    /// What it mentions that the array library dropped before it had typed keys.
+    older: BTreeSet<String>,
+    /// Whether it mentions what makes keys from seeds.
+    makes_keys: bool,
+}
+
 impl Reader<'_> {
-    /// The names that the module imports, or reads from what it imports; from modules that it imports whole, all names that it does not
-    /// bind itself. `random.split` of a library is not a variable `split` of the project. Then the mentioned names that the array library
-    /// removed before it had typed keys.
-    fn imported_names(&self) -> (BTreeSet<Name>, BTreeSet<String>) {
+    fn imported_names(&self) -> Imported {
         let is_older = |path: &str| self.models.is_older(path);
+        let is_maker = |path: &str| {
+            let is_seed = |callable: &Callable| matches!(callable.effect, Effect::Seed { .. });
+            let is_stream = |class: &Class| matches!(class.construct, Construct::Stream { .. });
+            self.models.callable(path).is_some_and(is_seed) || self.models.class(path).is_some_and(is_stream)
+        };
+        let mut makes_keys = false;
         let mut older = BTreeSet::new();
         let functions = || self.module.functions.iter().enumerate();
         let ops = || {
@@ -116,6 +133,7 @@ impl Reader<'_> {
                 OpKind::ImportFrom { name, .. } => {
                     is_whole |= &**name == "*";
                     imported_names.insert(name.clone());
+                    makes_keys |= path_of_import(kind).is_some_and(|path| is_maker(&path));
                     older.extend(path_of_import(kind).filter(|path| is_older(path)));
                 }
                 OpKind::Import { .. } => older.extend(path_of_import(kind).filter(|path| is_older(path))),
@@ -127,6 +145,7 @@ impl Reader<'_> {
                 OpKind::Attribute(of, name) => {
                     let paths = self.paths_of(&imported, id, function, *of).into_iter().flatten();
                     let paths: Vec<String> = paths.map(|path| format!("{path}.{name}")).collect();
+                    makes_keys |= paths.iter().any(|path| is_maker(path));
                     older.extend(paths.iter().filter(|path| is_older(path)).cloned());
                     let mut paths = paths.iter().map(|path| self.models.callable(path).is_some()).peekable();
                     if paths.peek().is_some() && !paths.all(|is_theirs| is_theirs) {
@@ -139,7 +158,7 @@ impl Reader<'_> {
                 _ => {}
             }
         }
-        (imported_names, older)
+        Imported { names: imported_names, older, makes_keys }
     }
 
     /// The paths that a value may denote: one of some variables, or an attribute of one.

@@ -14,7 +14,7 @@ use super::project::Project;
 use super::{Fixes, Job};
 use crate::analysis::{ImportSnapshot, Program};
 use crate::config::Shown;
-use crate::finding::{Applicability, Confidence, Finding, Fix, Level, RuleId, Verdict};
+use crate::finding::{Applicability, Confidence, Finding, Fix, Level, Place, RuleId, Verdict};
 use crate::fix::{self, CrossModuleUsage, FixContext, KnownKey, Proof, Proposal, SingleKeys};
 use crate::ir;
 use crate::judge::facts::{Facts, KeyFact, KeyKind, KeyUse, KeyValue, Role};
@@ -290,7 +290,9 @@ impl FixValidator<'_, '_, '_> {
         let (verdict, gap) = match proposal.proof {
             _ if !self.job.verify => (Verdict::NotRun, "replays are switched off".to_owned()),
             Proof::Nothing => (same_keys(before, after, &proposal.edits), "the draws use different keys".to_owned()),
-            Proof::Claim | Proof::Keys(_) | Proof::Own { .. } => self.replayed(patched, finding, proposal)?,
+            Proof::Claim | Proof::Keys(_) | Proof::Own { .. } | Proof::Draws(_) => {
+                self.replayed(patched, finding, proposal)?
+            }
         };
         // A replay cannot show what was intended.
         let is_for_people = proposal.applicability == Applicability::Display;
@@ -365,6 +367,11 @@ impl FixValidator<'_, '_, '_> {
             Proof::Own { instead } => {
                 let instead = instead.map(|(gone, successor)| Replacement { gone, successor });
                 replay::compare_draws(&before, &after, &proposal.edits, finding.primary, instead)
+            }
+            Proof::Draws(places) => {
+                let compare = |place: &Place| replay::compare_draws(&before, &after, &proposal.edits, *place, None);
+                let mut verdicts = places.iter().map(compare);
+                verdicts.find(|verdict| *verdict != Comparison::Verified).unwrap_or(Comparison::Verified)
             }
             Proof::Claim | Proof::Nothing => {
                 let entry = Entry { place: finding.primary, claim: finding.evidence.clone() };

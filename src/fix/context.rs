@@ -31,6 +31,8 @@ pub enum Proof {
         /// A function that was removed, and the one that draws in its place.
         instead: Option<(&'static str, &'static str)>,
     },
+    /// The same of each function that holds one of these places.
+    Draws(Vec<Place>),
     /// Nothing: no operation changes, and the analysis sees the same keys at the same places.
     Nothing,
 }
@@ -183,6 +185,11 @@ impl<'a> FixContext<'a> {
     /// Whether anything in the project runs under a trace.
     pub(super) fn has_traces(&self) -> bool {
         self.usage.is_none_or(CrossModuleUsage::has_traces)
+    }
+
+    /// Whether another module of the project makes keys, as far as the project shows.
+    pub(super) fn others_make_keys(&self) -> bool {
+        self.usage.is_none_or(|usage| usage.others_make_keys(self.file))
     }
 
     /// What the project mentions that no JAX with typed keys has.

@@ -13,6 +13,7 @@ pub struct CrossModuleUsage {
     /// The files that import a name from other modules, or read an attribute of that name.
     used: BTreeMap<Arc<str>, BTreeSet<FileId>>,
     traced: BTreeSet<Arc<str>>,
+    makers: BTreeSet<FileId>,
     older: Option<String>,
 }
 
@@ -25,6 +26,16 @@ impl CrossModuleUsage {
     /// Notes that functions of a name may run under a trace.
     pub fn note_traced(&mut self, name: Arc<str>) {
         self.traced.insert(name);
+    }
+
+    /// Notes that a file makes keys from seeds.
+    pub fn note_maker(&mut self, file: FileId) {
+        self.makers.insert(file);
+    }
+
+    /// Whether a file other than this one makes keys from seeds.
+    pub fn others_make_keys(&self, file: FileId) -> bool {
+        self.makers.iter().any(|maker| *maker != file)
     }
 
     /// Notes that a file mentions something that JAX dropped before it had typed keys.

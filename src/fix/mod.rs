@@ -23,6 +23,7 @@ mod diff;
 mod display_only;
 mod elements;
 mod fold_index;
+mod implementations;
 mod imports;
 mod jax;
 mod key_uses;
@@ -41,6 +42,7 @@ mod reuse;
 mod seeds;
 mod single_keys;
 mod split_apart;
+mod traced_keys;
 mod tree;
 mod typed;
 mod typed_uses;
@@ -83,6 +85,9 @@ pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec
         RuleId::KeyAxesSwapped => buffer::swapped(cx, findings, index),
         RuleId::LegacyPrngkey => typed::propose(cx, findings, index),
         RuleId::RemovedKeyType => legacy::removed(cx, findings, index),
+        RuleId::GlobalPrngImpl => implementations::propose(cx, findings, index),
+        RuleId::KeyLeakedFromTrace => traced_keys::leaked(cx, findings, index),
+        RuleId::UnstableSeed => seeds::stable(cx, findings, index),
         RuleId::UntypedKeyAccepted => untyped::propose(cx, findings, index),
         RuleId::ArrayWrapperAsKey => wrappers::converted(cx, findings, index),
         RuleId::ArrayWrapperCrossesTransform => wrappers::registered(cx, findings, index),

@@ -1,14 +1,15 @@
-//! Two keys from one seed (KEY105): make one key and split it.
+//! Seeds: two keys from one seed (KEY105) become one key that is split, and a hash of a text (KEY404) one that every process repeats.
 //!
 //! **Invariant:** keys are merged only if plain assignments of one suite make them and nothing between those names the second. No other
 //! seed is invented, because replacing one constant by another does not fix the mistake.
 
-use super::context::{FixContext, Proposal};
+use super::context::{FixContext, Proof, Proposal};
 use super::jax;
 use super::layout;
+use super::names::Action;
 use super::tree::{self, Step};
 use crate::finding::{Finding, Place};
-use crate::python::ast::{Expr, Stmt};
+use crate::python::ast::{AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
@@ -79,6 +80,50 @@ fn merged(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Pro
             vec![index],
         )
     })
+}
+
+/// `hash(name)` becomes `zlib.crc32(name.encode())`.
+pub(super) fn stable(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
+    checksum(cx, findings, index).into_iter().collect()
+}
+
+fn checksum(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+    let source = findings[index].related.first()?.place;
+    let call = tree::call_at(cx.module, cx.here(source)?)?;
+    let ([text], true) = (&call.arguments.args[..], call.arguments.keywords.is_empty()) else { return None };
+    if !cx.is_builtin(&call.func, "hash") || !is_text(cx, text) {
+        return None;
+    }
+    let scope = cx.names.scope_at(span_of(call).start);
+    let known = cx.imports.spelling(&cx.names, scope, CHECKSUM);
+    let import = match known {
+        Some(_) => None,
+        None if cx.names.occurrences("zlib").is_empty() => Some(cx.import_before_others("import zlib")?),
+        None => return None,
+    };
+    let function = known.unwrap_or_else(|| CHECKSUM.to_owned());
+    let code = format!("{function}({}.encode())", cx.code(text));
+    let message = "use a checksum, which is the same in every process; the numbers change".to_owned();
+    let edits = import.into_iter().chain([Edit::replace(span_of(call), code)]).collect();
+    Some(Proposal::new(message, edits, vec![index]).proved_by(Proof::Own { instead: None }))
+}
+
+/// A stable hash of bytes.
+const CHECKSUM: &str = "zlib.crc32";
+
+/// Whether an expression is evidently a string: a literal, or a parameter that is annotated so and not bound anew.
+fn is_text(cx: &FixContext<'_>, expr: &Expr) -> bool {
+    let Expr::Name(name) = expr else { return matches!(expr, Expr::StringLiteral(_) | Expr::FString(_)) };
+    let Some(binder) = cx.names.binder(cx.names.scope_at(span_of(name).start), name.id.as_str()) else { return false };
+    let own = || cx.names.occurrences(name.id.as_str()).iter().filter(|one| one.scope == binder);
+    let is_annotated = |parameter: Span| {
+        tree::ancestors(cx.module, parameter).into_iter().any(|node| match node {
+            AnyNodeRef::Parameter(parameter) => parameter.annotation.as_deref().is_some_and(|of| cx.code(of) == "str"),
+            _ => false,
+        })
+    };
+    let declared = own().find(|one| one.action == Action::Parameter);
+    declared.is_some_and(|one| is_annotated(one.span)) && !own().any(|one| one.action == Action::Bind)
 }
 
 /// The one variable that a statement assigns the value at a span to.

@@ -59,7 +59,7 @@ pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
     extract_exits(run, paths, &reuses, &mut facts, file);
     extract_kept(run, paths, &mut facts, file);
     extract_unused(run, &mut facts, file);
-    extract_leaks(run, &mut facts, file);
+    extract_leaks(run, paths, &mut facts, file);
     extract_constant_keys(run, (&flows, paths), &mut facts, file);
     extract_wrapped_keys(run, paths, &mut facts, file);
     extract_mismatches(run, &mut facts, file);

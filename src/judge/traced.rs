@@ -14,7 +14,7 @@ use crate::analysis::domain::term::{Term, TermId, place_key};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::record::{Activation, Consumption, Holder, LoggedTrace, LoggedWrite, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Function, FunctionKind, Module};
+use crate::ir::{Function, FunctionKind, Module, Operator};
 use crate::judge::consequence::Flows;
 use crate::judge::facts::{ConstantKey, Facts, LeakKind, LeakedKey, Role, Trace, TraceKind, TraceStep, TracedFunction};
 use crate::judge::intent::placeholder::called_so;
@@ -28,7 +28,7 @@ use crate::text::FileId;
 const STEPS: usize = 12;
 
 /// The functions that are traced, and what happened in functions that may be.
-pub fn extract_leaks(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+pub fn extract_leaks(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts, file: FileId) {
     facts.traced.extend(run.log.traces.iter().filter_map(|trace| traced_function(run, trace)));
     for write in &run.log.writes {
         let kind = match write.holder {
@@ -37,13 +37,39 @@ pub fn extract_leaks(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             Holder::Class | Holder::Object(_) => LeakKind::Part,
             Holder::Iterator(_) => LeakKind::Iterator,
         };
-        let outlives = |activation: &Activation| outlives(run, write, activation);
+        let absent = only_without(run, paths, write);
+        let outlives =
+            |activation: &Activation| outlives(run, write, activation).filter(|_| !absent.contains(&activation.id));
         let steps = steps(run, (&write.activation, write.place), Some(write.term), file, outlives);
         if steps.iter().any(|step| step.bound.is_some()) {
             let (name, leaf) = (write.name.to_string(), write.place);
             facts.leaked.push(LeakedKey { kind, name, leaf, steps, trace: None, confidence: Confidence::High });
         }
     }
+}
+
+/// The activations, by id, that a write happens in only where an argument is `None` that their callers have to pass: the default of a
+/// function which they call, and of which whoever traces them gives a key, `rng` in `def step(x, rng): return draw(x, rng=rng)`.
+fn only_without(run: &Recording<'_>, paths: &mut Paths<'_>, write: &LoggedWrite) -> BTreeSet<u32> {
+    let mut absent = BTreeSet::new();
+    for activation in write.activation.outwards().take(STEPS) {
+        let parameters = &run.code(activation).parameters;
+        let is_required = |term: TermId| {
+            let number = parameter_of(run, term, activation).and_then(|number| parameters.get(number as usize));
+            number.is_some_and(|parameter| !parameter.has_default)
+        };
+        let asks = |literal: TermId| match run.terms.get(literal) {
+            Term::Operate(Operator::Is, parts) => {
+                matches!(run.terms.get(parts[1]), Term::None) && is_required(parts[0])
+            }
+            _ => false,
+        };
+        let given = paths.assume(write.guard, &|literal| asks(literal).then_some(false));
+        if given.is_false() && !write.guard.is_false() {
+            absent.insert(activation.id);
+        }
+    }
+    absent
 }
 
 /// A function that is passed to a transform, if that traces or maps it.
