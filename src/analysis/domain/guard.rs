@@ -271,6 +271,17 @@ impl Guards {
         levels.into_iter().rev().map(|level| self.literals[level.literal()]).collect()
     }
 
+    /// Whether a guard depends on a literal.
+    pub fn depends_on(&self, guard: Guard, literal: TermId) -> bool {
+        let Some(level) = self.levels.get(&literal) else { return false };
+        let mut is_found = false;
+        self.visit(guard, |node| {
+            is_found |= node.level == *level;
+            !is_found
+        });
+        is_found
+    }
+
     /// Whether a guard has more than this many nodes.
     pub fn is_larger(&self, guard: Guard, nodes: usize) -> bool {
         if usize::from(self.sizes[guard.0 as usize]) <= nodes {

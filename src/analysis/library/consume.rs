@@ -273,7 +273,7 @@ fn where_present(machine: &mut Machine<'_>, term: TermId) -> Guard {
     }
     let none = machine.state.terms.intern(Term::None);
     let is_none = machine.state.terms.operate(Operator::Is, &[term, none]);
-    if !machine.state.paths.guards.support(pc).contains(&is_none) {
+    if !machine.state.paths.guards.depends_on(pc, is_none) {
         return pc;
     }
     let is_none = machine.state.paths.guards.literal(is_none);
