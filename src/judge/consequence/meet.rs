@@ -4,8 +4,6 @@
 
 use std::rc::Rc;
 
-use rustc_hash::FxHashSet;
-
 use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Place};
 use crate::ir::{Argument, Function, OpKind, Temp, Uses, Variable};
@@ -116,47 +114,23 @@ fn stored_name(code: &Function, store: Temp) -> Option<&str> {
     (!name.starts_with('<') && &**name != "_").then_some(&**name)
 }
 
-/// Selections whose branches are two draws: `where(c, normal(key), uniform(key))`.
-pub struct Choices {
-    /// The activation that selects.
-    pub activation: u32,
-    /// The calls that take each draw as another branch.
-    pub opposite: FxHashSet<Temp>,
-    /// These, and the other calls that take both draws as branches: the result of one selection is a branch of the next.
-    pub all: FxHashSet<Temp>,
-    /// The first of the opposite ones.
-    pub place: Place,
-}
-
-/// The selections whose branches are two draws, if one of them takes each draw as another branch.
-pub fn choices(run: &Recording<'_>, first: &Consumption, one: &Reach, other: &Reach) -> Option<Choices> {
+/// A choice in which each of two draws is one side: the activation, the call and its place.
+pub fn choice(run: &Recording<'_>, first: &Consumption, one: &Reach, other: &Reach) -> Option<(u32, Temp, Place)> {
     let (here, there) = common(one, other)?;
     let (activation, _) = frame_of(first, here.activation)?;
     let code = run.code(&activation);
-    let file = run.module(activation.module).file;
-    let place = |call: Temp| Some(Place { file, span: code.ops.get(call as usize)?.span });
-    let sides = |frame: &Frame, call: Temp| -> Vec<usize> {
-        frame.effects.sides.iter().filter(|(at, _)| *at == call).map(|(_, side)| *side).collect()
+    let side_of = |frame: &Frame| match frame.effects.sides.as_slice() {
+        [(call, argument)] => Some((*call, *argument)),
+        _ => None,
     };
-    let is_side = |call: Temp, side: usize| {
-        let OpKind::Call(_, arguments) = &code.ops.get(call as usize)?.kind else { return None };
-        Some(test_of(run, run.log.choices.get(&place(call)?)?, arguments)? != side)
-    };
-    let (mut opposite, mut all) = (FxHashSet::default(), FxHashSet::default());
-    for (call, _) in &here.effects.sides {
-        let (mine, theirs) = (sides(here, *call), sides(there, *call));
-        if theirs.is_empty() || mine.iter().chain(&theirs).any(|side| is_side(*call, *side) != Some(true)) {
-            continue;
-        }
-        all.insert(*call);
-        if let ([side], [another]) = (mine.as_slice(), theirs.as_slice())
-            && side != another
-        {
-            opposite.insert(*call);
-        }
+    let ((call, side), (chosen, opposite)) = (side_of(here)?, side_of(there)?);
+    let OpKind::Call(_, arguments) = &code.ops.get(call as usize)?.kind else { return None };
+    let place = Place { file: run.module(activation.module).file, span: code.ops[call as usize].span };
+    let test = test_of(run, run.log.choices.get(&place)?, arguments)?;
+    if call != chosen || side == opposite || side == test || opposite == test {
+        return None;
     }
-    let place = place(*opposite.iter().min()?)?;
-    Some(Choices { activation: activation.id, opposite, all, place })
+    Some((activation.id, call, place))
 }
 
 /// Which argument of a call of a function that chooses is the choice; the others are sides.

@@ -507,19 +507,17 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
     new(kind, None)
 }
 
-/// The selection whose branches are the two draws, so that each element is one of them: `where(c, normal(key), uniform(key))`. The result
-/// of one selection may be a branch of another.
+/// The selection whose branches are the two draws, so that each element is one of them: `where(c, normal(key), uniform(key))`.
 pub fn alternatives(flows: &Flows<'_>, first: usize, second: usize) -> Option<Place> {
     let (one, other) = (flows.reach(first), flows.reach(second));
     let log = &flows.run.log.consumptions;
-    let choices = meet::choices(flows.run, &log[first], &one, &other)?;
-    let is_seen_without = |draw: usize, calls: &FxHashSet<Temp>| {
-        let excluded = FxHashMap::from_iter([(choices.activation, calls.clone())]);
-        flows.follow(&log[draw], &Query::of(Path::new(), &excluded)).ways.is_observed()
+    let (activation, call, place) = meet::choice(flows.run, &log[first], &one, &other)?;
+    let excluded = FxHashMap::from_iter([(activation, FxHashSet::from_iter([call]))]);
+    let goes_elsewhere = |draw: usize| {
+        let query = Query::of(Path::new(), &excluded);
+        flows.follow(&log[draw], &query).ways.is_observed()
     };
-    let is_chosen = |draw: usize| !is_seen_without(draw, &choices.all);
-    let meet_only_there = !is_seen_without(first, &choices.opposite) || !is_seen_without(second, &choices.opposite);
-    (is_chosen(first) && is_chosen(second) && meet_only_there).then_some(choices.place)
+    (!goes_elsewhere(first) && !goes_elsewhere(second)).then_some(place)
 }
 
 /// Whether a draw is the creation of a stream from which nothing takes a key. Creating a stream counts as consuming its key, because nearly
