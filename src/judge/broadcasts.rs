@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::is_entry;
 use crate::analysis::record::{Activation, Chain, Consumption, Derivation, LoggedBroadcast, Recording, Sharers};
-use crate::finding::{Confidence, Intent, IntentKind, Place};
+use crate::finding::{Confidence, Place};
 use crate::judge::consequence::Flows;
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{Broadcast, BroadcastKind, Facts, Role};
 use crate::judge::intent::default_key::is_fallback;
-use crate::judge::intent::of_lanes;
+use crate::judge::intent::lanes;
 use crate::judge::naming::stream_at;
 use crate::judge::origin::origin;
 use crate::judge::reuse::{is_known_key, use_at};
@@ -58,6 +58,7 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
         if event.role == Role::Split {
             split.insert((broadcast.mapped_at, event.target.term));
         }
+        let lane = chain.get(mapper + 1).map(|(lane, _)| &**lane);
         let is_made_there =
             run.derivation(event.target.derivation).is_some_and(|derivation| derivation.place == broadcast.mapped_at);
         let kind = match made_at {
@@ -74,7 +75,7 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
             used,
             mapped_at: broadcast.mapped_at,
             made_at,
-            intent: of_lanes(run, broadcast).or_else(|| starts_alike(made?, &chain, mapper)),
+            intent: lanes::of(run, broadcast, made.zip(lane)),
             consequence: flows.unseen(broadcast.event),
             origin: origin(run, event.target.term, event.target.derivation),
             derivation: derivation(run.terms, event.target.term),
@@ -126,12 +127,4 @@ fn made_inside<'r>(
     let is_inside = |activation: &Activation| activation.outwards().any(|activation| activation.id == lane);
     let mut made = run.log.derivations.iter().rev();
     made.find(|made| made.term == root && is_inside(&made.activation))
-}
-
-/// Why it is intended that lanes share a key, if a function that the mapped one calls makes it from a seed: that function starts from the same
-/// key in every call, mapped or not.
-fn starts_alike(made: &Derivation, chain: &Chain, mapper: usize) -> Option<Intent> {
-    let (lane, _) = chain.get(mapper + 1)?;
-    let reason = "the function that draws makes its key from a seed, the same in every call";
-    (made.activation.id != lane.id).then(|| Intent::because(IntentKind::SeparateRuns, reason, Some(made.place)))
 }

@@ -25,6 +25,7 @@ use crate::judge::facts::{
 };
 use crate::judge::guarded::Guarded;
 use crate::judge::implementations::extract_mismatches;
+use crate::judge::intent::of_captured;
 use crate::judge::origin::origin;
 use crate::judge::paths::Paths;
 use crate::judge::reuse::{Reuse, Reuses, detect, others, report, use_at};
@@ -286,6 +287,7 @@ fn extract_captures(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             defined_at,
             origin: origin(run, event.target.term, event.target.derivation),
             name: used.name.as_ref().map_or_else(|| run.terms.describe(event.target.term), |name| name.text.clone()),
+            intent: of_captured(&used),
             used,
             confidence: Confidence::Medium,
             function: run.qualified(root),
@@ -328,11 +330,13 @@ pub fn defaults(run: &Recording<'_>, facts: &mut Facts, id: FunctionId) {
         let Some(event) = event.cloned() else { continue };
         let chain = event.chain();
         let file = run.module(run.home).file;
+        let used = use_at(run, &event, &chain, 0);
         facts.captured.push(CapturedUse {
             kind: CaptureKind::Default,
             callee: code.name.to_string(),
             defined_at: Place { file, span: code.span },
-            used: use_at(run, &event, &chain, 0),
+            intent: of_captured(&used),
+            used,
             origin: default.alternatives().iter().find_map(|alternative| match &alternative.val {
                 Val::Key(key) => origin(run, key.term, key.derivation),
                 _ => None,

@@ -395,6 +395,8 @@ pub struct CapturedUse {
     pub origin: Option<Origin>,
     /// Name of the captured variable.
     pub name: String,
+    /// Why each call may start from the same key.
+    pub intent: Option<Intent>,
     /// How certain.
     pub confidence: Confidence,
     /// Qualified name of the function that holds the consumption.

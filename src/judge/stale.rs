@@ -14,6 +14,7 @@ use crate::ir::{
 };
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{CaptureKind, CapturedUse, CarriedKey, CarryKind, Facts, Role, StaleState, Use};
+use crate::judge::intent::of_captured;
 use crate::judge::memoised::{is_memoised, sets_attribute};
 use crate::judge::naming::{name_at, own_name};
 use crate::judge::paths::Paths;
@@ -412,6 +413,7 @@ fn captured_globals(run: &Recording<'_>, stale: &mut Vec<StaleState>) -> Vec<Cap
                 kind: CaptureKind::Transformed,
                 callee: code.name.to_string(),
                 defined_at: Place { file, span: code.span },
+                intent: of_captured(&fact.used),
                 used: fact.used,
                 origin: None,
                 name: fact.name,

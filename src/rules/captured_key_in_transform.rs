@@ -1,10 +1,10 @@
 //! KEY106: a function captures a key and consumes it at every call.
 //!
-//! **Invariant:** reported only where no second call is visible; a visible second call is a reuse. A note if the function does not sample from the key,
-//! but splits it or passes it to a library: usually an evaluation that starts from the same key on purpose.
+//! **Invariant:** reported only where no second call is visible; a visible second call is a reuse. A note if the
+//! judge knows why each call may start from the same key.
 
 use crate::finding::{Finding, Level, Repair};
-use crate::judge::facts::{CaptureKind, CapturedUse, Facts, Role};
+use crate::judge::facts::{CaptureKind, CapturedUse, Facts};
 
 use super::Rule;
 use super::wording::{self, Text};
@@ -38,7 +38,8 @@ pub(super) fn describe(rule: &Rule, hit: &CapturedUse) -> Finding {
     };
     let text = Text { message, label: wording::here(&hit.used, "the captured key is consumed"), help };
     let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
-    if hit.used.role != Role::Sample {
+    finding.intent.clone_from(&hit.intent);
+    if hit.intent.is_some() {
         finding.level = finding.level.min(Level::Note);
     }
     let origin = wording::origin(hit.origin.as_ref());

@@ -208,6 +208,7 @@ fn equal_seeds() {
 fn keys_that_outlive_their_draw() {
     let normal = "jax.random.normal";
     let captured = |kind, line| CapturedUse {
+        intent: None,
         kind,
         callee: "noise".to_owned(),
         defined_at: at(2),

@@ -7,12 +7,11 @@
 //! **Invariant:** what cannot be followed counts as seen, so a draw that is called unobserved is.
 
 mod apart;
-mod body;
+pub mod body;
 mod calls;
 mod meet;
 mod muted;
-mod repeating_loop;
-mod separate;
+pub mod repeating_loop;
 mod unused_children;
 
 use std::cell::{Cell, RefCell};
@@ -29,8 +28,6 @@ use crate::judge::consequence::body::{Body, Effects, Part, Path, Ways};
 use crate::judge::facts::Role;
 use crate::models::{Effect, Runs, Transform, TransformResult};
 use crate::text::Span;
-
-pub use separate::separate_runs;
 
 /// How many functions deep a value is followed into calls.
 const DEPTH: u32 = 6;
@@ -55,14 +52,15 @@ enum Start {
 }
 
 /// A function of the program.
-type Code = (ModuleIndex, FunctionId);
+pub type Code = (ModuleIndex, FunctionId);
 
 /// The summaries of functions by part of a parameter; `None` while one is being computed.
 type Summaries = FxHashMap<(Code, Start), Option<Rc<Effects>>>;
 
 /// The value flow of a recording, computed on demand for each draw.
 pub struct Flows<'r> {
-    run: &'r Recording<'r>,
+    /// What is followed.
+    pub run: &'r Recording<'r>,
     summaries: RefCell<Summaries>,
     /// What was found of whole draws.
     draws: RefCell<FxHashMap<usize, Rc<Reach>>>,
@@ -76,16 +74,20 @@ pub struct Flows<'r> {
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
     /// What becomes of it.
-    ways: Ways,
+    pub ways: Ways,
     /// What it reaches in each frame, innermost first: the activation and its operations.
-    frames: Vec<Frame>,
+    pub frames: Vec<Frame>,
 }
 
+/// What a draw reaches in one frame.
 #[derive(Clone, Debug)]
-struct Frame {
-    activation: u32,
-    code: Code,
-    effects: Effects,
+pub struct Frame {
+    /// The number of the activation.
+    pub activation: u32,
+    /// Its function.
+    pub code: Code,
+    /// What becomes of the draw in it.
+    pub effects: Effects,
 }
 
 /// What a function leaves of a draw to the one that calls it.

@@ -5,18 +5,30 @@
 
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Val, Value};
-use crate::analysis::record::{Consumption, LoggedBroadcast, Recording};
+use crate::analysis::record::{Activation, Consumption, Derivation, LoggedBroadcast, Recording};
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{OpKind, Temp, Variable};
 use crate::judge::facts::Role;
 use crate::judge::intent::{STEPS, because, intent};
 
-/// Why the lanes of a mapped function probably share a key on purpose, if they do.
-pub fn of(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
+/// Why the lanes of a mapped function probably share a key on purpose, if they do. `made` is where the mapped function itself makes the key
+/// from a seed, if it does, and a lane's activation.
+pub fn of(
+    run: &Recording<'_>,
+    broadcast: &LoggedBroadcast,
+    made: Option<(&Derivation, &Activation)>,
+) -> Option<Intent> {
     one_lane(run, broadcast)
         .or_else(|| per_lane(run, broadcast))
         .or_else(|| split_alike(run, broadcast))
         .or_else(|| same_start(run, broadcast))
+        .or_else(|| made.and_then(|(made, lane)| starts_alike(made, lane)))
+}
+
+/// A function that the mapped one calls makes the key from a seed: it starts from the same key in every call, mapped or not.
+fn starts_alike(made: &Derivation, lane: &Activation) -> Option<Intent> {
+    let reason = "the function that draws makes its key from a seed, the same in every call";
+    (made.activation.id != lane.id).then(|| because(IntentKind::SeparateRuns, reason, made.place))
 }
 
 /// All lanes pass one key to a function that splits it, and also use their own element: each runs a whole computation from the same start,

@@ -10,22 +10,24 @@ mod aligned_rows;
 pub mod default_key;
 pub mod demonstration;
 pub mod documented;
-mod lanes;
+pub mod lanes;
 mod masks;
 pub mod notebook;
 mod paired_calls;
 pub mod placeholder;
 pub mod said_so;
+mod separate;
 mod sweep;
 mod target_copy;
 pub mod timing;
 
 use std::rc::Rc;
 
-use crate::analysis::record::{Consumption, Iteration, LoggedBroadcast, Recording};
-use crate::finding::{Intent, IntentKind, Place};
+use crate::analysis::record::{Consumption, Iteration, Recording};
+use crate::finding::{Consequence, Intent, IntentKind, Place};
 use crate::ir::{Argument, Element, Function, OpKind, Temp, Uses};
-use crate::judge::facts::ReuseKind;
+use crate::judge::consequence::{Flows, alternatives};
+use crate::judge::facts::{ReuseKind, Role, Use};
 use crate::judge::reuse::Reuse;
 use crate::text::FileId;
 
@@ -48,10 +50,17 @@ type Reason = fn(&Recording<'_>, &Pair<'_>) -> Option<Intent>;
 const PAIRED: [Reason; 4] = [timing::warm_up, masks::masked, target_copy::target_copy, paired_calls::paired_gradients];
 
 /// The reason where two draws are sides of one choice.
-pub const ALTERNATIVES: &str = "each element uses only one of the two draws";
+const ALTERNATIVES: &str = "each element uses only one of the two draws";
 
-/// Why two consumptions of one key are probably intended, if they are.
-pub fn of(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<Intent> {
+/// Why two consumptions of one key are probably intended, if they are: as the code is written, by which parts of the draws it uses, or since
+/// both start computations whose results stay apart.
+pub fn of(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
+    as_written(flows.run, kind, pair)
+        .or_else(|| in_parts(flows, kind, pair.reuse))
+        .or_else(|| separate::separate_runs(flows, kind, pair, consequence))
+}
+
+fn as_written(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<Intent> {
     let groups: &[&[Reason]] = match kind {
         ReuseKind::SplitTwice => &[&PAIRED],
         ReuseKind::SeededTwice => &[&[default_key::documented_default, timing::run_again]],
@@ -69,9 +78,32 @@ pub fn of(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<Inten
     reasons.into_iter().find_map(|reason| reason(run, pair)).or_else(|| placeholder::placeholder(run, pair))
 }
 
-/// Why all lanes of a mapped function probably share a key on purpose, if they do.
-pub fn of_lanes(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
-    lanes::of(run, broadcast)
+/// Why both draws are intended, if the code uses different parts of them.
+fn in_parts(flows: &Flows<'_>, kind: ReuseKind, reuse: Reuse) -> Option<Intent> {
+    let are_sides = || {
+        let place = alternatives(flows, reuse.first, reuse.second)?;
+        Some(Intent::because(IntentKind::DisjointParts, ALTERNATIVES, Some(place)))
+    };
+    match kind {
+        ReuseKind::SplitTwice => use_other_children(flows, reuse).or_else(are_sides),
+        ReuseKind::Sampled | ReuseKind::SplitAndSampled | ReuseKind::SeededTwice | ReuseKind::Iterated => are_sides(),
+        ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => None,
+    }
+}
+
+/// The reason why two splits of one key are intended if no child is used twice.
+fn use_other_children(flows: &Flows<'_>, reuse: Reuse) -> Option<Intent> {
+    let (one, other) = (flows.children_seen(reuse.first)?, flows.children_seen(reuse.second)?);
+    let is_apart = !one.is_empty() && !other.is_empty() && one.iter().all(|child| !other.contains(child));
+    is_apart
+        .then(|| Intent::because(IntentKind::DisjointParts, "the code uses different children of the two splits", None))
+}
+
+/// Why a function that captures a key probably starts from it in each call on purpose, if it does not sample from the key itself: it
+/// splits the key or passes it on, mostly to evaluate something in the same way each time.
+pub fn of_captured(used: &Use) -> Option<Intent> {
+    let reason = "each call starts a computation from the captured key";
+    (used.role != Role::Sample).then(|| because(IntentKind::SeparateRuns, reason, used.place))
 }
 
 fn intent(kind: IntentKind, place: Place) -> Intent {

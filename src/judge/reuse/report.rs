@@ -12,13 +12,13 @@ use crate::analysis::heap::Kind;
 use crate::analysis::is_entry;
 use crate::analysis::program::names::is_named_for_a_key;
 use crate::analysis::record::{Activation, Chain, Consumption, Escape, Iteration, Recording};
-use crate::finding::{Confidence, Intent, IntentKind, Place};
-use crate::judge::consequence::{Flows, alternatives, consequence, separate_runs};
+use crate::finding::{Confidence, Place};
+use crate::judge::consequence::{Flows, consequence};
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{KeyReuse, LoopKind, ReuseKind, Role, Use};
 use crate::judge::intent;
+use crate::judge::intent::Pair;
 use crate::judge::intent::default_key::{is_fallback, waits_for_none};
-use crate::judge::intent::{ALTERNATIVES, Pair};
 use crate::judge::naming::{entries, name_at, own_name};
 use crate::judge::origin::origin;
 use crate::judge::paths::Paths;
@@ -234,9 +234,7 @@ pub fn report(run: &Recording<'_>, flows: &Flows<'_>, paths: &mut Paths<'_>, reu
     }
     let pair = Pair { first: &first, second: &second, reuse, repeated_by: repeated_by.clone() };
     let consequence = consequence(flows, reuse.first, reuse.second);
-    let intent = intent::of(run, kind, &pair)
-        .or_else(|| flow_intent(flows, kind, reuse))
-        .or_else(|| separate_runs(flows, kind, &pair, &consequence));
+    let intent = intent::of(flows, kind, &pair, &consequence);
     let repeated = repeated_by.as_ref().map(|iteration| iteration.place);
     let loop_kind = repeated.map_or(LoopKind::Statement, |head| loop_kind(run, &second, head, placed.second.place));
     let carried_at = repeated.and_then(|_| carried_at(run, &first, &second));
@@ -258,27 +256,6 @@ pub fn report(run: &Recording<'_>, flows: &Flows<'_>, paths: &mut Paths<'_>, reu
         function: placed.function,
     };
     Some((reuse, placed.direct))
-}
-
-/// Why both draws are intended, as far as it shows in what becomes of them.
-fn flow_intent(flows: &Flows<'_>, kind: ReuseKind, reuse: Reuse) -> Option<Intent> {
-    let are_sides = || {
-        let place = alternatives(flows, reuse.first, reuse.second)?;
-        Some(Intent::because(IntentKind::DisjointParts, ALTERNATIVES, Some(place)))
-    };
-    match kind {
-        ReuseKind::SplitTwice => use_other_children(flows, reuse).or_else(are_sides),
-        ReuseKind::Sampled | ReuseKind::SplitAndSampled | ReuseKind::SeededTwice | ReuseKind::Iterated => are_sides(),
-        ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => None,
-    }
-}
-
-/// The reason why two splits of one key are intended if no child is used twice.
-fn use_other_children(flows: &Flows<'_>, reuse: Reuse) -> Option<Intent> {
-    let (one, other) = (flows.children_seen(reuse.first)?, flows.children_seen(reuse.second)?);
-    let is_apart = !one.is_empty() && !other.is_empty() && one.iter().all(|child| !other.contains(child));
-    is_apart
-        .then(|| Intent::because(IntentKind::DisjointParts, "the code uses different children of the two splits", None))
 }
 
 /// Whether a key is stored in an attribute, or in a container that is.
