@@ -3,13 +3,15 @@
 //! **Invariant:** spans and text belong together: a file that changed since it was analysed is reported as such.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::Path;
 
 use super::Job;
 use super::fingerprint::{Subject, name_all};
 use super::load::{Kept, Loaded};
 use super::project::Project;
 use crate::finding::{Finding, Level, Place, RuleId};
-use crate::judge::{demonstration, documented, notebook, said_so};
+use crate::judge::{demonstration, documented, evaluation, notebook, said_so};
 use crate::python::{Comment, StatementSpan, marks};
 use crate::rules;
 use crate::source;
@@ -69,7 +71,7 @@ pub(super) fn file_report(
     notebook::note_cells(&cells, &mut findings);
     let lines = LineIndex::new(&text);
     keep_first_syntax_errors(&cells, &mut findings);
-    note_stated_intent(project, (&text, &lines), &comments, &statements, loaded.is_imported, &mut findings);
+    note_stated_intent(project, (&path, &text, &lines), &comments, &statements, loaded.is_imported, &mut findings);
     let subject = Subject { path: &path, text: &text, statements: &statements };
     // Suppressed findings count as well, lest a suppression rename its neighbours.
     name_all(subject, &mut findings);
@@ -103,10 +105,10 @@ fn keep_first_syntax_errors(cells: &Cells, findings: &mut Vec<Finding>) {
     findings.retain(|finding| finding.rule == RuleId::SyntaxError || runs(finding));
 }
 
-/// Makes findings notes if comments, docstrings or main blocks show that they are intended.
+/// Makes findings notes if comments, docstrings, names of functions or main blocks show that they are intended.
 fn note_stated_intent(
     project: &Project<'_>,
-    (text, lines): (&str, &LineIndex),
+    (path, text, lines): (&str, &str, &LineIndex),
     comments: &[Comment],
     statements: &[StatementSpan],
     is_imported: bool,
@@ -126,6 +128,8 @@ fn note_stated_intent(
             finding.intent.get_or_insert(intent);
         }
     }
+    let script = Path::new(path).file_stem().and_then(OsStr::to_str).unwrap_or_default();
+    evaluation::note_evaluations(written, &project.models.words, script, findings);
     if is_imported {
         demonstration::note_demonstrations(written, findings);
     }

@@ -74,6 +74,12 @@ lists! {
     collections => collects,
     /// What compares ways to do one thing, as one word of a name.
     comparisons,
+    /// What evaluates or shows a result, as one word of the name of a function or script.
+    evaluations,
+    /// What trains, as one word of such a name.
+    trainings,
+    /// What searches by evaluating candidates, as one word of such a name.
+    searches,
     /// Parts of names of versions.
     versions,
     /// Words for a placeholder key, as one word of its name.
@@ -157,6 +163,21 @@ impl Words {
         name.split('_').any(|word| holds(&self.comparisons, &word.to_ascii_lowercase()))
     }
 
+    /// Whether a name indicates code that evaluates or shows a result and does not train: `main_eval`, `plot_samples`.
+    pub fn names_an_evaluation(&self, name: &str) -> bool {
+        has_word(&self.evaluations, name) && !self.names_training(name)
+    }
+
+    /// Whether a name indicates code that trains: `train_and_evaluate`.
+    pub fn names_training(&self, name: &str) -> bool {
+        has_word(&self.trainings, name)
+    }
+
+    /// Whether a name indicates a search that evaluates candidates, whose results decide how it goes on: `evolve_population`.
+    pub fn names_a_search(&self, name: &str) -> bool {
+        has_word(&self.searches, name)
+    }
+
     /// Whether a name indicates a placeholder key: `dummy_key`, `_unused_rng`.
     pub fn names_placeholder(&self, name: &str) -> bool {
         let words = plain_words(name);
@@ -230,6 +251,25 @@ fn sentences(text: &str) -> Vec<&str> {
 }
 
 /// The words of a text, small and in the singular.
+/// Whether a name has one of some words: `main_eval` and `mainEval` have `eval`.
+fn has_word(words: &[String], name: &str) -> bool {
+    let mut word = String::new();
+    let mut parts = Vec::new();
+    let mut was_lower = false;
+    for letter in name.chars() {
+        let begins = letter.is_uppercase() && was_lower;
+        if (begins || !letter.is_alphanumeric()) && !word.is_empty() {
+            parts.push(std::mem::take(&mut word));
+        }
+        if letter.is_alphanumeric() {
+            word.extend(letter.to_lowercase());
+        }
+        was_lower = letter.is_lowercase() || letter.is_numeric();
+    }
+    parts.push(word);
+    parts.iter().any(|part| holds(words, part))
+}
+
 fn plain_words(text: &str) -> Vec<String> {
     let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     words

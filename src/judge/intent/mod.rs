@@ -10,6 +10,7 @@ mod aligned_rows;
 pub mod default_key;
 pub mod demonstration;
 pub mod documented;
+pub mod evaluation;
 pub mod lanes;
 mod masks;
 pub mod notebook;

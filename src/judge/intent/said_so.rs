@@ -98,6 +98,17 @@ impl<'a> Written<'a> {
         block
     }
 
+    /// The functions around a place, innermost first: the name, the header, and all of it.
+    pub(super) fn definitions(&self, place: Span) -> Vec<(&'a str, Span, Span)> {
+        let opened = |line: &'a str| line.strip_prefix("async ").unwrap_or(line).strip_prefix("def ");
+        let name = |header: Span| {
+            let after = self.slice(header).lines().map(str::trim_start).find_map(opened)?;
+            after.split(['(', '[']).next().map(str::trim)
+        };
+        let around = self.around(place).into_iter().filter(|(header, _)| self.is_definition(*header));
+        around.filter_map(|(header, full)| Some((name(header)?, header, full))).collect()
+    }
+
     /// The docstring of the enclosing function, if it says so.
     fn documented(&self, words: &Words, around: &[(Span, Span)]) -> Option<(Span, &'a str)> {
         let function = around.iter().find(|(header, _)| self.is_definition(*header))?;

@@ -111,7 +111,7 @@ fn helpers(w: &mut Writer) {
 fn function(w: &mut Writer, unit: usize, seed: usize) -> String {
     w.forget_names(&["key", "rng", "flag", "other", "mode", "n", "x0", "k", "a", "c", "i", "v", "p", "self", "f"]);
     let key = w.dice.pick(&["key", "rng"]).to_owned();
-    let name = format!("{}_{unit}", w.dice.pick(&["train", "sample", "run", "rollout", "fit", "simulate", "evaluate"]));
+    let name = format!("{}_{unit}", w.dice.pick(&["train", "sample", "run", "rollout", "fit", "simulate", "observe"]));
     let mut scope = Scope {
         fresh: vec![key.clone()],
         values: vec!["x0".to_owned()],

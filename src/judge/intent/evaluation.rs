@@ -1,0 +1,80 @@
+//! Code that evaluates or shows what a program computes: viewers, renderings, plots, benchmarks, rollouts of a trained policy.
+//!
+//! Such code starts in the same way each time so that its results can be compared, or nobody looks at its numbers at all.
+//!
+//! **Invariant:** both draws are within the function whose name says so, or within a script whose name does and directly in its `main`
+//! function or its module. A name between the draws and that function that says training, or any name that says an evolutionary search,
+//! is evidence against it. Two samplers that one body calls directly and whose draws meet, or are returned together, are never excused.
+
+use crate::finding::{ConsequenceKind, Finding, Intent, IntentKind, Level, Place, RuleId, Sharing};
+use crate::models::Words;
+use crate::text::Span;
+
+use super::said_so::Written;
+
+/// Rules on keys that serve twice.
+const REUSE: [RuleId; 6] = [
+    RuleId::KeyReused,
+    RuleId::KeyReusedInLoop,
+    RuleId::KeyUsedAfterSplit,
+    RuleId::KeyDerivedTwice,
+    RuleId::SeedReused,
+    RuleId::CapturedKeyInTransform,
+];
+
+/// The name of the function that a script runs.
+const MAIN: &str = "main";
+
+/// Makes notes of reuse in code that evaluates or shows something. `script` is the name of the file without its ending.
+pub fn note_evaluations(written: Written<'_>, words: &Words, script: &str, findings: &mut [Finding]) {
+    for finding in findings.iter_mut() {
+        if !REUSE.contains(&finding.rule) || finding.level <= Level::Note || is_certain_mistake(finding) {
+            continue;
+        }
+        if let Some((reason, span)) = evaluation(written, words, script, finding) {
+            let place = span.map(|span| Place { file: finding.primary.file, span });
+            finding.level = Level::Note;
+            finding.intent.get_or_insert(Intent::because(IntentKind::Evaluation, &reason, place));
+        }
+    }
+}
+
+/// Whether one body calls two samplers whose draws meet or are returned together.
+fn is_certain_mistake(finding: &Finding) -> bool {
+    let kind = finding.consequence.as_ref().map(|consequence| consequence.kind);
+    let meet = matches!(kind, Some(ConsequenceKind::Meet | ConsequenceKind::Returned));
+    let are_direct = finding.evidence.as_ref().is_some_and(|evidence| {
+        evidence.draws_numbers
+            && evidence.sharing == Sharing::Twice
+            && evidence.first.len() == 1
+            && evidence.second.len() == 1
+    });
+    meet && are_direct
+}
+
+/// The reason why a finding is in code that evaluates or shows something, and the definition that says so.
+fn evaluation(written: Written<'_>, words: &Words, script: &str, finding: &Finding) -> Option<(String, Option<Span>)> {
+    let around = written.definitions(finding.primary.span);
+    if around.iter().any(|(name, ..)| words.names_a_search(name)) || words.names_a_search(script) {
+        return None;
+    }
+    let first = finding.evidence.as_ref().and_then(|evidence| evidence.first.first());
+    let mut inner = around.iter().take_while(|(name, ..)| !words.names_training(name));
+    if let Some((name, header, full)) = inner.find(|(name, ..)| words.names_an_evaluation(name)) {
+        let has_both = first.is_none_or(|first| first.file == finding.primary.file && full.covers(first.span));
+        let reason = format!("`{name}` evaluates or shows something, which usually starts in the same way each time");
+        return has_both.then_some((reason, Some(*header)));
+    }
+    let is_script = words.names_an_evaluation(script) && !words.names_training(script);
+    let is_direct = match around.as_slice() {
+        [] => true,
+        [.., (outermost, ..)] => {
+            outermost.split('_').any(|word| word == MAIN) && !around.iter().any(|(name, ..)| words.names_training(name))
+        }
+    };
+    let is_here = first.is_none_or(|first| first.file == finding.primary.file);
+    let reason = || {
+        format!("the script `{script}` evaluates or shows something, which usually starts in the same way each time")
+    };
+    (is_script && is_direct && is_here).then(|| (reason(), None))
+}
