@@ -59,7 +59,7 @@ impl Effects {
     }
 }
 
-/// What is wrong with the effects that a module declares, and where: a parameter that its function has not.
+/// What is wrong with the effects that a module declares, and where: a parameter that its function does not have.
 pub(super) fn misdeclared(module: &ir::Module) -> Vec<(Span, String)> {
     let mut wrong = Vec::new();
     for function in &module.functions {

@@ -159,7 +159,7 @@ impl RunContext<'_> {
         })
     }
 
-    /// What the migration came to, in words for people.
+    /// A summary of the migration.
     fn conclude(
         &self,
         given: &RunInputs,

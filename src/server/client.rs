@@ -19,7 +19,7 @@ pub(super) const SHOW_LINEAGE: &str = "keylint.showLineage";
 
 /// What the client can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a capability that a client has or has not")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a capability of its own")]
 pub(super) struct Client {
     /// What it counts within a line.
     pub(super) unit: Unit,

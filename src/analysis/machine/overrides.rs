@@ -89,7 +89,7 @@ impl Descendants {
     }
 }
 
-/// What may run where a method of an instance is called: the method itself, or one that overrides it and touches keys as it does not.
+/// What may run where a method of an instance is called: the method itself, or an override that does something else with keys.
 pub fn possible(machine: &mut Machine<'_>, receiver: &Value, function: &Value) -> Option<Value> {
     let Some(Val::Function(closure)) = function.single() else { return None };
     let code = machine.module(closure.module).function(closure.function);

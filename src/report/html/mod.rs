@@ -1,4 +1,4 @@
-//! The `html` format: one page of a run, for people who would rather look.
+//! The `html` format: one self-contained page of a run, to be browsed.
 //!
 //! A finding is shown as the `full` format shows it. The page filters by file, rule, level and words.
 //!

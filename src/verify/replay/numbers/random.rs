@@ -23,7 +23,7 @@ use crate::prng::sample::select::{Categorical, Choice};
 use crate::prng::sample::{self, UNSUPPORTED, count, formula, gamma, integer, real, select};
 use crate::text::Span;
 
-/// The function of that name; a problem where JAX has it and the reference PRNG has not.
+/// The function of that name; a problem where JAX has it and the reference PRNG does not.
 pub fn lookup(name: &str, span: Span) -> Outcome<Option<&'static Builtin>> {
     if is_unsupported(name) {
         return Err(problem(span, &sample::unsupported(name)));
