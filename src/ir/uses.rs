@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Function, Module, OpKind, Reaching, Temp, Variable};
+use super::{Block, Function, Module, OpKind, Reaching, Temp, Variable};
 use crate::text::Span;
 
 /// The definitions and uses of one function.
@@ -17,6 +17,8 @@ pub struct Uses {
     readers: Vec<Vec<Temp>>,
     /// The first call at each span.
     calls: FxHashMap<Span, Temp>,
+    /// For each temp, the operation whose block holds it, and the number of that block; `None` in the body.
+    around: Vec<Option<(Temp, usize)>>,
     /// Slots that it or a function within it reads or deletes.
     read: FxHashSet<u32>,
     /// The function's own operations that read each slot.
@@ -35,6 +37,7 @@ impl Uses {
         let mut uses = Self {
             readers: vec![Vec::new(); code.ops.len()],
             calls: FxHashMap::default(),
+            around: vec![None; code.ops.len()],
             read: FxHashSet::default(),
             loads: FxHashMap::default(),
             stores: FxHashMap::default(),
@@ -49,6 +52,13 @@ impl Uses {
                     readers.push(temp);
                 }
             });
+            for (number, block) in op.kind.blocks().into_iter().enumerate() {
+                for inner in block {
+                    if let Some(around) = uses.around.get_mut(*inner as usize) {
+                        *around = Some((temp, number));
+                    }
+                }
+            }
             match &op.kind {
                 OpKind::Call(..) => {
                     uses.calls.entry(op.span).or_insert(temp);
@@ -74,6 +84,50 @@ impl Uses {
             }
         }
         uses
+    }
+
+    /// The blocks around an operation with the positions in them, outermost first; `None` where no block holds it.
+    pub fn blocks_around<'c>(&self, code: &'c Function, temp: Temp) -> Option<Vec<(&'c Block, usize)>> {
+        let mut blocks = Vec::new();
+        let mut temp = temp;
+        loop {
+            let around = self.around.get(temp as usize)?;
+            let block = match around {
+                Some((outer, number)) => code.ops.get(*outer as usize)?.kind.blocks().into_iter().nth(*number)?,
+                None => &code.body,
+            };
+            blocks.push((block, block.iter().position(|inner| *inner == temp)?));
+            match around {
+                Some((outer, _)) => temp = *outer,
+                None => break,
+            }
+        }
+        blocks.reverse();
+        Some(blocks)
+    }
+
+    /// Whether an operation is within a block of another one, or in a block there.
+    pub fn is_within(&self, temp: Temp, block_of: Temp, number: usize) -> bool {
+        let mut next = self.around.get(temp as usize).copied().flatten();
+        while let Some((outer, at)) = next {
+            if (outer, at) == (block_of, number) {
+                return true;
+            }
+            next = self.around.get(outer as usize).copied().flatten();
+        }
+        false
+    }
+
+    /// Whether a loop of the function repeats an operation.
+    pub fn is_in_loop(&self, code: &Function, temp: Temp) -> bool {
+        let mut next = self.around.get(temp as usize).copied().flatten();
+        while let Some((outer, _)) = next {
+            if matches!(code.ops.get(outer as usize).map(|op| &op.kind), Some(OpKind::Loop { .. })) {
+                return true;
+            }
+            next = self.around.get(outer as usize).copied().flatten();
+        }
+        false
     }
 
     /// The operations that read a temp.

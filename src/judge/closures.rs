@@ -33,8 +33,9 @@ pub fn extract_closure_calls(run: &Recording<'_>, facts: &mut Facts) {
                 continue;
             }
             let defined_at = Place { file: module.file, span: closure.span };
-            let call = run.uses_of(run.home, caller).call_at(place.span);
-            let is_repeated = call.is_none_or(|call| home.function(caller).is_in_loop(call));
+            let uses = run.uses_of(run.home, caller);
+            let call = uses.call_at(place.span);
+            let is_repeated = call.is_none_or(|call| uses.is_in_loop(home.function(caller), call));
             facts.closure_calls.push(ClosureCall { defined_at, place: *place, is_repeated });
         }
     }

@@ -269,7 +269,8 @@ fn operations<'r>(
 fn is_called_outside_loops(run: &Recording<'_>, id: FunctionId, read: Temp) -> bool {
     let code = run.module(run.home).function(id);
     let is_call = |reader: &Temp| matches!(code.ops[*reader as usize].kind, OpKind::Call(callee, _) if callee == read);
-    run.uses_of(run.home, id).readers(read).iter().any(|reader| is_call(reader) && !code.is_in_loop(*reader))
+    let uses = run.uses_of(run.home, id);
+    uses.readers(read).iter().any(|reader| is_call(reader) && !uses.is_in_loop(code, *reader))
 }
 
 /// Whether the function that defines another only calls it, in one place and no loop: `def local(k=key): …` and `local()`.

@@ -4,15 +4,18 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::domain::term::TermId;
 use crate::analysis::record::{Consumption, Observed, Recording};
 use crate::finding::Place;
 use crate::judge::derivation::derivation;
-use crate::judge::facts::{Facts, KeyUse, KeyValue};
+use crate::judge::facts::{Facts, KeyUse, KeyValue, Role};
 use crate::judge::origin::origin;
 use crate::text::FileId;
+
+/// Most uses that are recorded for one key.
+const USES_OF_A_KEY: usize = 256;
 
 /// Most keys that are recorded for one place: a helper with many callers gets many.
 const KEYS_OF_A_PLACE: usize = 8;
@@ -71,21 +74,16 @@ fn by_term<'r>(run: &Recording<'r>) -> FxHashMap<TermId, Vec<&'r Consumption>> {
     events
 }
 
-/// What is done with a key.
+/// What is done with a key, or with an array of keys and its elements.
 fn uses(run: &Recording<'_>, seen: &Observed, events: &FxHashMap<TermId, Vec<&Consumption>>) -> Vec<KeyUse> {
+    let own = events.get(&seen.term).into_iter().flatten().copied();
+    let of_elements = run.log.by_family.get(&seen.term).into_iter().flatten().filter(|_| seen.is_array);
+    let mut known: FxHashSet<(Place, &str, Role)> = FxHashSet::default();
     let mut uses: Vec<KeyUse> = Vec::new();
-    let mut note = |event: &Consumption| {
-        let is_known =
-            |used: &KeyUse| used.place == event.place && used.callee == *event.callee && used.role == event.role;
-        if !uses.iter().any(is_known) {
+    for event in own.chain(of_elements.map(|index| &run.log.consumptions[*index])) {
+        if uses.len() < USES_OF_A_KEY && known.insert((event.place, &event.callee, event.role)) {
             uses.push(KeyUse { place: event.place, callee: event.callee.to_string(), role: event.role });
         }
-    };
-    if seen.is_array {
-        let is_of_it = |event: &&Consumption| event.target.term == seen.term || event.target.family == seen.term;
-        run.log.consumptions.iter().filter(is_of_it).for_each(note);
-    } else {
-        events.get(&seen.term).into_iter().flatten().for_each(|event| note(event));
     }
     uses
 }

@@ -6,7 +6,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::record::{Consumption, Recording};
-use crate::ir::{Block, Function, OpKind, Temp, Variable};
+use crate::ir::{Block, Function, OpKind, Temp, Uses, Variable};
+
+/// The number of a loop's body among its blocks.
+const LOOP_BODY: usize = 1;
 
 /// The operations that do not run where both draws happen with one key, for the frame that both have in common, by activation: what
 /// becomes of `draw` there cannot be seen together with `other`.
@@ -22,50 +25,19 @@ pub fn excluded(run: &Recording<'_>, draw: &Consumption, other: &Consumption) ->
         return excluded;
     };
     let mut excluded_ops = FxHashSet::default();
-    let Some(way) = way_to(code, to) else { return excluded };
+    let uses = run.uses_of(activation.module, activation.function);
+    let Some(way) = uses.blocks_around(code, to) else { return excluded };
     exclude_other_arms(code, &way, &mut excluded_ops);
     // If the variable that holds the key is rebound in between, the other draw has another key.
     if let Some(variable) = key_variable(code, other).filter(|_| from <= to && common + 1 == b.len()) {
         let inner = way.iter().rev().find(|(block, at)| is_loop(code, block[*at]));
         let inner = inner.map(|(block, at)| block[*at]);
-        exclude_rebindings(code, &variable, (from, to), inner, &mut excluded_ops);
+        exclude_rebindings((code, &uses), &variable, (from, to), inner, &mut excluded_ops);
     }
     if !excluded_ops.is_empty() {
         excluded.insert(activation.id, excluded_ops);
     }
     excluded
-}
-
-/// The blocks around an operation with the positions in them, outermost first.
-fn way_to(code: &Function, temp: Temp) -> Option<Vec<(&Block, usize)>> {
-    let mut way: Vec<(&Block, usize)> = vec![(&code.body, 0)];
-    loop {
-        let (block, at) = way.pop()?;
-        let Some(current) = block.get(at).copied() else {
-            if let Some((_, outer)) = way.last_mut() {
-                *outer += 1;
-                continue;
-            }
-            return None;
-        };
-        way.push((block, at));
-        if current == temp {
-            return Some(way);
-        }
-        let blocks = code.ops.get(current as usize)?.kind.blocks();
-        match blocks.into_iter().find(|inner| holds(code, inner, temp)) {
-            Some(inner) => way.push((inner, 0)),
-            None => {
-                if let Some((_, at)) = way.last_mut() {
-                    *at += 1;
-                }
-            }
-        }
-    }
-}
-
-fn holds(code: &Function, block: &Block, temp: Temp) -> bool {
-    code.within(block).any(|inner| inner == temp)
 }
 
 fn is_loop(code: &Function, temp: Temp) -> bool {
@@ -104,14 +76,14 @@ fn exclude_other_arms(code: &Function, way: &[(&Block, usize)], excluded_ops: &m
 
 /// Excludes arms that rebind a variable between two operations; in a loop, anywhere in its body.
 fn exclude_rebindings(
-    code: &Function,
+    (code, uses): (&Function, &Uses),
     variable: &Variable,
     (from, to): (Temp, Temp),
     inner: Option<Temp>,
     excluded_ops: &mut FxHashSet<Temp>,
 ) {
-    let is_between = |temp: Temp| match inner.map(|inner| &code.ops[inner as usize].kind) {
-        Some(OpKind::Loop { body, .. }) if from == to => holds(code, body, temp),
+    let is_between = |temp: Temp| match inner {
+        Some(inner) if from == to => uses.is_within(temp, inner, LOOP_BODY),
         _ => from < temp && temp < to,
     };
     for (temp, op) in (0u32..).zip(&code.ops) {
@@ -119,9 +91,10 @@ fn exclude_rebindings(
         if !is_between(temp) {
             continue;
         }
-        for arm in [then, orelse] {
+        for (number, arm) in [then, orelse].into_iter().enumerate() {
+            let holds = |inner: Temp| uses.is_within(inner, temp, number);
             let renews = |temp: &Temp| matches!(&code.ops[*temp as usize].kind, OpKind::Store(written, _) if written == variable);
-            if arm.iter().any(renews) && !holds(code, arm, from) && !holds(code, arm, to) {
+            if arm.iter().any(renews) && !holds(from) && !holds(to) {
                 for temp in arm {
                     exclude(code, *temp, excluded_ops);
                 }
