@@ -42,6 +42,12 @@ fn tip(error: &mut clap::Error, world: &World<'_>) -> Option<String> {
         ErrorKind::InvalidSubcommand => {
             let written = text(error, ContextKind::InvalidSubcommand)?;
             let is_path = written.contains(['/', '\\', '.']) || world.cwd.join(&written).exists();
+            if written == "explain" {
+                error.remove(ContextKind::SuggestedSubcommand);
+                return Some(
+                    "`keylint rule KEY101` explains a rule, `keylint why FILE:LINE` the keys of a line".to_owned(),
+                );
+            }
             is_path.then(|| {
                 error.remove(ContextKind::SuggestedSubcommand);
                 let written = report::neutral(&written);

@@ -10,6 +10,7 @@ use super::check::resolver;
 use super::{Failure, Status, World};
 use crate::python::SourceKind;
 use crate::report;
+use crate::source::is_source;
 
 pub(super) fn run(command: &Why, backend: &dyn Backend, world: &mut World<'_>) -> Result<Status, Failure> {
     let (file, cell, row) = place(&command.place)?;
@@ -23,18 +24,49 @@ fn is_notebook(file: &str) -> bool {
     SourceKind::of_path(file) == SourceKind::Ipynb
 }
 
-/// Reads `FILE:LINE`, or `FILE:CELL:LINE` of a notebook, where the cell may be written as in reports: `cell 3`.
+/// Reads `FILE:LINE`, or `FILE:CELL:LINE` of a notebook, as reports print them: the cell as `cell 3`, and a column at the end.
 fn place(written: &str) -> Result<(&str, Option<u32>, u32), Failure> {
     let number = |text: &str| text.parse::<u32>().ok().filter(|number| *number > 0);
     let last = |text| -> Option<(&str, u32)> {
         let (rest, last) = str::rsplit_once(text, ':')?;
         Some((rest, number(last.strip_prefix("cell ").unwrap_or(last))?))
     };
-    let parsed = last(written).map(|(rest, row)| match last(rest).filter(|(file, _)| is_notebook(file)) {
-        Some((file, cell)) => (file, Some(cell), row),
-        None => (rest, None, row),
-    });
+    // With a column, the number at the end is not the line.
+    let with_column = |rest| {
+        let (file, row) = last(rest)?;
+        (is_source(Path::new(file)) && !is_notebook(file)).then_some((file, None, row))
+    };
+    let of_notebook = |(rest, row)| {
+        let (file, cell) = last(rest)?;
+        match last(file).filter(|(file, _)| is_notebook(file)) {
+            Some((file, number)) => Some((file, Some(number), cell)),
+            None => is_notebook(file).then_some((file, Some(cell), row)),
+        }
+    };
+    let parsed = last(written);
+    let parsed =
+        parsed.and_then(|place| of_notebook(place).or_else(|| with_column(place.0)).or(Some((place.0, None, place.1))));
     parsed.filter(|(file, _, _)| !file.is_empty()).ok_or_else(|| {
         Failure::Usage(format!("expected `FILE:LINE`, or `FILE:CELL:LINE` for a notebook, not `{written}`"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn a_place_is_read_as_reports_print_it() {
+        let read = |written| place(written).ok();
+        assert_eq!(read("a.py:7"), Some(("a.py", None, 7)));
+        assert_eq!(read("a.py:7:13"), Some(("a.py", None, 7)));
+        assert_eq!(read("c:a.py:7"), Some(("c:a.py", None, 7)));
+        assert_eq!(read("x/n.ipynb:7"), Some(("x/n.ipynb", None, 7)));
+        assert_eq!(read("x/n.ipynb:3:7"), Some(("x/n.ipynb", Some(3), 7)));
+        assert_eq!(read("x/n.ipynb:cell 3:7"), Some(("x/n.ipynb", Some(3), 7)));
+        assert_eq!(read("x/n.ipynb:cell 3:7:13"), Some(("x/n.ipynb", Some(3), 7)));
+        for wrong in ["", "a.py", "a.py:0", ":7", "a.py:x"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
 }

@@ -4,7 +4,7 @@
 //! `fold_in` derives and does not consume.
 
 use crate::finding::{Confidence, Finding};
-use crate::judge::facts::{Facts, KeyReuse, ReuseKind, Role};
+use crate::judge::facts::{Facts, KeyName, KeyReuse, ReuseKind, Role};
 
 use super::Rule;
 use super::reuse;
@@ -33,10 +33,19 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
     }
     let help = match &hit.intended_child {
         Some(child) => format!("use `{child}`, which is still unused"),
+        // An element under two indices: neither is a key of its own to be split.
+        None if is_element(hit.second.name.as_ref()) && reuse::two_names(hit).is_some() => {
+            "use an element that no other call uses".to_owned()
+        }
         None => wording::split_help(hit.second.name.as_ref()),
     };
     let label = wording::here(&hit.second, &reuse::again(&hit.first, &hit.second));
     reuse::finding(rule, hit, Text { message: message(&subject, hit), label, help })
+}
+
+/// Whether a key is known as an element: `keys[i]`.
+fn is_element(name: Option<&KeyName>) -> bool {
+    name.is_some_and(|name| name.text.ends_with(']'))
 }
 
 /// Claims a draw where both calls are samplers, a consumption where both are known to consume, else a possible one.

@@ -3,7 +3,7 @@
 //! **Invariant:** the repetition is reported for the loop; a key consumed twice within one iteration is another rule's.
 
 use crate::finding::{Finding, Made};
-use crate::judge::facts::{Facts, KeyReuse, LoopKind, ReuseKind, Role};
+use crate::judge::facts::{Facts, KeyReuse, LoopKind, Origin, ReuseKind, Role};
 
 use super::Rule;
 use super::reuse;
@@ -42,7 +42,10 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
             Role::Library | Role::Protocol => {
                 format!("{subject} is consumed in every iteration, so {callee} gets the same key each time")
             }
-            Role::Unresolved => format!("{subject} is passed unchanged to {callee} in every iteration"),
+            Role::Unresolved => {
+                let callee = if hit.second.callee.starts_with('<') { "one call" } else { callee.as_str() };
+                format!("{subject} is passed unchanged to {callee} in every iteration")
+            }
         }
     } else {
         let first = wording::code(&hit.first.callee);
@@ -76,6 +79,12 @@ fn help(hit: &KeyReuse) -> String {
     }
     let Some(known) = name else { return "give each iteration its own key".to_owned() };
     let key = &known.text;
+    let is_made_within = |origin: &Origin| {
+        hit.repeated_by.is_some_and(|head| head.file == origin.place.file && head.span.end <= origin.place.span.start)
+    };
+    if matches!(hit.derivation.made(), Made::Fold(..)) && hit.origin.as_ref().is_some_and(is_made_within) {
+        return "fold in a number that differs in every iteration of this loop, too".to_owned();
+    }
     if known.is_several {
         return format!("give each iteration its own keys, not the same `{key}`");
     }
@@ -98,6 +107,9 @@ fn help(hit: &KeyReuse) -> String {
                 .map_or(index.clone(), |split| format!("take a child in each iteration, {split}, or {index}"))
         }
         LoopKind::Comprehension => format!("also iterate over `jax.random.split({key}, n)`"),
+        LoopKind::Call if hit.second.role == Role::Split && known.can_rebind => {
+            format!("pass a child of `{key}` that nothing draws from to the next iteration, and not `{key}` itself")
+        }
         LoopKind::Call => {
             format!(
                 "derive a key from the index, `jax.random.fold_in({key}, i)`, or also map over `jax.random.split({key}, n)`"
