@@ -146,3 +146,21 @@ fn what_a_bound_cuts_off_is_said() {
         assert!(named.contains("KEY006 [note]") && !named.contains("(KEY006)"), "{named}");
     }
 }
+
+#[test]
+fn a_reuse_is_found_however_many_other_keys_of_the_family_were_used_before() {
+    let draws = |key: &dyn Fn(usize) -> String| -> Vec<String> {
+        (0..70).map(|number| format!("random.normal({})", key(number))).collect()
+    };
+    let folded = draws(&|number| format!("random.fold_in(key, {number})"));
+    let last = ["k = random.fold_in(key, 99)", "a = random.normal(k)", "return a + random.uniform(k)"];
+    let lines: Vec<String> = folded.into_iter().chain(last.map(str::to_owned)).collect();
+    let run = check("folded", &lines);
+    assert!(run.out.contains("`k` is consumed twice"), "{}", run.out);
+    let children = draws(&|number| format!("keys[{number}]"));
+    let last = ["return random.normal(keys[69]) + random.uniform(keys[70])"];
+    let first = std::iter::once("keys = random.split(key, 80)".to_owned());
+    let run = check("children", &first.chain(children).chain(last.map(str::to_owned)).collect::<Vec<_>>());
+    assert!(run.out.contains("`keys[69]` is consumed twice"), "{}", run.out);
+    assert!(!run.out.contains("keys[70]` is consumed"), "{}", run.out);
+}

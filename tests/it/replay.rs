@@ -236,8 +236,8 @@ fn all_that_is_expected_to_be_found_is_confirmed() {
     }
     assert!(all > 800, "{all}");
     // A replay does not know what overrides a method, or which part of an array a slice is, where the analysis does.
-    // Nor does it follow `shard_map`. A share would fall whenever a finding that it confirms becomes a note, which is not replayed.
-    assert!(others.len() <= 37, "{confirmed} of {all}\n{others:#?}");
+    // Nor does it follow `shard_map`, or run a call that nothing resolves. A share would fall whenever a finding that it confirms becomes a note, which is not replayed.
+    assert!(others.len() <= 40, "{confirmed} of {all}\n{others:#?}");
 }
 
 /// The one structure that is clean and draws from equal keys: `clone` says that it is meant.

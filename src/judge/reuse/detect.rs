@@ -15,6 +15,7 @@ use crate::finding::{Confidence, Place};
 use crate::ir::{Op, OpKind, Operator, Variable};
 use crate::judge::facts::Role;
 use crate::judge::paths::Paths;
+use crate::judge::reuse::repetition::repeated_by;
 use crate::models::Construct;
 
 /// Most earlier events that one event is compared with.
@@ -82,6 +83,7 @@ fn compare(run: &Recording<'_>, paths: &mut Paths<'_>, index: usize, reuses: &mu
 fn meetings(run: &Recording<'_>, paths: &mut Paths<'_>, second: usize) -> Vec<Reuse> {
     let family = run.log.consumptions[second].target.family;
     earlier(run, family, second)
+        .into_iter()
         .filter_map(|first| Some(Reuse { first, second, confidence: meet(run, paths, first, second)? }))
         .collect()
 }
@@ -110,10 +112,16 @@ fn common_depth(one: &Rc<Activation>, other: &Rc<Activation>) -> u32 {
     0
 }
 
-/// The consumptions of a family before another that are compared with it.
-fn earlier<'r>(run: &Recording<'r>, family: TermId, before: usize) -> impl Iterator<Item = usize> + use<'r> {
+/// The consumptions of a family before another whose part of the key may be its part: of many, the first and the last.
+fn earlier(run: &Recording<'_>, family: TermId, before: usize) -> Vec<usize> {
     let events = run.log.by_family.get(&family).map_or(&[][..], Vec::as_slice);
-    events.iter().copied().take_while(move |first| *first < before).take(COMPARED)
+    let extent = |event: usize| run.log.consumptions[event].target.extent;
+    let mut found: Vec<usize> = events.iter().copied().take_while(|first| *first < before).collect();
+    found.retain(|first| must_overlap(run.terms, extent(*first), extent(before)));
+    if found.len() > COMPARED {
+        found.drain(COMPARED / 2..found.len() - COMPARED / 2);
+    }
+    found
 }
 
 /// The other meetings of a reuse's second event, in execution order: where the one is harmless, another may not be.
@@ -139,13 +147,10 @@ fn is_folded_into_another(run: &Recording<'_>, reuses: &Reuses, first: &Consumpt
         && run.terms.ancestors(second.target.term).iter().any(|ancestor| reuses.derived_again.contains(ancestor))
 }
 
-/// How certain it is that two events share a key, if it is at all.
+/// How certain it is that two events whose parts of a key overlap share it, if it is at all.
 fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize) -> Option<Confidence> {
     let (a, b) = (&run.log.consumptions[first], &run.log.consumptions[second]);
     let mut confidence = role_confidence(run, a, b)?;
-    if !must_overlap(run.terms, a.target.extent, b.target.extent) {
-        return None;
-    }
     if a.target.folded != b.target.folded && !folds_into(run, a.target.extent, b.target.extent) {
         return None;
     }
@@ -161,8 +166,6 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
             confidence = confidence.min(Confidence::Medium);
         }
     }
-    // A draw directly in the `try` body did happen; one within a call that may have raised may not have.
-    let own = edges_after(run, a);
     let is_repeated = a.place == b.place && b.iteration.is_some();
     let (target, derivations) = (b.target.term, (a.target.derivation, b.target.derivation));
     let (a, b) = (a.guard, b.guard);
@@ -182,10 +185,11 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
         let is_made_again = is_seeded && derivations.0 != derivations.1;
         confidence = confidence.min(if is_made_again { Confidence::Low } else { Confidence::Medium });
     }
-    if needs_exception(run, paths, both, &own) {
-        confidence = Confidence::Low;
-    } else if needs_exception(run, paths, both, &[]) {
-        confidence = confidence.min(Confidence::Medium);
+    if needs_exception(run, paths, both, &[]) {
+        // A draw directly in the `try` body did happen; one within a call that may have raised may not have.
+        let own = edges_after(run, &run.log.consumptions[first]);
+        let is_unlikely = needs_exception(run, paths, both, &own);
+        confidence = confidence.min(if is_unlikely { Confidence::Low } else { Confidence::Medium });
     }
     Some(confidence)
 }
@@ -286,10 +290,29 @@ fn role_confidence(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> Opt
         // Two networks that are there already: what draws in them is at other paths.
         _ if folds_path(run, a) == Some(false) && receiver(a) != receiver(b) => Some(Confidence::Low),
         (Role::Unresolved, Role::Unresolved) if a.place == b.place && a.iteration.is_none() => None,
+        (Role::Unresolved, Role::Unresolved) if is_given_again(run, a, b) => Some(Confidence::Medium),
         (Role::Unresolved, _) | (_, Role::Unresolved) => Some(Confidence::Low),
         (Role::Library | Role::Protocol, _) | (_, Role::Library | Role::Protocol) => Some(Confidence::Medium),
         _ => Some(Confidence::High),
     }
+}
+
+/// Whether a loop gives one key to an unresolved call in each iteration, and reads what the call returns. A call with a key whose result is
+/// read draws from it nearly always; one without a result may log or save the key, and a method of a library that is known to draw only
+/// for some receivers may draw nothing.
+fn is_given_again(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> bool {
+    let code = run.code(&b.activation);
+    let Some(call) = run.call_at(&b.activation, b.place) else { return false };
+    let is_method = match code.ops.get(call as usize).map(|op| &op.kind) {
+        Some(OpKind::Call(callee, _)) => matches!(code.ops[*callee as usize].kind, OpKind::Attribute(..)),
+        _ => false,
+    };
+    let method = b.callee.rsplit('.').next().unwrap_or(&b.callee);
+    a.place == b.place
+        && b.written.is_some()
+        && repeated_by(a, b).is_some()
+        && !run.uses_of(b.activation.module, b.activation.function).readers(call).is_empty()
+        && (!is_method || run.program.models.protocols(method).is_empty())
 }
 
 /// Where a library folds its own path into the key for each draw, whether the call initialises what draws. Another draw from the key

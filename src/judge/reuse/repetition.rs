@@ -2,10 +2,18 @@
 //!
 //! **Invariant:** results come from the code of the loop's own function; if that does not determine one, the simplest is returned.
 
-use crate::analysis::record::{Consumption, Recording};
+use std::rc::Rc;
+
+use crate::analysis::record::{Consumption, Iteration, Recording};
 use crate::finding::Place;
 use crate::ir::{Element, Function, OpKind, Temp, Variable};
 use crate::judge::facts::LoopKind;
+
+/// The loop of which the two events happened in different iterations: the outermost.
+pub fn repeated_by(first: &Consumption, second: &Consumption) -> Option<Rc<Iteration>> {
+    let (a, b) = (first.iterations(), second.iterations());
+    a.into_iter().rev().find(|x| b.iter().any(|y| x.instance == y.instance && x.copy != y.copy))
+}
 
 /// Deepest nesting of displays that are searched for a variable.
 const DEPTH: u32 = 4;

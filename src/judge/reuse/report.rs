@@ -3,15 +3,13 @@
 //! **Invariant:** a reuse is reported in the lowest frame that sees both consumptions; one of two arguments that are one key is
 //! reported at the caller's call.
 
-use std::rc::Rc;
-
 use crate::analysis::domain::marks::SUPPLIED;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::heap::Kind;
 use crate::analysis::is_entry;
 use crate::analysis::program::names::is_named_for_a_key;
-use crate::analysis::record::{Activation, Chain, Consumption, Escape, Iteration, Recording};
+use crate::analysis::record::{Activation, Chain, Consumption, Escape, Recording};
 use crate::finding::{Confidence, Place};
 use crate::judge::consequence::{Flows, consequence};
 use crate::judge::derivation::derivation;
@@ -23,7 +21,7 @@ use crate::judge::naming::{entries, name_at, own_name};
 use crate::judge::origin::origin;
 use crate::judge::paths::Paths;
 use crate::judge::reuse::Reuse;
-use crate::judge::reuse::repetition::{carried_at, loop_kind};
+use crate::judge::reuse::repetition::{carried_at, loop_kind, repeated_by};
 use crate::judge::unused::unread_children;
 
 /// How the two consumptions of a meeting are placed.
@@ -35,12 +33,6 @@ struct Placed {
     /// Whether the frame saw it itself, rather than through a call for which only a caller knows that the keys are equal.
     direct: bool,
     confidence: Confidence,
-}
-
-/// The loop of which the two events happened in different iterations: the outermost.
-fn repeated_by(first: &Consumption, second: &Consumption) -> Option<Rc<Iteration>> {
-    let (a, b) = (first.iterations(), second.iterations());
-    a.into_iter().rev().find(|x| b.iter().any(|y| x.instance == y.instance && x.copy != y.copy))
 }
 
 pub fn use_at(run: &Recording<'_>, event: &Consumption, chain: &Chain, depth: usize) -> Use {
