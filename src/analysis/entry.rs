@@ -47,17 +47,18 @@ pub fn run(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIn
     constructors::run_constructors(&mut base);
     let filled = filled_later::filled_later(&base);
     let module = program.module(index);
+    let rebound = rebound_globals(module);
     let mut left = MODULE_OPERATIONS;
     for (number, function) in (0u32..).zip(&module.functions) {
         let id = FunctionId(number);
-        if !is_entry(module, function) || !program.relevance.is_entry(index, id) {
+        if !is_entry(module, function) || !program.relevance.is_entry(index, id) || !program.selects(id) {
             continue;
         }
         let marks = (base.state.terms.mark(), base.state.paths.guards.mark());
         let mut entry = for_entry(&mut base);
         let fuel = left.clamp(Budget::least_for(function), FUEL);
         entry.budget.fuel = fuel;
-        forget_later_globals(&mut entry, id);
+        forget_later_globals(&mut entry, &rebound, id);
         filled_later::forget(&mut entry, &filled);
         run_entry(&mut entry, id);
         run_pending(&mut entry);
@@ -143,22 +144,14 @@ fn class_of(machine: &Machine<'_>, function: &Function) -> Option<ClassHandle> {
 
 /// Forgets the globals that the module's body rebinds after its last call of a function: the function never sees their current values. A
 /// key stays known, because the function only needs to know whether it is one.
-fn forget_later_globals(machine: &mut Machine<'_>, id: FunctionId) {
+fn forget_later_globals(machine: &mut Machine<'_>, rebound: &BTreeMap<&Name, (Temp, Temp)>, id: FunctionId) {
     let module = machine.module(machine.context.home);
     let code = module.function(id);
     let is_global = code.parent == Some(Module::BODY) && code.class.is_none();
-    let mut stores: BTreeMap<&Name, Vec<Temp>> = BTreeMap::new();
-    for (temp, op) in (0u32..).zip(&module.function(Module::BODY).ops) {
-        if let OpKind::Store(Variable::Global(name), _) = &op.kind {
-            stores.entry(name).or_default().push(temp);
-        }
-    }
-    stores.retain(|_, stores| stores.len() > 1);
-    let last = if is_global && !stores.is_empty() { last_mention(module, &code.name) } else { None };
+    let last = if is_global && !rebound.is_empty() { last_mention(module, &code.name) } else { None };
     let Some(last) = last else { return };
-    let is_later = |stores: &[Temp]| stores.first().is_some_and(|first| *first < last) && stores.last() > Some(&last);
     let Some(state) = machine.state.store.modules.get_mut(&machine.context.home) else { return };
-    for (name, _) in stores.iter().filter(|(_, stores)| is_later(stores)) {
+    for (name, _) in rebound.iter().filter(|(_, (first, end))| *first < last && *end > last) {
         // A function that is wrapped after its definition is the same one; a key is reported as what it is in the end.
         let stays = |value: &Value| {
             value.alternatives().iter().any(|alternative| {
@@ -169,6 +162,18 @@ fn forget_later_globals(machine: &mut Machine<'_>, id: FunctionId) {
             Rc::make_mut(&mut state.globals).remove(*name);
         }
     }
+}
+
+/// The globals that the module's body binds more than once, with the first store and the last.
+fn rebound_globals(module: &Module) -> BTreeMap<&Name, (Temp, Temp)> {
+    let mut stores: BTreeMap<&Name, (Temp, Temp)> = BTreeMap::new();
+    for (temp, op) in (0u32..).zip(&module.function(Module::BODY).ops) {
+        if let OpKind::Store(Variable::Global(name), _) = &op.kind {
+            stores.entry(name).or_insert((temp, temp)).1 = temp;
+        }
+    }
+    stores.retain(|_, (first, last)| first < last);
+    stores
 }
 
 /// Where the module's body mentions a function last, itself or a function of the module that does; `None` where others may call it, or
@@ -199,10 +204,12 @@ fn run_entry(machine: &mut Machine<'_>, id: FunctionId) {
     let code = machine.module(machine.context.home).function(id);
     let class = class_of(machine, code);
     let closure = machine.state.store.definitions.get(&(machine.context.home, id)).cloned();
-    let slots = {
-        let module = machine.context.home;
-        symbolic_parameters(machine, module, code, class)
-    };
+    let mut slots = symbolic_parameters(machine, machine.context.home, code, class);
+    for (index, default) in closure.iter().flat_map(|closure| closure.defaults.iter()) {
+        if let Some(slot) = slots.get_mut(*index as usize).filter(|_| draws(machine, default)) {
+            *slot = default.clone();
+        }
+    }
     if let (Some(class), Some(instance)) = (class, slots.first())
         && &*code.name != "__init__"
     {
@@ -223,6 +230,15 @@ fn run_entry(machine: &mut Machine<'_>, id: FunctionId) {
         born: machine.state.terms.next(),
     });
     machine.run_frame(machine.context.home, id, environment, class, activation);
+}
+
+/// Whether a default is a function of a library that draws from a key: a call that leaves the argument out draws with it.
+fn draws(machine: &Machine<'_>, default: &Value) -> bool {
+    match default.single() {
+        Some(Val::Library(path)) => machine.program.models.is_sampler(path),
+        Some(Val::Wrapped(made)) => machine.program.models.makes_sampler(&made.transform),
+        _ => false,
+    }
 }
 
 /// Symbols for the parameters of a function.

@@ -3,8 +3,11 @@
 //! **Invariant:** a finding gets a fix only if the patched file parses and its analysis reports neither the finding nor a new one; a
 //! fix that the replay refutes is withheld. The number of trials per file is bounded by a count.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::contain::contained;
 use super::edited::{self, REUSE, moved};
@@ -16,7 +19,7 @@ use crate::analysis::{ImportSnapshot, Program};
 use crate::config::Shown;
 use crate::finding::{Applicability, Confidence, Finding, Fix, Level, Place, RuleId, Verdict};
 use crate::fix::{self, CrossModuleUsage, FixContext, KnownKey, Proof, Proposal, SingleKeys};
-use crate::ir;
+use crate::ir::{self, FunctionId};
 use crate::judge::facts::{Facts, KeyFact, KeyKind, KeyUse, KeyValue, Role};
 use crate::judge::reconcile;
 use crate::python::{self, SourceKind};
@@ -70,7 +73,8 @@ pub(super) fn search_fixes(
     let fixes = contained(|| {
         let kind = SourceKind::of_path(&member.display);
         let world = Cell::new(world.take());
-        let validator = FixValidator { job, project, program, usage, world, original, kind, report };
+        let partial = RefCell::default();
+        let validator = FixValidator { job, project, program, usage, world, original, kind, report, partial };
         (validator.fixes(&wanted), validator.world.take())
     });
     let (fixes, there) = fixes.unwrap_or_default();
@@ -94,8 +98,8 @@ fn is_requested(job: &Job<'_>, finding: &Finding) -> bool {
     }
 }
 
-/// How many findings of a rule a function has: all of them, and those that count against a fix, which mere suspicions do
-/// not. Of two keys from one seed each split makes one surer that both are drawn from; such findings count from the first.
+/// How many findings of a rule a function has: all of them, and those that count against a fix. A finding of low confidence does not, unless
+/// it is about two keys of one seed: each new split raises the confidence of such a finding.
 type Counts = BTreeMap<(RuleId, String), (usize, usize)>;
 
 /// The analysis of one version of the file.
@@ -112,6 +116,28 @@ struct Analysis {
     unproven: BTreeSet<Span>,
     /// Whether the interpreter reached a bound.
     is_exhausted: bool,
+    /// The functions that the run of each entry went through; as those of the body, what the body and the constructors went through.
+    ran: FxHashMap<FunctionId, FxHashSet<FunctionId>>,
+}
+
+impl Analysis {
+    /// The functions whose own runs an edit can change: those that went through what is edited. `None` stands for all.
+    ///
+    /// What methods store in their instances counts for each other, so all methods go together.
+    fn affected(&self, module: &ir::Module, edits: &[Edit]) -> Option<BTreeSet<FunctionId>> {
+        let mut edited: BTreeSet<FunctionId> = BTreeSet::new();
+        for edit in edits {
+            edited.extend(module.functions_around(edit.span)?);
+        }
+        if self.ran.get(&ir::Module::BODY)?.iter().any(|function| edited.contains(function)) {
+            return None;
+        }
+        let is_method = |id: &FunctionId| module.function(*id).class.is_some();
+        let has_methods = edited.iter().any(is_method);
+        let goes_through = |of: &FxHashSet<FunctionId>| edited.iter().any(|function| of.contains(function));
+        let affected = self.ran.iter().filter(|(id, ran)| goes_through(ran) || has_methods && is_method(id));
+        Some(affected.map(|(id, _)| *id).chain(edited.iter().copied()).collect())
+    }
 }
 
 /// A proposal that holds, as it was converted, and its fix.
@@ -134,6 +160,8 @@ struct FixValidator<'a, 'j, 'p> {
     original: usize,
     kind: SourceKind,
     report: &'a FileReport,
+    /// The analyses of the unpatched file in which only some functions were run on their own.
+    partial: RefCell<BTreeMap<BTreeSet<FunctionId>, Rc<Analysis>>>,
 }
 
 impl FixValidator<'_, '_, '_> {
@@ -154,7 +182,7 @@ impl FixValidator<'_, '_, '_> {
                 .in_cells(cells.iter().map(|cell| cell.span))
                 .in_project(self.usage);
         let wanted = fix::in_order(findings, wanted.to_vec());
-        let mut before: Option<Analysis> = None;
+        let mut before: Option<Rc<Analysis>> = None;
         let mut fixes: BTreeMap<usize, Fix> = BTreeMap::new();
         let mut trials = TRIALS.min(TRIED_BYTES / text.len().max(1));
         let mut hopeless: BTreeSet<usize> = BTreeSet::new();
@@ -185,7 +213,7 @@ impl FixValidator<'_, '_, '_> {
                 }
                 trials -= 1;
                 let before = before.get_or_insert_with(|| {
-                    let analysis = self.analyse(self.program.module(self.original));
+                    let analysis = Rc::new(self.analyse(self.program.module(self.original), None));
                     if analysis.is_exhausted {
                         trials = trials.min(HARD_TRIALS);
                     }
@@ -218,7 +246,7 @@ impl FixValidator<'_, '_, '_> {
         &self,
         cx: &FixContext<'_>,
         original: &python::Parsed,
-        before: &Analysis,
+        whole: &Rc<Analysis>,
         index: usize,
         proposal: &Proposal,
         trials: &mut usize,
@@ -233,7 +261,11 @@ impl FixValidator<'_, '_, '_> {
             }
             let effects = Effects::of(&text, &parsed.comments);
             let patched = ir::lower(self.report.file, &parsed.module, &|header| effects.on(header));
-            let after = self.analyse(&patched);
+            // Where the words of keys are used, counts in the whole file.
+            let is_partial = !types_keys && self.program.is_akin(self.original, &patched);
+            let entries = if is_partial { self.entries(whole, &proposal) } else { None };
+            let before = &*entries.as_ref().map_or_else(|| Rc::clone(whole), |entries| self.before(entries));
+            let after = self.analyse(&patched, entries);
             let converted = fix::converted(cx, &proposal, &after.findings)?;
             if converted.edits == proposal.edits {
                 let Project { models, settings, .. } = self.project;
@@ -308,6 +340,29 @@ impl FixValidator<'_, '_, '_> {
         Some(Fix { message, applicability, verdict, reason, edits })
     }
 
+    /// The functions that need to be run on their own to try a proposal; `None` if all do.
+    fn entries(&self, whole: &Analysis, proposal: &Proposal) -> Option<BTreeSet<FunctionId>> {
+        let entries = whole.affected(self.program.module(self.original), &proposal.edits)?;
+        // What is reported of the functions concerned must not depend on the others.
+        let before = self.before(&entries);
+        let mut concerned = proposal.resolves.iter().filter_map(|index| self.report.findings.get(*index));
+        let is_alike = concerned.all(|finding| {
+            let of = (finding.rule, finding.function.clone());
+            before.counts.get(&of) == whole.counts.get(&of)
+        });
+        is_alike.then_some(entries)
+    }
+
+    /// The analysis of the unpatched file in which only these functions are run on their own.
+    fn before(&self, entries: &BTreeSet<FunctionId>) -> Rc<Analysis> {
+        if let Some(known) = self.partial.borrow().get(entries) {
+            return Rc::clone(known);
+        }
+        let analysis = Rc::new(self.analyse(self.program.module(self.original), Some(entries.clone())));
+        self.partial.borrow_mut().insert(entries.clone(), Rc::clone(&analysis));
+        analysis
+    }
+
     /// The facts of the file in a program that has `module` for it.
     fn facts_of(&self, program: &Program<'_>, module: &ir::Module) -> Facts {
         let is_akin = self.program.is_akin(self.original, module);
@@ -320,9 +375,9 @@ impl FixValidator<'_, '_, '_> {
         facts.unwrap_or_default()
     }
 
-    /// The analysis of the file, if `module` were its module.
-    fn analyse(&self, module: &ir::Module) -> Analysis {
-        let program = self.program.replacing(self.original, module).observing();
+    /// The analysis of the file, if `module` were its module. If `entries` are given, no other functions are run on their own.
+    fn analyse(&self, module: &ir::Module, entries: Option<BTreeSet<FunctionId>>) -> Analysis {
+        let program = self.program.replacing(self.original, module).observing().selecting(entries);
         let mut facts = vec![self.facts_of(&program, module)];
         // A captured key that a reuse hides is reported once the reuse is fixed; that is not a mistake of the edit.
         let is_captured = |finding: &Finding| finding.rule == RuleId::CapturedKeyInTransform;
@@ -346,8 +401,9 @@ impl FixValidator<'_, '_, '_> {
         let unproven = values().map(|value| value.place.span).filter(|span| !proven.contains(span)).collect();
         let values = values().map(known_key).collect();
         let not_single = facts.iter().flat_map(|facts| &facts.not_single).map(|place| place.span).collect();
+        let ran = facts.iter_mut().flat_map(|facts| std::mem::take(&mut facts.ran)).collect();
         let keys = facts.into_iter().flat_map(|facts| facts.keys).collect();
-        Analysis { counts, findings, keys, values, not_single, unproven, is_exhausted }
+        Analysis { counts, findings, keys, values, not_single, unproven, is_exhausted, ran }
     }
 
     /// The verdict of the replay on a fix, and why it is not verified; `None` if it is refuted.

@@ -124,6 +124,27 @@ impl Module {
     /// The function that holds the module's statements.
     pub const BODY: FunctionId = FunctionId(0);
 
+    /// The functions whose definitions contain a place, innermost first; `None` where the innermost statements are those of a class or of
+    /// the module.
+    pub fn functions_around(&self, span: Span) -> Option<Vec<FunctionId>> {
+        let holds = |code: &Function| code.full.start <= span.start && span.end <= code.full.end;
+        let around = (0u32..).zip(&self.functions).skip(1).filter(|(_, code)| holds(code));
+        let innermost = around.min_by_key(|(_, code)| code.full.end - code.full.start)?;
+        let mut found = Vec::new();
+        let mut next = Some(FunctionId(innermost.0));
+        while let Some(id) = next {
+            let code = self.function(id);
+            match code.kind {
+                FunctionKind::Module => break,
+                FunctionKind::ClassBody if found.is_empty() => return None,
+                FunctionKind::ClassBody => {}
+                _ => found.push(id),
+            }
+            next = code.parent;
+        }
+        Some(found)
+    }
+
     /// The function with this index.
     pub fn function(&self, id: FunctionId) -> &Function {
         &self.functions[id.0 as usize]
@@ -240,12 +261,6 @@ impl Function {
                 open.pop();
             }
         })
-    }
-
-    /// Whether a loop repeats an operation.
-    pub fn is_in_loop(&self, temp: Temp) -> bool {
-        let loops = self.ops.iter().filter(|op| matches!(op.kind, OpKind::Loop { .. }));
-        loops.flat_map(|op| op.kind.blocks()).any(|block| self.within(block).any(|inner| inner == temp))
     }
 }
 

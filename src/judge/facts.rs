@@ -6,9 +6,10 @@ pub use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind, Meeting, 
 pub use crate::analysis::program::choices::ChoiceKind;
 pub use crate::judge::implementation_facts::{GlobalChoice, Mismatch, RawBridge, UnstableSeed};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::finding::{Confidence, Consequence, Derivation, Intent, Place};
+use crate::ir::FunctionId;
 use crate::judge::closures::ClosureCall;
 use crate::text::{FileId, Span};
 
@@ -61,6 +62,9 @@ pub struct Facts {
     pub values: Vec<KeyValue>,
     /// Expressions that are containers, objects or arrays of keys on some path; filled like `values`.
     pub not_single: Vec<Place>,
+    /// The functions of the module that the run of each entry went through, and, as those of the body, what the body and the constructors
+    /// went through; filled like `values`.
+    pub ran: FxHashMap<FunctionId, FxHashSet<FunctionId>>,
     /// Places where a budget was hit and a value became unknown.
     pub exhausted: Vec<Exhausted>,
     /// Operations that the analysis ran.
@@ -102,6 +106,7 @@ impl Facts {
         self.keys.extend(other.keys);
         self.values.extend(other.values);
         self.not_single.extend(other.not_single);
+        self.ran.extend(other.ran);
         self.exhausted.extend(other.exhausted);
         self.indirect.extend(other.indirect);
         self.intent = self.intent.take().or(other.intent);

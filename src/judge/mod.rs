@@ -38,6 +38,7 @@ mod wrappers;
 use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::record::Stage;
 use crate::analysis::{ImportSnapshot, Program, run};
+use crate::ir::Module;
 use facts::Facts;
 use paths::Paths;
 use stale::Stale;
@@ -70,6 +71,7 @@ pub fn analyse(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: Modu
                 values.extract(run, &mut found, file);
                 extract::defaults(run, &mut found, id);
                 untyped::extract_untyped_keys(run, paths, &mut found, id);
+                found.ran.insert(id, run.log.ran.clone());
                 facts.absorb(found);
                 facts.operations += run.operations;
             }
@@ -77,6 +79,7 @@ pub fn analyse(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: Modu
                 std::mem::take(&mut stale).extract(run, &mut facts);
                 extract::mark_guarded(run, &mut facts.references);
                 host::extract_host_draws(run, &mut facts);
+                facts.ran.insert(Module::BODY, run.log.ran.clone());
                 facts.operations += run.operations;
             }
         }

@@ -433,6 +433,9 @@ impl<'p> Machine<'p> {
         let (entered, live) = (self.state.paths.pc, self.state.paths.live);
         self.state.paths.live = entered;
         if self.program.observes && inlined.is_none() {
+            if module == self.context.home {
+                self.recorder.run(function);
+            }
             hover::observe_parameters(self, &frame);
         }
         self.block(&mut frame, &code.body);

@@ -8,13 +8,14 @@ pub(crate) mod names;
 mod relevance;
 mod vocabulary;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use self::choices::Choices;
 use crate::analysis::domain::value::ModuleIndex;
-use crate::ir::{Function, FunctionKind, Module, Name, Resolver, prelude};
+use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, Resolver, prelude};
 use crate::models::Models;
 use crate::text::FileId;
 use relevance::Relevance;
@@ -37,6 +38,8 @@ pub struct Program<'a> {
     pub observes: bool,
     /// Whether what callees in other modules do with keys is noted as well.
     pub follows: bool,
+    /// The only functions of the analysed module that are run on their own, if not all are.
+    selected: Option<BTreeSet<FunctionId>>,
 }
 
 impl<'a> Program<'a> {
@@ -55,6 +58,7 @@ impl<'a> Program<'a> {
             roots,
             observes: false,
             follows: false,
+            selected: None,
         }
     }
 
@@ -76,7 +80,7 @@ impl<'a> Program<'a> {
         let (by_file, relevance) = (self.by_file.clone(), Arc::clone(&self.relevance));
         let Self { resolver, models, roots, observes, follows, .. } = *self;
         let choices = self.choices.replacing(index, module, models, roots);
-        Program { modules, by_file, relevance, choices, resolver, models, roots, observes, follows }
+        Program { modules, by_file, relevance, choices, resolver, models, roots, observes, follows, selected: None }
     }
 
     /// The same program, recording the facts of every key.
@@ -95,6 +99,7 @@ impl<'a> Program<'a> {
             roots,
             observes: true,
             follows: *follows,
+            selected: self.selected.clone(),
         }
     }
 
@@ -103,6 +108,17 @@ impl<'a> Program<'a> {
     #[must_use]
     pub fn following(&self) -> Self {
         Self { follows: true, ..self.observing() }
+    }
+
+    /// The same program, of whose analysed module only these functions are run on their own.
+    #[must_use]
+    pub fn selecting(self, functions: Option<BTreeSet<FunctionId>>) -> Self {
+        Self { selected: functions, ..self }
+    }
+
+    /// Whether a function of the analysed module is run on its own, if it may involve keys.
+    pub fn selects(&self, function: FunctionId) -> bool {
+        self.selected.as_ref().is_none_or(|selected| selected.contains(&function))
     }
 
     /// Whether a module defines the same functions as the one at `index`, as after an edit within one. A

@@ -74,6 +74,8 @@ pub struct Log {
     pub observed: FxHashSet<Observed>,
     /// Expressions that were containers, objects or arrays of keys when they were run.
     pub not_single: FxHashSet<Place>,
+    /// The functions of the analysed module that were run, if hovers or fixes need them.
+    pub ran: FxHashSet<FunctionId>,
 }
 
 /// What a call reached.

@@ -114,6 +114,11 @@ impl Recorder {
         self.log.scalar_keys.insert(term);
     }
 
+    /// A function of the analysed module runs.
+    pub fn run(&mut self, function: FunctionId) {
+        self.log.ran.insert(function);
+    }
+
     /// Records the values of the entry's parameters.
     pub fn enter(&mut self, slots: Vec<Value>) {
         self.log.entered = Some(slots);
