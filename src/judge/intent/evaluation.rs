@@ -4,7 +4,8 @@
 //!
 //! **Invariant:** both draws are within the function whose name says so, or within a script whose name does and directly in its `main`
 //! function or its module. A name between the draws and that function that says training, or any name that says an evolutionary search,
-//! is evidence against it. Two samplers that one body calls directly and whose draws meet, or are returned together, are never excused.
+//! is evidence against it. Two samplers that one body calls directly and whose draws meet, or are returned together, are never excused, nor
+//! are such draws of several iterations: an average over equal episodes is none.
 
 use crate::finding::{ConsequenceKind, Finding, Intent, IntentKind, Level, Place, RuleId, Sharing};
 use crate::models::Words;
@@ -39,10 +40,13 @@ pub fn note_evaluations(written: Written<'_>, words: &Words, script: &str, findi
     }
 }
 
-/// Whether one body calls two samplers whose draws meet or are returned together.
+/// Whether draws meet or are returned together, and several iterations make them or one body calls two samplers.
 fn is_certain_mistake(finding: &Finding) -> bool {
     let kind = finding.consequence.as_ref().map(|consequence| consequence.kind);
     let meet = matches!(kind, Some(ConsequenceKind::Meet | ConsequenceKind::Returned));
+    if finding.rule == RuleId::KeyReusedInLoop && meet {
+        return true;
+    }
     let are_direct = finding.evidence.as_ref().is_some_and(|evidence| {
         evidence.draws_numbers
             && evidence.sharing == Sharing::Twice
