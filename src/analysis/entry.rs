@@ -204,12 +204,7 @@ fn run_entry(machine: &mut Machine<'_>, id: FunctionId) {
     let code = machine.module(machine.context.home).function(id);
     let class = class_of(machine, code);
     let closure = machine.state.store.definitions.get(&(machine.context.home, id)).cloned();
-    let mut slots = symbolic_parameters(machine, machine.context.home, code, class);
-    for (index, default) in closure.iter().flat_map(|closure| closure.defaults.iter()) {
-        if let Some(slot) = slots.get_mut(*index as usize).filter(|_| draws(machine, default)) {
-            *slot = default.clone();
-        }
-    }
+    let slots = symbolic_parameters(machine, machine.context.home, code, class);
     if let (Some(class), Some(instance)) = (class, slots.first())
         && &*code.name != "__init__"
     {
@@ -230,15 +225,6 @@ fn run_entry(machine: &mut Machine<'_>, id: FunctionId) {
         born: machine.state.terms.next(),
     });
     machine.run_frame(machine.context.home, id, environment, class, activation);
-}
-
-/// Whether a default is a function of a library that draws from a key: a call that leaves the argument out draws with it.
-fn draws(machine: &Machine<'_>, default: &Value) -> bool {
-    match default.single() {
-        Some(Val::Library(path)) => machine.program.models.is_sampler(path),
-        Some(Val::Wrapped(made)) => machine.program.models.makes_sampler(&made.transform),
-        _ => false,
-    }
 }
 
 /// Symbols for the parameters of a function.

@@ -222,17 +222,6 @@ impl Models {
         sorted(&self.callables, |row| &row.path)
     }
 
-    /// Whether a function draws from a key.
-    pub fn is_sampler(&self, path: &str) -> bool {
-        matches!(self.callable(path).map(|callable| &callable.effect), Some(Effect::Sample { .. }))
-    }
-
-    /// Whether a function returns one that draws from a key, as initialisers do.
-    pub fn makes_sampler(&self, path: &str) -> bool {
-        let effect = self.callable(path).map(|callable| &callable.effect);
-        matches!(effect, Some(Effect::Factory { makes }) if matches!(makes.effect, Effect::Sample { .. }))
-    }
-
     /// All namespace defaults, by path.
     pub fn namespaces(&self) -> Vec<&Callable> {
         sorted(&self.namespaces, |row| &row.path)

@@ -264,8 +264,7 @@ impl<'p> Machine<'p> {
                         }
                     }
                 }
-                // A call that leaves the argument out draws with the default.
-                _ => closure.default_of(index).filter(|default| self.draws(default)).unwrap_or(Value::Unknown(symbol)),
+                _ => Value::Unknown(symbol),
             };
             self.annotated.note(&value, closure.module, parameter.annotation.as_ref());
             slots.push(Some(value));
@@ -283,15 +282,6 @@ impl<'p> Machine<'p> {
         };
         self.running.pop();
         ended
-    }
-
-    /// Whether a value is a function of a library that draws from a key.
-    fn draws(&self, value: &Value<'p>) -> bool {
-        match value {
-            Value::Library(path) => self.project.models.is_sampler(path),
-            Value::Wrapped(made) => self.project.models.makes_sampler(&made.path),
-            _ => false,
-        }
     }
 
     pub(super) fn bind_arguments(&mut self, closure: &Closure<'p>, args: Args<'p>) -> Vec<Option<Value<'p>>> {
@@ -325,7 +315,7 @@ impl<'p> Machine<'p> {
                     Some(Value::dict(rest.into_iter().map(|(name, value)| (Value::Text(name), value)).collect()))
                 }
             };
-            let default = || closure.default_of(index as usize);
+            let default = || closure.defaults.iter().find(|(at, _)| *at == index).map(|(_, value)| value.clone());
             let value = given.or_else(|| if args.is_open { None } else { default() });
             let value = value.unwrap_or_else(|| self.unknown(&parameter.name));
             if matches!(

@@ -39,13 +39,6 @@ pub(super) struct Closure<'p> {
     pub(super) is_called: Cell<bool>,
 }
 
-impl<'p> Closure<'p> {
-    /// The default of a parameter.
-    pub(super) fn default_of(&self, index: usize) -> Option<Value<'p>> {
-        self.defaults.iter().find(|(at, _)| *at as usize == index).map(|(_, value)| value.clone())
-    }
-}
-
 /// A class of the program.
 pub(super) struct Class<'p> {
     pub(super) name: Name,
