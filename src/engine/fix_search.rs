@@ -263,8 +263,10 @@ impl FixValidator<'_, '_, '_> {
             let patched = ir::lower(self.report.file, &parsed.module, &|header| effects.on(header));
             // Where the words of keys are used, counts in the whole file.
             let is_partial = !types_keys && self.program.is_akin(self.original, &patched);
-            let entries = if is_partial { self.entries(whole, &proposal) } else { None };
-            let before = &*entries.as_ref().map_or_else(|| Rc::clone(whole), |entries| self.before(entries));
+            let affected = if is_partial { self.affected(whole, &proposal) } else { None };
+            let (entries, before) =
+                affected.map_or((None, Rc::clone(whole)), |(entries, before)| (Some(entries), before));
+            let before = &*before;
             let after = self.analyse(&patched, entries);
             let converted = fix::converted(cx, &proposal, &after.findings)?;
             if converted.edits == proposal.edits {
@@ -340,8 +342,9 @@ impl FixValidator<'_, '_, '_> {
         Some(Fix { message, applicability, verdict, reason, edits })
     }
 
-    /// The functions that need to be run on their own to try a proposal; `None` if all do.
-    fn entries(&self, whole: &Analysis, proposal: &Proposal) -> Option<BTreeSet<FunctionId>> {
+    /// The functions that need to be run on their own to try a proposal, and the analysis of the unpatched file in which only those are;
+    /// `None` if all need to be.
+    fn affected(&self, whole: &Analysis, proposal: &Proposal) -> Option<(BTreeSet<FunctionId>, Rc<Analysis>)> {
         let entries = whole.affected(self.program.module(self.original), &proposal.edits)?;
         // What is reported of the functions concerned must not depend on the others.
         let before = self.before(&entries);
@@ -350,7 +353,7 @@ impl FixValidator<'_, '_, '_> {
             let of = (finding.rule, finding.function.clone());
             before.counts.get(&of) == whole.counts.get(&of)
         });
-        is_alike.then_some(entries)
+        is_alike.then_some((entries, before))
     }
 
     /// The analysis of the unpatched file in which only these functions are run on their own.

@@ -551,8 +551,7 @@ fn verify(job: &Job<'_>, plans: &mut [Plan]) -> Replayed {
 fn functions_at(module: &ir::Module, places: &[Span]) -> Vec<Span> {
     let mut functions: BTreeMap<Span, Span> = BTreeMap::new();
     for place in places {
-        let around = module.functions.iter().map(|function| function.full).filter(|full| full.covers(*place));
-        let innermost = around.min_by_key(|full| full.len()).unwrap_or_default();
+        let innermost = module.function(module.innermost(*place)).full;
         functions.entry(innermost).or_insert(*place);
     }
     functions.into_values().collect()

@@ -124,25 +124,19 @@ impl Module {
     /// The function that holds the module's statements.
     pub const BODY: FunctionId = FunctionId(0);
 
-    /// The functions whose definitions contain a place, innermost first; `None` where the innermost statements are those of a class or of
-    /// the module.
+    /// The innermost function whose definition contains a place; the module's body where there is none.
+    pub fn innermost(&self, span: Span) -> FunctionId {
+        let around = (0u32..).zip(&self.functions).skip(1).filter(|(_, code)| code.full.covers(span));
+        around.min_by_key(|(_, code)| code.full.len()).map_or(Self::BODY, |(id, _)| FunctionId(id))
+    }
+
+    /// The functions around a place, innermost first; `None` where the innermost statements are those of a class or of the module.
     pub fn functions_around(&self, span: Span) -> Option<Vec<FunctionId>> {
-        let holds = |code: &Function| code.full.start <= span.start && span.end <= code.full.end;
-        let around = (0u32..).zip(&self.functions).skip(1).filter(|(_, code)| holds(code));
-        let innermost = around.min_by_key(|(_, code)| code.full.end - code.full.start)?;
-        let mut found = Vec::new();
-        let mut next = Some(FunctionId(innermost.0));
-        while let Some(id) = next {
-            let code = self.function(id);
-            match code.kind {
-                FunctionKind::Module => break,
-                FunctionKind::ClassBody if found.is_empty() => return None,
-                FunctionKind::ClassBody => {}
-                _ => found.push(id),
-            }
-            next = code.parent;
-        }
-        Some(found)
+        let is_function =
+            |id: &FunctionId| !matches!(self.function(*id).kind, FunctionKind::Module | FunctionKind::ClassBody);
+        let innermost = Some(self.innermost(span)).filter(is_function)?;
+        let around = std::iter::successors(Some(innermost), |id| self.function(*id).parent);
+        Some(around.filter(is_function).collect())
     }
 
     /// The function with this index.

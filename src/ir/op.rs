@@ -372,6 +372,9 @@ pub enum OpKind {
 }
 
 impl OpKind {
+    /// The number of a loop's body among its blocks.
+    pub const LOOP_BODY: usize = 1;
+
     /// The blocks that the operation runs, in the order in which they are written.
     pub fn blocks(&self) -> Vec<&Block> {
         match self {

@@ -86,48 +86,35 @@ impl Uses {
         uses
     }
 
+    /// The operations around one, innermost first, each with the number of its block that holds it.
+    fn around(&self, temp: Temp) -> impl Iterator<Item = (Temp, usize)> + '_ {
+        let outer = |temp: Temp| self.around.get(temp as usize).copied().flatten();
+        std::iter::successors(outer(temp), move |(next, _)| outer(*next))
+    }
+
     /// The blocks around an operation with the positions in them, outermost first; `None` where no block holds it.
     pub fn blocks_around<'c>(&self, code: &'c Function, temp: Temp) -> Option<Vec<(&'c Block, usize)>> {
         let mut blocks = Vec::new();
-        let mut temp = temp;
-        loop {
-            let around = self.around.get(temp as usize)?;
-            let block = match around {
-                Some((outer, number)) => code.ops.get(*outer as usize)?.kind.blocks().into_iter().nth(*number)?,
-                None => &code.body,
-            };
-            blocks.push((block, block.iter().position(|inner| *inner == temp)?));
-            match around {
-                Some((outer, _)) => temp = *outer,
-                None => break,
-            }
+        let mut inner = temp;
+        for (outer, number) in self.around(temp) {
+            blocks.push((code.ops.get(outer as usize)?.kind.blocks().into_iter().nth(number)?, inner));
+            inner = outer;
         }
-        blocks.reverse();
-        Some(blocks)
+        blocks.push((&code.body, inner));
+        let placed = |(block, temp): (&'c Block, Temp)| Some((block, block.iter().position(|inner| *inner == temp)?));
+        blocks.into_iter().rev().map(placed).collect()
     }
 
-    /// Whether an operation is within a block of another one, or in a block there.
-    pub fn is_within(&self, temp: Temp, block_of: Temp, number: usize) -> bool {
-        let mut next = self.around.get(temp as usize).copied().flatten();
-        while let Some((outer, at)) = next {
-            if (outer, at) == (block_of, number) {
-                return true;
-            }
-            next = self.around.get(outer as usize).copied().flatten();
-        }
-        false
+    /// Whether an operation is within this block of another one.
+    pub fn is_within(&self, temp: Temp, outer: Temp, number: usize) -> bool {
+        self.around(temp).any(|around| around == (outer, number))
     }
 
     /// Whether a loop of the function repeats an operation.
     pub fn is_in_loop(&self, code: &Function, temp: Temp) -> bool {
-        let mut next = self.around.get(temp as usize).copied().flatten();
-        while let Some((outer, _)) = next {
-            if matches!(code.ops.get(outer as usize).map(|op| &op.kind), Some(OpKind::Loop { .. })) {
-                return true;
-            }
-            next = self.around.get(outer as usize).copied().flatten();
-        }
-        false
+        let is_loop =
+            |outer: Temp| matches!(code.ops.get(outer as usize).map(|op| &op.kind), Some(OpKind::Loop { .. }));
+        self.around(temp).any(|(outer, _)| is_loop(outer))
     }
 
     /// The operations that read a temp.

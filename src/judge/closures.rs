@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::analysis::record::{Callee, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{FunctionId, FunctionKind};
+use crate::ir::FunctionKind;
 use crate::judge::facts::{CaptureKind, Facts};
 
 /// A call of a function that is defined within another, from outside of that.
@@ -28,7 +28,7 @@ pub fn extract_closure_calls(run: &Recording<'_>, facts: &mut Facts) {
             let Callee::Function(module, id, _) = callee else { continue };
             let (module, closure) = (run.module(*module), run.module(*module).function(*id));
             let Some(definer) = closure.parent.map(|parent| module.function(parent)) else { continue };
-            let Some(caller) = innermost(run, *place) else { continue };
+            let caller = home.innermost(place.span);
             if definer.kind != FunctionKind::Def || home.function(caller).span == definer.span {
                 continue;
             }
@@ -39,13 +39,6 @@ pub fn extract_closure_calls(run: &Recording<'_>, facts: &mut Facts) {
             facts.closure_calls.push(ClosureCall { defined_at, place: *place, is_repeated });
         }
     }
-}
-
-/// The innermost function of the home module that contains a place.
-fn innermost(run: &Recording<'_>, place: Place) -> Option<FunctionId> {
-    let functions = (0u32..).map(FunctionId).zip(&run.module(run.home).functions);
-    let around = functions.filter(|(_, code)| code.full.covers(place.span));
-    around.min_by_key(|(_, code)| code.full.end - code.full.start).map(|(id, _)| id)
 }
 
 /// Lowers the confidence in what closures capture that are called once.

@@ -14,7 +14,7 @@ use crate::analysis::record::{
     Activation, Consumption, Escape, LoggedBuffer, LoggedExit, LoggedReference, Recording, Stage,
 };
 use crate::finding::{Confidence, ConsequenceKind, Intent, IntentKind, Place};
-use crate::ir::{Function, FunctionId, FunctionKind, Module, Op, OpKind, Variable};
+use crate::ir::{FunctionId, FunctionKind, Module, Op, OpKind, Variable};
 use crate::judge::broadcasts::extract_broadcasts;
 use crate::judge::closures::extract_closure_calls;
 use crate::judge::consequence::Flows;
@@ -112,9 +112,8 @@ fn report_harm(
 fn limit(run: &Recording<'_>) -> Option<Exhausted> {
     let (place, budget) = run.limited?;
     let module = run.module(run.home);
-    let holds = |code: &&Function| code.full.start <= place.span.start && place.span.end <= code.full.end;
-    let around = || module.functions.iter().skip(1).filter(holds).min_by_key(|code| code.full.end - code.full.start);
-    let within = if place.file == module.file { around() } else { None };
+    let around = Some(module.innermost(place.span)).filter(|id| place.file == module.file && *id != Module::BODY);
+    let within = around.map(|id| module.function(id));
     let run_code = match run.stage {
         Stage::Entry(id) => Some(module.function(id)),
         Stage::Body | Stage::End => None,

@@ -250,26 +250,21 @@ fn sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// The words of a text, small and in the singular.
 /// Whether a name has one of some words: `main_eval` and `mainEval` have `eval`.
 fn has_word(words: &[String], name: &str) -> bool {
-    let mut word = String::new();
-    let mut parts = Vec::new();
-    let mut was_lower = false;
+    let mut spaced = String::new();
+    let mut before = '_';
     for letter in name.chars() {
-        let begins = letter.is_uppercase() && was_lower;
-        if (begins || !letter.is_alphanumeric()) && !word.is_empty() {
-            parts.push(std::mem::take(&mut word));
+        if letter.is_uppercase() && (before.is_lowercase() || before.is_numeric()) {
+            spaced.push('_');
         }
-        if letter.is_alphanumeric() {
-            word.extend(letter.to_lowercase());
-        }
-        was_lower = letter.is_lowercase() || letter.is_numeric();
+        spaced.extend(letter.to_lowercase());
+        before = letter;
     }
-    parts.push(word);
-    parts.iter().any(|part| holds(words, part))
+    spaced.split(|letter: char| !letter.is_alphanumeric()).any(|word| holds(words, word))
 }
 
+/// The words of a text, small and in the singular.
 fn plain_words(text: &str) -> Vec<String> {
     let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     words

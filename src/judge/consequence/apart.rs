@@ -8,9 +8,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::record::{Consumption, Recording};
 use crate::ir::{Block, Function, OpKind, Temp, Uses, Variable};
 
-/// The number of a loop's body among its blocks.
-const LOOP_BODY: usize = 1;
-
 /// The operations that do not run where both draws happen with one key, for the frame that both have in common, by activation: what
 /// becomes of `draw` there cannot be seen together with `other`.
 pub fn excluded(run: &Recording<'_>, draw: &Consumption, other: &Consumption) -> FxHashMap<u32, FxHashSet<Temp>> {
@@ -83,7 +80,7 @@ fn exclude_rebindings(
     excluded_ops: &mut FxHashSet<Temp>,
 ) {
     let is_between = |temp: Temp| match inner {
-        Some(inner) if from == to => uses.is_within(temp, inner, LOOP_BODY),
+        Some(inner) if from == to => uses.is_within(temp, inner, OpKind::LOOP_BODY),
         _ => from < temp && temp < to,
     };
     for (temp, op) in (0u32..).zip(&code.ops) {
