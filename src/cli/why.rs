@@ -26,26 +26,22 @@ fn is_notebook(file: &str) -> bool {
 
 /// Reads `FILE:LINE`, or `FILE:CELL:LINE` of a notebook, as reports print them: the cell as `cell 3`, and a column at the end.
 fn place(written: &str) -> Result<(&str, Option<u32>, u32), Failure> {
-    let number = |text: &str| text.parse::<u32>().ok().filter(|number| *number > 0);
-    let last = |text| -> Option<(&str, u32)> {
-        let (rest, last) = str::rsplit_once(text, ':')?;
-        Some((rest, number(last.strip_prefix("cell ").unwrap_or(last))?))
+    let positive = |text: &str| text.parse::<u32>().ok().filter(|number| *number > 0);
+    let last = |text| str::rsplit_once(text, ':').and_then(|(rest, last)| Some((rest, positive(last)?)));
+    let cell = |text| {
+        let (file, last) = str::rsplit_once(text, ':').filter(|(file, _)| is_notebook(file))?;
+        Some((file, positive(last.strip_prefix("cell ").unwrap_or(last))?))
     };
-    // With a column, the number at the end is not the line.
-    let with_column = |rest| {
-        let (file, row) = last(rest)?;
-        (is_source(Path::new(file)) && !is_notebook(file)).then_some((file, None, row))
-    };
-    let of_notebook = |(rest, row)| {
-        let (file, cell) = last(rest)?;
-        match last(file).filter(|(file, _)| is_notebook(file)) {
-            Some((file, number)) => Some((file, Some(number), cell)),
-            None => is_notebook(file).then_some((file, Some(cell), row)),
-        }
-    };
-    let parsed = last(written);
-    let parsed =
-        parsed.and_then(|place| of_notebook(place).or_else(|| with_column(place.0)).or(Some((place.0, None, place.1))));
+    let in_cell = |(rest, row)| cell(rest).map(|(file, cell)| (file, Some(cell), row));
+    let is_code = |(file, _): &(&str, u32)| is_source(Path::new(file)) && !is_notebook(file);
+    let parsed = last(written).and_then(|(rest, row)| {
+        // Of two numbers, the last one is the column.
+        let with_column = last(rest);
+        with_column
+            .and_then(in_cell)
+            .or_else(|| in_cell((rest, row)))
+            .or_else(|| Some(with_column.filter(is_code).map_or((rest, None, row), |(file, row)| (file, None, row))))
+    });
     parsed.filter(|(file, _, _)| !file.is_empty()).ok_or_else(|| {
         Failure::Usage(format!("expected `FILE:LINE`, or `FILE:CELL:LINE` for a notebook, not `{written}`"))
     })
@@ -65,7 +61,8 @@ mod tests {
         assert_eq!(read("x/n.ipynb:3:7"), Some(("x/n.ipynb", Some(3), 7)));
         assert_eq!(read("x/n.ipynb:cell 3:7"), Some(("x/n.ipynb", Some(3), 7)));
         assert_eq!(read("x/n.ipynb:cell 3:7:13"), Some(("x/n.ipynb", Some(3), 7)));
-        for wrong in ["", "a.py", "a.py:0", ":7", "a.py:x"] {
+        assert_eq!(read("a.py:cell 3:7"), Some(("a.py:cell 3", None, 7)));
+        for wrong in ["", "a.py", "a.py:0", ":7", "a.py:x", "a.py:cell 3"] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

@@ -104,7 +104,7 @@ kinds! {
         /// The block for direct runs of a module that other modules import.
         Demonstration "demonstration" "other modules import this one, and its main block only demonstrates it",
         /// Code that evaluates or shows what a program computes.
-        Evaluation "evaluation" "code that evaluates or shows something usually starts in the same way each time",
+        Evaluation "evaluation" "code that evaluates or shows something usually starts the same way each time",
         /// The program uses different numbers of the two draws.
         DisjointParts "disjoint-parts" "the code uses different parts of the two draws",
         /// All lanes share the draws that should be equal, and have their own keys for the others.

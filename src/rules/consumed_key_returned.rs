@@ -23,7 +23,7 @@ pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
         CarryKind::Left => return describe_left(rule, hit),
     };
     let text = Text {
-        message: format!("{subject} is {how} after {} consumed it", wording::code(&hit.used.callee)),
+        message: format!("{subject} is {how} after {} consumed it", wording::callee(&hit.used.callee)),
         label: format!("a consumed key is {how} here"),
         help: wording::rebinding(name)
             .map_or_else(String::new, |split| format!("draw from a child, {split}, so that the key {how} is fresh")),
@@ -39,7 +39,7 @@ pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
 /// A key that the caller gets is the one that the next call derives from.
 fn describe_kept(rule: &Rule, hit: &CarriedKey) -> Finding {
     let subject = wording::subject(hit.used.name.as_ref(), &hit.derivation);
-    let callee = wording::code(&hit.used.callee);
+    let callee = wording::callee(&hit.used.callee);
     let text = Text {
         message: format!(
             "{subject} is returned and also kept, so {callee} splits it in the next call, after the caller has used it"
@@ -62,7 +62,7 @@ fn describe_left(rule: &Rule, hit: &CarriedKey) -> Finding {
     let text = Text {
         message: format!(
             "{subject} is {participle} by {} and left in an attribute from which a method derives keys",
-            wording::code(&hit.used.callee)
+            wording::callee(&hit.used.callee)
         ),
         label: wording::here(&hit.used, participle),
         help: wording::rebinding(name)

@@ -14,7 +14,7 @@ pub(super) fn find(facts: &Facts) -> Vec<&Broadcast> {
 
 pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     let subject = wording::subject(hit.used.name.as_ref(), &hit.derivation);
-    let callee = wording::code(&hit.used.callee);
+    let callee = wording::callee(&hit.used.callee);
     let repetition = wording::repetition(hit.used.role);
     let (lane, lanes, mapped) = if hit.on_devices {
         ("device", "devices", "divided among devices here")

@@ -21,8 +21,8 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
         let text = Text {
             message: format!(
                 "{subject} is passed to {} and to {}, but a key that is folded should not be used for anything else",
-                wording::code(&hit.first.callee),
-                wording::code(&hit.second.callee)
+                wording::callee(&hit.first.callee),
+                wording::callee(&hit.second.callee)
             ),
             label: wording::here(&hit.second, "used again"),
             help: "use one key for `fold_in` and another one for draws".to_owned(),
@@ -50,7 +50,7 @@ fn is_element(name: Option<&KeyName>) -> bool {
 
 /// Claims a draw where both calls are samplers, a consumption where both are known to consume, else a possible one.
 fn message(subject: &str, hit: &KeyReuse) -> String {
-    let (first, second) = (wording::code(&hit.first.callee), wording::code(&hit.second.callee));
+    let (first, second) = (wording::callee(&hit.first.callee), wording::callee(&hit.second.callee));
     if let [one, other, ..] = hit.entries.as_slice() {
         return format!(
             "{subject} is passed to {second} twice, as {} and as {}",

@@ -15,9 +15,9 @@ pub(super) fn find(facts: &Facts) -> Vec<&KeyReuse> {
 
 pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
     let subject = reuse::subject(hit);
-    let callee = wording::code(&hit.second.callee);
+    let callee = wording::callee(&hit.second.callee);
     let message = if hit.derived_at.is_some() {
-        let first = wording::code(&hit.first.callee);
+        let first = wording::callee(&hit.first.callee);
         format!(
             "{subject} equals the key that {first} consumed in an earlier iteration: {}",
             reuse::folds_like_split(&hit.derivation)
@@ -42,13 +42,10 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
             Role::Library | Role::Protocol => {
                 format!("{subject} is consumed in every iteration, so {callee} gets the same key each time")
             }
-            Role::Unresolved => {
-                let callee = if hit.second.callee.starts_with('<') { "one call" } else { callee.as_str() };
-                format!("{subject} is passed unchanged to {callee} in every iteration")
-            }
+            Role::Unresolved => format!("{subject} is passed unchanged to {callee} in every iteration"),
         }
     } else {
-        let first = wording::code(&hit.first.callee);
+        let first = wording::callee(&hit.first.callee);
         match (&hit.first.name, reuse::two_names(hit)) {
             (Some(name), Some(_)) => format!(
                 "{} is consumed by {first} in one iteration and, as {subject}, by {callee} in a later one",
@@ -83,7 +80,7 @@ fn help(hit: &KeyReuse) -> String {
         hit.repeated_by.is_some_and(|head| head.file == origin.place.file && head.span.end <= origin.place.span.start)
     };
     if matches!(hit.derivation.made(), Made::Fold(..)) && hit.origin.as_ref().is_some_and(is_made_within) {
-        return "fold in a number that differs in every iteration of this loop, too".to_owned();
+        return "also fold in a number that differs in every iteration of this loop".to_owned();
     }
     if known.is_several {
         return format!("give each iteration its own keys, not the same `{key}`");
@@ -92,7 +89,7 @@ fn help(hit: &KeyReuse) -> String {
     let is_split_for_the_next = hit.second.role == Role::Split && hit.second.via.is_empty();
     let is_split_here = is_split_for_the_next && hit.second.place == hit.second.leaf;
     if is_split_here && hit.first.place != hit.second.place && hit.loop_kind == LoopKind::Statement {
-        let callee = wording::code(&hit.first.callee);
+        let callee = wording::callee(&hit.first.callee);
         let what = if hit.first.place == hit.first.leaf {
             format!("{callee} a child of")
         } else {
@@ -108,7 +105,7 @@ fn help(hit: &KeyReuse) -> String {
         }
         LoopKind::Comprehension => format!("also iterate over `jax.random.split({key}, n)`"),
         LoopKind::Call if hit.second.role == Role::Split && known.can_rebind => {
-            format!("pass a child of `{key}` that nothing draws from to the next iteration, and not `{key}` itself")
+            format!("pass a child of `{key}` that nothing draws from to the next iteration, not `{key}` itself")
         }
         LoopKind::Call => {
             format!(

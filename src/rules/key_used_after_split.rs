@@ -19,7 +19,7 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
     let key = name.map_or_else(|| "the key".to_owned(), |name| wording::code(&name.text));
     let (message, what, help) = if hit.second.role == Role::Split {
         (
-            format!("{subject} is split after {} consumed it", wording::code(&hit.first.callee)),
+            format!("{subject} is split after {} consumed it", wording::callee(&hit.first.callee)),
             "split",
             format!("split {key} before the first draw, and draw from a child"),
         )
@@ -30,7 +30,11 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
             None if hit.first.place != hit.first.leaf => wording::split_help(name),
             None => format!("split {key} into one more child, and use that one here"),
         };
-        (format!("{subject} is consumed by {} after it was split", wording::code(&hit.second.callee)), "consumed", help)
+        (
+            format!("{subject} is consumed by {} after it was split", wording::callee(&hit.second.callee)),
+            "consumed",
+            help,
+        )
     };
     let text = Text { message, label: wording::here(&hit.second, what), help };
     reuse::finding(rule, hit, text)

@@ -104,12 +104,12 @@ pub(super) fn folds_like_split(derivation: &Derivation) -> String {
 /// " by `a`" where both consumptions have the same callee, else `separator` and "first by `a`, then by `b`".
 pub(super) fn callees(hit: &KeyReuse, separator: &str) -> String {
     if hit.first.callee == hit.second.callee {
-        format!(" by {}", wording::code(&hit.first.callee))
+        format!(" by {}", wording::callee(&hit.first.callee))
     } else {
         format!(
             "{separator} first by {}, then by {}",
-            wording::code(&hit.first.callee),
-            wording::code(&hit.second.callee)
+            wording::callee(&hit.first.callee),
+            wording::callee(&hit.second.callee)
         )
     }
 }

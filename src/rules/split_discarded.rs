@@ -13,7 +13,7 @@ pub(super) fn find(facts: &Facts) -> Vec<&Discarded> {
 }
 
 pub(super) fn describe(rule: &Rule, hit: &Discarded) -> Finding {
-    let callee = wording::code(&hit.callee);
+    let callee = wording::callee(&hit.callee);
     let text = if hit.whole {
         Text {
             message: format!("the result of {callee} is never used"),

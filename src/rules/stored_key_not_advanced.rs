@@ -17,7 +17,7 @@ pub(super) fn describe(rule: &Rule, hit: &StaleState) -> Finding {
     let text = Text {
         message: format!(
             "`{name}` is consumed by {} and never replaced, so the next call {}",
-            wording::code(&hit.used.callee),
+            wording::callee(&hit.used.callee),
             wording::repetition(hit.used.role)
         ),
         label: wording::here(&hit.used, "consumed and not replaced"),

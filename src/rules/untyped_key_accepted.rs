@@ -22,7 +22,7 @@ pub(super) fn describe(rule: &Rule, hit: &UntypedKey) -> Finding {
         ),
     };
     let mut finding = wording::finding(rule, hit.place, hit.confidence, function, text);
-    let label = format!("{} by {} here", wording::participle(used.role), wording::code(&used.callee));
+    let label = format!("{} by {} here", wording::participle(used.role), wording::callee(&used.callee));
     wording::relate(&mut finding, [wording::label(used.leaf, label)]);
     finding.repair = Some(Repair { written: [Some(name.clone()), None], ..Repair::default() });
     finding

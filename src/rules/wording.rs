@@ -36,6 +36,11 @@ pub(super) fn code(text: &str) -> String {
     format!("`{text}`")
 }
 
+/// What is called; it may have no name, as in `make(x)(key)`.
+pub(super) fn callee(text: &str) -> String {
+    if text.starts_with('<') { "a function without a name".to_owned() } else { code(text) }
+}
+
 /// How a key is named: as written, else by how it was derived.
 pub(super) fn subject(name: Option<&KeyName>, derivation: &Derivation) -> String {
     name.map_or_else(|| derived(derivation), |name| code(&name.text))
@@ -113,7 +118,7 @@ pub(super) fn here(used: &Use, what: &str) -> String {
 /// The way into a consumption: the place in the reporting frame, the calls below it, the consuming call.
 pub(super) fn steps(used: &Use, what: &str) -> Vec<Label> {
     if is_direct(used) {
-        let by = if used.role == Role::Split { String::new() } else { format!(" by {}", code(&used.callee)) };
+        let by = if used.role == Role::Split { String::new() } else { format!(" by {}", callee(&used.callee)) };
         return vec![label(used.place, format!("{what} here{by}"))];
     }
     let mut steps = vec![label(used.place, format!("{what} inside this call"))];
@@ -127,7 +132,7 @@ pub(super) fn inner_steps(used: &Use) -> Vec<Label> {
         return Vec::new();
     }
     let mut steps: Vec<Label> = used.via.iter().map(|&place| label(place, "... inside this call".to_owned())).collect();
-    steps.push(label(used.leaf, format!("... by {} here", code(&used.callee))));
+    steps.push(label(used.leaf, format!("... by {} here", callee(&used.callee))));
     steps
 }
 

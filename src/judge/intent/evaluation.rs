@@ -1,11 +1,11 @@
 //! Code that evaluates or shows what a program computes: viewers, renderings, plots, benchmarks, rollouts of a trained policy.
 //!
-//! Such code starts in the same way each time so that its results can be compared, or nobody looks at its numbers at all.
+//! Such code starts the same way each time so that its results can be compared, or nobody looks at its numbers at all.
 //!
-//! **Invariant:** both draws are within the function whose name says so, or within a script whose name does and directly in its `main`
-//! function or its module. A name between the draws and that function that says training, or any name that says an evolutionary search,
-//! is evidence against it. Two samplers that one body calls directly and whose draws meet, or are returned together, are never excused, nor
-//! are such draws of several iterations: an average over equal episodes is none.
+//! **Invariant:** both draws are within the function that is named for it, or directly in the module or `main` function of a script that is. A
+//! name between the draws and that function that indicates training, or any name that indicates an evolutionary search, is evidence
+//! against it. Draws that meet or are returned together are not excused if one body calls both samplers, or if several iterations make
+//! them: an average over equal episodes is not an average.
 
 use crate::finding::{ConsequenceKind, Finding, Intent, IntentKind, Level, Place, RuleId, Sharing};
 use crate::models::Words;
@@ -66,7 +66,7 @@ fn evaluation(written: Written<'_>, words: &Words, script: &str, finding: &Findi
     let mut inner = around.iter().take_while(|(name, ..)| !words.names_training(name));
     if let Some((name, header, full)) = inner.find(|(name, ..)| words.names_an_evaluation(name)) {
         let has_both = first.is_none_or(|first| first.file == finding.primary.file && full.covers(first.span));
-        let reason = format!("`{name}` evaluates or shows something, which usually starts in the same way each time");
+        let reason = format!("`{name}` evaluates or shows something; such code usually starts the same way each time");
         return has_both.then_some((reason, Some(*header)));
     }
     let is_script = words.names_an_evaluation(script) && !words.names_training(script);
@@ -78,7 +78,7 @@ fn evaluation(written: Written<'_>, words: &Words, script: &str, finding: &Findi
     };
     let is_here = first.is_none_or(|first| first.file == finding.primary.file);
     let reason = || {
-        format!("the script `{script}` evaluates or shows something, which usually starts in the same way each time")
+        format!("the script `{script}` evaluates or shows something; such code usually starts the same way each time")
     };
     (is_script && is_direct && is_here).then(|| (reason(), None))
 }
