@@ -119,8 +119,7 @@ fn note_stated_intent(
         return;
     }
     let comments: Vec<Span> = comments.iter().map(|comment| comment.span).collect();
-    let statements: Vec<(Span, Span)> = statements.iter().map(|entry| (entry.header, entry.full)).collect();
-    let written = said_so::Written { text, lines, comments: &comments, statements: &statements };
+    let written = said_so::Written { text, lines, comments: &comments, statements };
     documented::note_default_keys(written, findings);
     for finding in findings.iter_mut().filter(|finding| may_be_intended(finding)) {
         if let Some(intent) = said_so::said_so(written, &project.models.words, finding) {

@@ -21,7 +21,7 @@ pub use modules::{ModuleGraph, Resolution};
 pub use normal::normal_form;
 pub use notebook::{broken_cells, is_as_sound, parse_cells};
 pub use parse::{Comment, MAX_DEPTH, Parsed, SourceKind, SyntaxProblem, WORKER_STACK_BYTES, parse};
-pub use statements::{StatementSpan, statement_spans, suites};
+pub use statements::{StatementKind, StatementSpan, statement_spans, suites};
 
 use crate::text::Span;
 

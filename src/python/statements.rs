@@ -1,17 +1,40 @@
-//! Spans of statements, for comments that apply to a statement.
+//! Spans and kinds of statements, for comments and documentation that apply to a statement.
 //!
 //! **Invariant:** every statement and every clause (`elif`, `else` of an `if`, `except`, `case`) of the tree has exactly one
 //! entry, and entries are sorted by where they start, outer before inner.
 
-use ast::{ExceptHandler, Stmt};
+use ast::{CmpOp, ExceptHandler, Expr, Stmt};
 use ruff_python_ast as ast;
 
 use super::span_of;
 use crate::text::Span;
 
+/// What a statement or clause is, as far as it can be documented.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatementKind {
+    /// A `def` or `async def`.
+    Function {
+        /// Its name.
+        name: Span,
+        /// The string that documents it.
+        docstring: Option<Span>,
+    },
+    /// A `class`.
+    Class {
+        /// The string that documents it.
+        docstring: Option<Span>,
+    },
+    /// The block `if __name__ == "__main__":`, which runs only if the file is run as a script.
+    DirectRun,
+    /// Any other statement or clause.
+    Other,
+}
+
 /// The place of one statement or clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatementSpan {
+    /// What it is.
+    pub kind: StatementKind,
     /// Of a compound statement its decorators and all up to and with the colon; else the whole statement.
     pub header: Span,
     /// The statement with its body; decorators included.
@@ -43,13 +66,14 @@ impl<'a> Walk<'a> {
             Stmt::FunctionDef(def) => {
                 let parameters = span_of(&*def.parameters).end;
                 let end = def.returns.as_deref().map_or(parameters, |returns| span_of(returns).end);
-                self.compound(full, end, &def.body);
+                let kind = StatementKind::Function { name: span_of(&def.name), docstring: docstring(&def.body) };
+                self.block(kind, full, end, &def.body);
             }
             Stmt::ClassDef(class) => {
                 let name = span_of(&class.name).end;
                 let parameters = class.type_params.as_deref().map_or(name, |parameters| span_of(parameters).end);
                 let end = class.arguments.as_deref().map_or(parameters, |arguments| span_of(arguments).end);
-                self.compound(full, end, &class.body);
+                self.block(StatementKind::Class { docstring: docstring(&class.body) }, full, end, &class.body);
             }
             Stmt::For(each) => {
                 self.compound(full, span_of(&*each.iter).end, &each.body);
@@ -60,7 +84,8 @@ impl<'a> Walk<'a> {
                 self.bodies.push(&repeat.orelse);
             }
             Stmt::If(branch) => {
-                self.compound(full, span_of(&*branch.test).end, &branch.body);
+                let kind = if is_direct_run(&branch.test) { StatementKind::DirectRun } else { StatementKind::Other };
+                self.block(kind, full, span_of(&*branch.test).end, &branch.body);
                 for clause in &branch.elif_else_clauses {
                     let span = span_of(clause);
                     let end = clause.test.as_ref().map_or(span.start, |test| span_of(test).end);
@@ -91,14 +116,19 @@ impl<'a> Walk<'a> {
                 self.bodies.push(&guarded.orelse);
                 self.bodies.push(&guarded.finalbody);
             }
-            _ => self.spans.push(StatementSpan { header: full, full }),
+            _ => self.spans.push(StatementSpan { kind: StatementKind::Other, header: full, full }),
         }
     }
 
-    /// A statement or clause whose last expression before the colon ends at `end`.
+    /// A statement or clause without a kind of its own.
     fn compound(&mut self, full: Span, end: u32, body: &'a [Stmt]) {
+        self.block(StatementKind::Other, full, end, body);
+    }
+
+    /// A statement or clause whose last expression before the colon ends at `end`.
+    fn block(&mut self, kind: StatementKind, full: Span, end: u32, body: &'a [Stmt]) {
         let limit = body.first().map_or(full.end, |first| span_of(first).start).max(end);
-        self.spans.push(StatementSpan { header: Span::new(full.start, self.after_colon(end, limit)), full });
+        self.spans.push(StatementSpan { kind, header: Span::new(full.start, self.after_colon(end, limit)), full });
         self.bodies.push(body);
     }
 
@@ -115,6 +145,27 @@ impl<'a> Walk<'a> {
             }
         }
         start
+    }
+}
+
+/// The string that documents a function or class.
+fn docstring(body: &[Stmt]) -> Option<Span> {
+    match body.first()? {
+        Stmt::Expr(first) => matches!(*first.value, Expr::StringLiteral(_)).then(|| span_of(first)),
+        _ => None,
+    }
+}
+
+/// Whether a condition is `__name__ == "__main__"`, in either order.
+fn is_direct_run(test: &Expr) -> bool {
+    let Expr::Compare(comparison) = test else { return false };
+    let is_name = |side: &Expr| matches!(side, Expr::Name(name) if name.id == "__name__");
+    let is_main = |side: &Expr| matches!(side, Expr::StringLiteral(text) if text.value.to_str() == "__main__");
+    match (&*comparison.ops, &*comparison.comparators) {
+        ([CmpOp::Eq], [right]) => {
+            is_name(&comparison.left) && is_main(right) || is_main(&comparison.left) && is_name(right)
+        }
+        _ => false,
     }
 }
 
@@ -157,6 +208,38 @@ mod tests {
                 format!("{}{more}", slice(entry.header))
             })
             .collect()
+    }
+
+    #[test]
+    fn statements_know_what_documents_them() {
+        let text = "\
+def f():
+    'says'
+    'not'
+async def g(): x
+class C:
+    \"\"\"documents\"\"\"
+    b'bytes'
+if (\"__main__\" == __name__): f()
+if __name__ != \"__main__\": g()
+";
+        let parsed = parse(text, SourceKind::Py);
+        let slice = |span: Span| &text[span.start as usize..span.end as usize];
+        let kinds = statement_spans(&parsed.module, text).into_iter().filter_map(|entry| match entry.kind {
+            StatementKind::Function { name, docstring } => Some((slice(name), docstring.map(slice))),
+            StatementKind::Class { docstring } => Some(("class", docstring.map(slice))),
+            StatementKind::DirectRun => Some((slice(entry.header), None)),
+            StatementKind::Other => None,
+        });
+        assert_eq!(
+            kinds.collect::<Vec<_>>(),
+            [
+                ("f", Some("'says'")),
+                ("g", None),
+                ("class", Some("\"\"\"documents\"\"\"")),
+                ("if (\"__main__\" == __name__):", None),
+            ]
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! never imported is the program.
 
 use crate::finding::{Finding, Intent, IntentKind, Level, Place};
+use crate::python::StatementKind;
 use crate::text::Span;
 
 use super::said_so::Written;
@@ -26,10 +27,6 @@ pub fn note_demonstrations(written: Written<'_>, findings: &mut [Finding]) {
 
 /// The header of the `__main__` block that contains a place.
 fn direct_run(written: Written<'_>, place: Span) -> Option<Span> {
-    let (header, _) = *written.around(place).last()?;
-    let text = written.slice(header);
-    let (name, value) = text.strip_prefix("if")?.split_once("==")?;
-    let name = name.trim_matches([' ', '(']);
-    let value = value.trim_end_matches(':').trim_matches([' ', ')']).trim_matches(['"', '\'']);
-    (name == "__name__" && value == "__main__").then_some(header)
+    let outermost = *written.around(place).last()?;
+    (outermost.kind == StatementKind::DirectRun).then_some(outermost.header)
 }

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use crate::finding::{Finding, Intent, IntentKind, Place};
 use crate::models::Words;
+use crate::python::{StatementKind, StatementSpan};
 use crate::text::{LineIndex, Span};
 
 /// Most lines without an empty one between a comment and the last statement that it applies to.
@@ -27,8 +28,8 @@ pub struct Written<'a> {
     pub lines: &'a LineIndex,
     /// Comments in source order.
     pub comments: &'a [Span],
-    /// Statements and clauses: the header, and all of it; sorted by where they start, outer before inner.
-    pub statements: &'a [(Span, Span)],
+    /// Statements and clauses, sorted by where they start, outer before inner.
+    pub statements: &'a [StatementSpan],
 }
 
 /// A comment or docstring beside one of the finding's places says that the key is shared on purpose.
@@ -47,23 +48,24 @@ pub fn said_so(written: Written<'_>, words: &Words, finding: &Finding) -> Option
 
 impl<'a> Written<'a> {
     /// The statements and clauses around a place, innermost first.
-    pub(super) fn around(&self, place: Span) -> Vec<(Span, Span)> {
-        let before = self.statements.partition_point(|(_, full)| full.start <= place.start);
-        self.statements[..before].iter().rev().filter(|(_, full)| full.end >= place.end).copied().collect()
+    pub(super) fn around(&self, place: Span) -> Vec<&'a StatementSpan> {
+        let before = self.statements.partition_point(|statement| statement.full.start <= place.start);
+        self.statements[..before].iter().rev().filter(|statement| statement.full.end >= place.end).collect()
     }
 
     /// The comment at the end of a line of the innermost statement, if it says so.
-    fn beside(&self, words: &Words, around: &[(Span, Span)]) -> Option<(Span, &'a str)> {
-        let (header, _) = around.first()?;
+    fn beside(&self, words: &Words, around: &[&StatementSpan]) -> Option<(Span, &'a str)> {
+        let header = around.first()?.header;
         let end = self.lines.line(self.text, self.lines.row(header.end)).end;
         self.comments_within(Span::new(header.start, end))
             .find_map(|comment| Some((comment, words.clause_on_sharing(self.slice(comment), false)?)))
     }
 
     /// The comment above a statement around the place, up to its function, if it says so.
-    fn above(&self, words: &Words, around: &[(Span, Span)]) -> Option<(Span, &'a str)> {
-        for (header, _) in around {
-            let (comment, is_definition) = (self.comment_above(*header), self.is_definition(*header));
+    fn above(&self, words: &Words, around: &[&StatementSpan]) -> Option<(Span, &'a str)> {
+        for statement in around {
+            let is_definition = matches!(statement.kind, StatementKind::Function { .. });
+            let comment = self.comment_above(statement.header);
             let says = |comment| Some((comment, words.clause_on_sharing(self.slice(comment), is_definition)?));
             let said = comment.and_then(says);
             if said.is_some() || is_definition {
@@ -100,47 +102,37 @@ impl<'a> Written<'a> {
 
     /// The functions around a place, innermost first: the name, the header, and all of it.
     pub(super) fn definitions(&self, place: Span) -> Vec<(&'a str, Span, Span)> {
-        let opened = |line: &'a str| line.strip_prefix("async ").unwrap_or(line).strip_prefix("def ");
-        let name = |header: Span| {
-            let after = self.slice(header).lines().map(str::trim_start).find_map(opened)?;
-            after.split(['(', '[']).next().map(str::trim)
-        };
-        let around = self.around(place).into_iter().filter(|(header, _)| self.is_definition(*header));
-        around.filter_map(|(header, full)| Some((name(header)?, header, full))).collect()
+        let around = self.around(place).into_iter().filter_map(|statement| match statement.kind {
+            StatementKind::Function { name, .. } => Some((self.slice(name), statement.header, statement.full)),
+            _ => None,
+        });
+        around.collect()
     }
 
     /// The docstring of the enclosing function, if it says so.
-    fn documented(&self, words: &Words, around: &[(Span, Span)]) -> Option<(Span, &'a str)> {
-        let function = around.iter().find(|(header, _)| self.is_definition(*header))?;
-        let docstring = self.docstring(*function)?;
+    fn documented(&self, words: &Words, around: &[&StatementSpan]) -> Option<(Span, &'a str)> {
+        let docstring = around.iter().find_map(|statement| match statement.kind {
+            StatementKind::Function { docstring, .. } => Some(docstring),
+            _ => None,
+        })??;
         words.clause_on_sharing(self.slice(docstring), true).map(|clause| (docstring, clause))
     }
 
     /// The docstrings of the functions and classes around a place, innermost first.
     pub(super) fn docstrings(&self, place: Span) -> Vec<Span> {
-        let around = self.around(place);
-        let opens = |header: Span| self.is_definition(header) || self.slice(header).contains("class ");
-        around.into_iter().filter(|(header, _)| opens(*header)).filter_map(|entry| self.docstring(entry)).collect()
+        let around = self.around(place).into_iter().filter_map(|statement| match statement.kind {
+            StatementKind::Function { docstring, .. } | StatementKind::Class { docstring } => docstring,
+            _ => None,
+        });
+        around.collect()
     }
 
     /// The docstring of the innermost function around a place that has one.
     pub(super) fn docstring_of_function(&self, place: Span) -> Option<Span> {
-        let around = self.around(place);
-        around.into_iter().filter(|(header, _)| self.is_definition(*header)).find_map(|entry| self.docstring(entry))
-    }
-
-    /// The docstring of a function or class.
-    fn docstring(&self, (header, full): (Span, Span)) -> Option<Span> {
-        let after = self.statements.partition_point(|(_, other)| other.start < header.end);
-        let (_, first) = self.statements.get(after).filter(|(_, first)| first.end <= full.end)?;
-        let text = self.slice(*first).trim_start_matches(['r', 'R', 'u', 'U']);
-        text.starts_with(['"', '\'']).then_some(*first)
-    }
-
-    /// Whether a header is that of a `def`.
-    fn is_definition(&self, header: Span) -> bool {
-        let opens = |line: &str| line.starts_with("def ") || line.starts_with("async def ");
-        self.slice(header).ends_with(':') && self.slice(header).lines().map(str::trim_start).any(opens)
+        self.around(place).into_iter().find_map(|statement| match statement.kind {
+            StatementKind::Function { docstring, .. } => docstring,
+            _ => None,
+        })
     }
 
     fn comments_within(&self, span: Span) -> impl Iterator<Item = Span> + use<'a> {
