@@ -15,7 +15,7 @@ use crate::analysis::machine::{Machine, annotate, call};
 use crate::analysis::record::Activation;
 use crate::analysis::store::State;
 use crate::analysis::store::budget::FUEL;
-use crate::analysis::store::heap::{Holds, Kind};
+use crate::analysis::store::heap::{Holds, ObjectKind};
 use crate::ir::{Function, FunctionId, Module, Name, OpKind, Variable};
 
 /// Runs the constructors of the home module that store functions which some method calls, without logging anything.
@@ -153,7 +153,7 @@ fn stored_instances(state: &State, value: &Value) -> Option<StoredInstances> {
     let of_val = |val: &Val| match val {
         Val::Object(id) => {
             let object = &state.store.objects[id.0 as usize];
-            object.class.filter(|_| matches!(object.kind, Kind::Instance))
+            object.class.filter(|_| matches!(object.kind, ObjectKind::Instance))
         }
         _ => None,
     };
@@ -175,8 +175,8 @@ fn stored_instances(state: &State, value: &Value) -> Option<StoredInstances> {
         }
         Val::Tuple(parts) => all(parts.iter().collect(), Holds::Elements),
         Val::Object(id) => match &state.store.objects[id.0 as usize].kind {
-            Kind::List { items, .. } => all(items.iter().map(|item| &item.value).collect(), Holds::Elements),
-            Kind::Dict { entries, .. } => all(entries.iter().map(|entry| &entry.value).collect(), Holds::Values),
+            ObjectKind::List { items, .. } => all(items.iter().map(|item| &item.value).collect(), Holds::Elements),
+            ObjectKind::Dict { entries, .. } => all(entries.iter().map(|entry| &entry.value).collect(), Holds::Values),
             _ => None,
         },
         _ => None,

@@ -16,7 +16,7 @@ use crate::analysis::program::{Program, is_entry};
 use crate::analysis::record::{Activation, Escape, Reader, Recording, Stage};
 use crate::analysis::snapshot::ImportSnapshot;
 use crate::analysis::store::budget::{Budget, FUEL};
-use crate::analysis::store::heap::Kind;
+use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::paths::Paths;
 use crate::analysis::{constructors, filled_later, snapshot};
 use crate::finding::Place;
@@ -248,7 +248,7 @@ pub fn symbolic_parameters<'p>(
             (true, Some(class)) if mark.as_deref() == Some("<class>") => Value::of(Val::Class(class)),
             (true, Some(class)) => {
                 let symbol = machine.state.terms.fresh(Symbol::Parameter, parameter.name.clone(), Some(place));
-                let object = machine.state.allocate_with(Kind::Instance, symbol, Some(class), true);
+                let object = machine.state.allocate_with(ObjectKind::Instance, symbol, Some(class), true);
                 machine.state.store.shadows.insert(symbol, object);
                 Value::of(Val::Object(object))
             }

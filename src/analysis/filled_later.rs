@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{ClassHandle, ObjectId, Val};
 use crate::analysis::machine::Machine;
-use crate::analysis::store::heap::Kind;
+use crate::analysis::store::heap::ObjectKind;
 use crate::ir::{FunctionKind, Module, Name, OpKind, Variable};
 
 /// What a function of the module may fill before another one runs.
@@ -30,14 +30,14 @@ pub fn filled_later(machine: &Machine<'_>) -> Vec<Filled> {
         let Some(Val::Object(id)) = value.single() else { continue };
         let object = &machine.state.store.objects[id.0 as usize];
         let is_empty = match &object.kind {
-            Kind::List { items, unknown } => items.is_empty() && !unknown,
-            Kind::Dict { entries, unknown } => entries.is_empty() && !unknown,
+            ObjectKind::List { items, unknown } => items.is_empty() && !unknown,
+            ObjectKind::Dict { entries, unknown } => entries.is_empty() && !unknown,
             _ => false,
         };
         if is_empty && named.contains(name) {
             found.push(Filled::Contents(*id));
         }
-        let Some(class) = object.class.filter(|_| matches!(object.kind, Kind::Instance)) else { continue };
+        let Some(class) = object.class.filter(|_| matches!(object.kind, ObjectKind::Instance)) else { continue };
         for (attribute, value) in &object.attributes {
             let is_none =
                 matches!(value.single(), Some(Val::Term(term)) if matches!(machine.state.terms.get(*term), Term::None));

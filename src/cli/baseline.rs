@@ -10,7 +10,7 @@ use super::args::{Args, BaselineCommand};
 use super::backend::{Backend, Listing};
 use super::check;
 use super::output::write_file;
-use super::{Failure, Status, World};
+use super::{Failure, Process, Status};
 use crate::config::{self, ConfigError, FileSettings, Resolver, absolute};
 use crate::engine::{Outcome, Reported};
 use crate::finding::{Finding, RuleId};
@@ -24,61 +24,61 @@ pub(super) fn run(
     command: &BaselineCommand,
     args: &Args,
     backend: &dyn Backend,
-    world: &mut World<'_>,
+    process: &mut Process<'_>,
 ) -> Result<Status, Failure> {
     let what = command.what();
-    let resolver = check::resolver(&what.selection, &what.paths, world)?;
+    let resolver = check::resolver(&what.selection, &what.paths, process)?;
     if let (BaselineCommand::Create(_), Some(file)) = (command, &what.file) {
-        must_be_new(&absolute(&world.cwd, file), world)?;
+        must_be_new(&absolute(&process.cwd, file), process)?;
     }
-    let outcome = check::outcome_of(&what.paths, &resolver, args, backend, world)?;
-    check::report_warnings(&resolver, args, world)?;
-    check::report_missing(&outcome.missing, world)?;
+    let outcome = check::outcome_of(&what.paths, &resolver, args, backend, process)?;
+    check::report_warnings(&resolver, args, process)?;
+    check::report_missing(&outcome.missing, process)?;
     // Everything is worked out before anything is written.
     let mut written: Vec<(PathBuf, String, String)> = Vec::new();
-    for (file, governed) in Governed::of(what.file.as_deref(), &resolver, &outcome, Some(USUAL), world)? {
+    for (file, governed) in Governed::of(what.file.as_deref(), &resolver, &outcome, Some(USUAL), process)? {
         let old = match command {
             BaselineCommand::Create(_) => {
-                must_be_new(&file, world)?;
+                must_be_new(&file, process)?;
                 Baseline::default()
             }
-            BaselineCommand::Update(_) | BaselineCommand::Prune(_) => read(&file, world)?,
+            BaselineCommand::Update(_) | BaselineCommand::Prune(_) => read(&file, process)?,
         };
         if outcome.failed {
             return Err(Failure::Usage(format!(
                 "some files could not be checked, so `{}` is unchanged; `keylint check` shows which",
-                shown(&file, world)
+                shown(&file, process)
             )));
         }
         let folder = folder(&file);
-        let live = old.without(&old.stale(findings(&outcome), &decided(&outcome, &folder, &resolver, world)));
+        let live = old.without(&old.stale(findings(&outcome), &decided(&outcome, &folder, &resolver, process)));
         let stale = old.len() - live.len();
         let current = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
         let current = current.filter(|finding| Baseline::can_accept(finding) && governed.holds(finding));
         let current = Baseline::of(
-            current.map(|finding| (relative(outcome.files.path(finding.primary.file), &folder, world), finding)),
+            current.map(|finding| (relative(outcome.files.path(finding.primary.file), &folder, process), finding)),
         );
         let new = match command {
             BaselineCommand::Prune(_) => live.clone(),
             BaselineCommand::Create(_) | BaselineCommand::Update(_) => live.with(&current),
         };
         let (kept, added) = (new.len(), new.len() - live.len());
-        let line = format!("{}: {kept} accepted ({added} added, {stale} removed).", shown(&file, world));
+        let line = format!("{}: {kept} accepted ({added} added, {stale} removed).", shown(&file, process));
         written.push((file, new.render(), line));
     }
     for (file, text, line) in written {
         write_file(&file, text.as_bytes())
-            .map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", shown(&file, world))))?;
+            .map_err(|error| Failure::Usage(format!("cannot write `{}`: {error}", shown(&file, process))))?;
         if !args.quiet {
-            writeln!(world.stdout, "{line}")?;
+            writeln!(process.stdout, "{line}")?;
         }
     }
     Ok(Status::Clean)
 }
 
-fn must_be_new(file: &Path, world: &World<'_>) -> Result<(), Failure> {
+fn must_be_new(file: &Path, process: &Process<'_>) -> Result<(), Failure> {
     if file.exists() {
-        let file = shown(file, world);
+        let file = shown(file, process);
         return Err(Failure::Usage(format!("`{file}` already exists; `keylint baseline update` updates it")));
     }
     Ok(())
@@ -90,19 +90,19 @@ pub(super) fn apply(
     resolver: &Resolver,
     outcome: &mut Outcome,
     quiet: bool,
-    world: &mut World<'_>,
+    process: &mut Process<'_>,
 ) -> Result<(), Failure> {
-    for (file, governed) in Governed::of(option, resolver, outcome, None, world)? {
-        let baseline = read(&file, world)?;
+    for (file, governed) in Governed::of(option, resolver, outcome, None, process)? {
+        let baseline = read(&file, process)?;
         let folder = folder(&file);
-        let stale = baseline.stale(findings(outcome), &decided(outcome, &folder, resolver, world)).len();
+        let stale = baseline.stale(findings(outcome), &decided(outcome, &folder, resolver, process)).len();
         outcome.accept(&baseline, |finding| governed.holds(finding));
         if stale > 0 && !outcome.failed && !quiet {
             let (entries, them) = if stale == 1 { ("entry", "it") } else { ("entries", "them") };
             writeln!(
-                world.stderr,
+                process.stderr,
                 "warning: {stale} {entries} of `{}` matched no finding; `keylint baseline prune` removes {them}",
-                shown(&file, world)
+                shown(&file, process)
             )?;
         }
     }
@@ -114,17 +114,17 @@ pub(super) fn accepted(
     option: Option<&Path>,
     resolver: &Resolver,
     files: impl FnOnce() -> Result<Listing, ConfigError>,
-    world: &World<'_>,
+    process: &Process<'_>,
 ) -> Result<BTreeSet<String>, Failure> {
     let baselines: BTreeSet<PathBuf> = if let Some(file) = option {
-        std::iter::once(absolute(&world.cwd, file)).collect()
+        std::iter::once(absolute(&process.cwd, file)).collect()
     } else {
         let named: Result<Vec<_>, _> = files()?.files.iter().map(|path| configured(path, resolver)).collect();
         named?.into_iter().flatten().collect()
     };
     let mut accepted = BTreeSet::new();
     for file in baselines {
-        accepted.extend(read(&file, world)?.fingerprints().into_iter().map(str::to_owned));
+        accepted.extend(read(&file, process)?.fingerprints().into_iter().map(str::to_owned));
     }
     Ok(accepted)
 }
@@ -143,16 +143,16 @@ impl Governed {
         resolver: &Resolver,
         outcome: &Outcome,
         usual: Option<&str>,
-        world: &World<'_>,
+        process: &Process<'_>,
     ) -> Result<Vec<(PathBuf, Self)>, ConfigError> {
-        let usual = usual.map(|name| world.cwd.join(name));
+        let usual = usual.map(|name| process.cwd.join(name));
         let given = || (0..).map(FileId).zip(outcome.files.paths().take(outcome.checked));
         let mut governed: BTreeMap<PathBuf, BTreeSet<FileId>> = BTreeMap::new();
         if let Some(option) = option {
             // Entries are named from the folder of the file, which has to be known as such.
-            governed.insert(absolute(&world.cwd, option), given().map(|(file, _)| file).collect());
+            governed.insert(absolute(&process.cwd, option), given().map(|(file, _)| file).collect());
         } else if outcome.checked == 0 {
-            let here = resolver.for_directory(&world.cwd)?.baseline.clone();
+            let here = resolver.for_directory(&process.cwd)?.baseline.clone();
             governed.extend(here.or(usual).map(|baseline| (baseline, BTreeSet::new())));
         } else {
             for (file, path) in given() {
@@ -174,8 +174,8 @@ fn configured(path: &Path, resolver: &Resolver) -> Result<Option<PathBuf>, Confi
     Ok(resolver.for_file(path)?.baseline.clone())
 }
 
-fn read(file: &Path, world: &World<'_>) -> Result<Baseline, Failure> {
-    let name = shown(file, world);
+fn read(file: &Path, process: &Process<'_>) -> Result<Baseline, Failure> {
+    let name = shown(file, process);
     let text = config::read_regular_text(file).map_err(|error| {
         Failure::Usage(format!("cannot read the baseline `{name}`: {error}; `keylint baseline create` creates one"))
     })?;
@@ -195,14 +195,14 @@ fn decided<'a>(
     outcome: &'a Outcome,
     folder: &Path,
     resolver: &'a Resolver,
-    world: &World<'_>,
+    process: &Process<'_>,
 ) -> impl Fn(&Entry) -> bool + use<'a> {
     let broken: BTreeSet<&Path> = findings(outcome)
         .filter(|finding| finding.rule == RuleId::SyntaxError)
         .map(|finding| outcome.files.path(finding.primary.file))
         .collect();
     let given = outcome.files.paths().take(outcome.checked);
-    let checked: BTreeMap<String, &Path> = given.map(|path| (relative(path, folder, world), path)).collect();
+    let checked: BTreeMap<String, &Path> = given.map(|path| (relative(path, folder, process), path)).collect();
     let folder = folder.to_owned();
     let is_selected = |settings: &FileSettings<'_>, entry: &Entry| {
         RuleId::from_code(&entry.code).is_some_and(|rule| settings.is_selected(rule))
@@ -219,8 +219,8 @@ fn folder(file: &Path) -> PathBuf {
 }
 
 /// The path from `folder`, with forward slashes.
-fn relative(path: &Path, folder: &Path, world: &World<'_>) -> String {
-    let full = absolute(&world.cwd, path);
+fn relative(path: &Path, folder: &Path, process: &Process<'_>) -> String {
+    let full = absolute(&process.cwd, path);
     let shared = folder.ancestors().position(|ancestor| full.starts_with(ancestor));
     let up = shared.unwrap_or_default();
     let below = folder.ancestors().nth(up).and_then(|ancestor| full.strip_prefix(ancestor).ok());
@@ -229,6 +229,6 @@ fn relative(path: &Path, folder: &Path, world: &World<'_>) -> String {
     std::iter::repeat_n("..".to_owned(), up).chain(parts).collect::<Vec<_>>().join("/")
 }
 
-fn shown(file: &Path, world: &World<'_>) -> String {
-    file.strip_prefix(&world.cwd).unwrap_or(file).display().to_string()
+fn shown(file: &Path, process: &Process<'_>) -> String {
+    file.strip_prefix(&process.cwd).unwrap_or(file).display().to_string()
 }

@@ -15,7 +15,7 @@ use super::ignores;
 use super::output::Colour;
 use super::progress::Ticker;
 use super::watch;
-use super::{Failure, Status, World};
+use super::{Failure, Process, Status};
 use crate::config::{CommandLine, Resolver};
 use crate::engine::{FixOutcome, Outcome, known_rules};
 use crate::finding::{Finding, RuleId};
@@ -26,26 +26,26 @@ pub(super) fn run(
     command: &Check,
     args: &Args,
     backend: &dyn Backend,
-    world: &mut World<'_>,
+    process: &mut Process<'_>,
 ) -> Result<Status, Failure> {
     if !command.watch {
-        return once(command, args, backend, world);
+        return once(command, args, backend, process);
     }
-    watch::run(&command.paths, args, world, &mut |world| once(command, args, backend, world))
+    watch::run(&command.paths, args, process, &mut |process| once(command, args, backend, process))
 }
 
 /// Checks once.
-fn once(command: &Check, args: &Args, backend: &dyn Backend, world: &mut World<'_>) -> Result<Status, Failure> {
-    let (paths, stdin) = inputs(command, world)?;
-    let resolver = resolver_of(command.command_line().map_err(Failure::Usage)?, &paths, world)?;
-    let command = &command.completed(resolver.for_directory(&world.cwd)?.run);
+fn once(command: &Check, args: &Args, backend: &dyn Backend, process: &mut Process<'_>) -> Result<Status, Failure> {
+    let (paths, stdin) = inputs(command, process)?;
+    let resolver = resolver_of(command.command_line().map_err(Failure::Usage)?, &paths, process)?;
+    let command = &command.completed(resolver.for_directory(&process.cwd)?.run);
     let reason = command.add_ignores.as_deref().map(ignores::reason).transpose()?;
     if reason.is_some() && stdin.is_some() {
         return Err(Failure::Usage("`--add-ignores` writes files and cannot be used with `-`".to_owned()));
     }
-    let ticker = Ticker::new(world.stderr_is_terminal && !command.no_progress && !args.quiet);
+    let ticker = Ticker::new(process.stderr_is_terminal && !command.no_progress && !args.quiet);
     let stdin_source = stdin.as_ref().filter(|_| command.fix && !command.diff).map(source_of).transpose()?;
-    let cwd = world.cwd.clone();
+    let cwd = process.cwd.clone();
     let request = CheckRequest {
         cwd: &cwd,
         paths: &paths,
@@ -59,14 +59,14 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, world: &mut World<'
     };
     if command.show_files {
         let listing = backend.files(&request)?;
-        report_warnings(&resolver, args, world)?;
-        return show_files(&listing, world);
+        report_warnings(&resolver, args, process)?;
+        return show_files(&listing, process);
     }
     let started = Instant::now();
     Destinations::of(&command.output_file)?;
     countable(command)?;
     let mut repaired = if command.fix || command.diff {
-        let accepted = baseline::accepted(command.baseline.as_deref(), &resolver, || backend.files(&request), world)?;
+        let accepted = baseline::accepted(command.baseline.as_deref(), &resolver, || backend.files(&request), process)?;
         let least = fix::least(command);
         let is_wanted = |finding: &Finding| {
             let applies = finding.fix.as_ref().is_some_and(|fix| fix.applicability >= least);
@@ -77,48 +77,55 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, world: &mut World<'
         FixOutcome { outcome: backend.check(&request)?, ..FixOutcome::default() }
     };
     ticker.clear();
-    report_warnings(&resolver, args, world)?;
-    report_missing(&repaired.outcome.missing, world)?;
-    baseline::apply(command.baseline.as_deref(), &resolver, &mut repaired.outcome, args.quiet, world)?;
+    report_warnings(&resolver, args, process)?;
+    report_missing(&repaired.outcome.missing, process)?;
+    baseline::apply(command.baseline.as_deref(), &resolver, &mut repaired.outcome, args.quiet, process)?;
     if let Some(reason) = reason {
-        let added = ignores::add(&repaired.outcome, reason, world)?;
+        let added = ignores::add(&repaired.outcome, reason, process)?;
         repaired.outcome = backend.check(&request)?;
-        baseline::apply(command.baseline.as_deref(), &resolver, &mut repaired.outcome, true, world)?;
+        baseline::apply(command.baseline.as_deref(), &resolver, &mut repaired.outcome, true, process)?;
         if !args.quiet {
-            writeln!(world.stderr, "{}", ignores::summary(&added, &repaired.outcome))?;
+            writeln!(process.stderr, "{}", ignores::summary(&added, &repaired.outcome))?;
         }
     }
     let outcome = &repaired.outcome;
     let checked = outcome.checked;
     if args.verbose {
         let seconds = started.elapsed().as_secs_f64();
-        writeln!(world.stderr, "Checked {checked} {} in {seconds:.2} s.", if checked == 1 { "file" } else { "files" })?;
+        writeln!(
+            process.stderr,
+            "Checked {checked} {} in {seconds:.2} s.",
+            if checked == 1 { "file" } else { "files" }
+        )?;
         for line in outcome.cache_use.sentences() {
-            writeln!(world.stderr, "{}", report::neutral(&line))?;
+            writeln!(process.stderr, "{}", report::neutral(&line))?;
         }
         for refuted in &outcome.refuted {
             let place = report::neutral(&outcome.files.locus(refuted.place));
             let code = refuted.rule;
-            writeln!(world.stderr, "{place}: the replay refutes {code}, which is a bug in keylint: please report it")?;
+            writeln!(
+                process.stderr,
+                "{place}: the replay refutes {code}, which is a bug in keylint: please report it"
+            )?;
         }
     }
     if checked == 0 && !outcome.failed && !args.quiet {
-        writeln!(world.stderr, "warning: no Python files were found under the given paths")?;
+        writeln!(process.stderr, "warning: no Python files were found under the given paths")?;
     }
     if !args.quiet && nothing_is_selected(outcome, &resolver) {
-        writeln!(world.stderr, "warning: no rule is selected, so only files that cannot be checked are reported")?;
+        writeln!(process.stderr, "warning: no rule is selected, so only files that cannot be checked are reported")?;
     }
     if command.diff {
-        return show_diff(command, args, &repaired, world);
+        return show_diff(command, args, &repaired, process);
     }
     let status = status(&repaired, command);
     if command.fix {
-        fix::write(&repaired, stdin_source.as_ref(), world)?;
+        fix::write(&repaired, stdin_source.as_ref(), process)?;
     }
     if command.fix_only {
-        return report_fixes(command, args, &repaired, world).map(|()| status);
+        return report_fixes(command, args, &repaired, process).map(|()| status);
     }
-    match print(command, args, &repaired, stdin_source.is_some(), world) {
+    match print(command, args, &repaired, stdin_source.is_some(), process) {
         // The reader of the output may stop early; the status is still that of the run.
         Err(Failure::Write(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(status),
         Err(failure) => Err(failure),
@@ -127,18 +134,18 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, world: &mut World<'
 }
 
 /// Lists the files that would be checked.
-fn show_files(listing: &Listing, world: &mut World<'_>) -> Result<Status, Failure> {
-    report_missing(&listing.missing, world)?;
+fn show_files(listing: &Listing, process: &mut Process<'_>) -> Result<Status, Failure> {
+    report_missing(&listing.missing, process)?;
     for file in &listing.files {
-        writeln!(world.stdout, "{}", report::neutral(&file.display().to_string()))?;
+        writeln!(process.stdout, "{}", report::neutral(&file.display().to_string()))?;
     }
     Ok(if listing.missing.is_empty() { Status::Clean } else { Status::Failed })
 }
 
 /// Lists what was fixed, if nothing else is reported.
-fn report_fixes(command: &Check, args: &Args, repaired: &FixOutcome, world: &mut World<'_>) -> Result<(), Failure> {
+fn report_fixes(command: &Check, args: &Args, repaired: &FixOutcome, process: &mut Process<'_>) -> Result<(), Failure> {
     for line in fix::summary(repaired, command.show_fixes).iter().filter(|_| !args.quiet) {
-        writeln!(world.stderr, "{line}")?;
+        writeln!(process.stderr, "{line}")?;
     }
     Ok(())
 }
@@ -173,16 +180,21 @@ fn source_of(stdin: &Stdin) -> Result<SourceFile, Failure> {
 }
 
 /// Prints what `--fix` would change.
-fn show_diff(command: &Check, args: &Args, repaired: &FixOutcome, world: &mut World<'_>) -> Result<Status, Failure> {
-    let colour = Colour::new(args.color, world.env).on(world.stdout_is_terminal);
-    let diff = fix::diff(repaired, world.stdout_is_terminal, colour);
-    world.stdout.write_all(diff.as_bytes())?;
-    world.stdout.flush()?;
+fn show_diff(
+    command: &Check,
+    args: &Args,
+    repaired: &FixOutcome,
+    process: &mut Process<'_>,
+) -> Result<Status, Failure> {
+    let colour = Colour::new(args.color, process.env).on(process.stdout_is_terminal);
+    let diff = fix::diff(repaired, process.stdout_is_terminal, colour);
+    process.stdout.write_all(diff.as_bytes())?;
+    process.stdout.flush()?;
     if !args.quiet {
         let would = fix::summary(repaired, command.show_fixes);
         let would = would.into_iter().map(|line| line.replacen("Fixed", "Would fix", 1));
         for line in would.chain(fix::available(&repaired.outcome, command)) {
-            writeln!(world.stderr, "{line}")?;
+            writeln!(process.stderr, "{line}")?;
         }
     }
     Ok(match (repaired.outcome.failed, repaired.changed.is_empty() || command.exit_zero) {
@@ -193,12 +205,12 @@ fn show_diff(command: &Check, args: &Args, repaired: &FixOutcome, world: &mut Wo
 }
 
 /// Gives the settings of each file, as the options change them.
-pub(super) fn resolver(selection: &Selection, paths: &[PathBuf], world: &World<'_>) -> Result<Resolver, Failure> {
-    resolver_of(selection.command_line().map_err(Failure::Usage)?, paths, world)
+pub(super) fn resolver(selection: &Selection, paths: &[PathBuf], process: &Process<'_>) -> Result<Resolver, Failure> {
+    resolver_of(selection.command_line().map_err(Failure::Usage)?, paths, process)
 }
 
-fn resolver_of(command_line: CommandLine, paths: &[PathBuf], world: &World<'_>) -> Result<Resolver, Failure> {
-    let resolver = Resolver::new(&world.cwd, known_rules(), command_line)?;
+fn resolver_of(command_line: CommandLine, paths: &[PathBuf], process: &Process<'_>) -> Result<Resolver, Failure> {
+    let resolver = Resolver::new(&process.cwd, known_rules(), command_line)?;
     Ok(resolver.of_paths(paths.iter().map(PathBuf::as_path)))
 }
 
@@ -208,11 +220,11 @@ pub(super) fn outcome_of(
     resolver: &Resolver,
     args: &Args,
     backend: &dyn Backend,
-    world: &World<'_>,
+    process: &Process<'_>,
 ) -> Result<Outcome, Failure> {
-    let ticker = Ticker::new(world.stderr_is_terminal && !args.quiet);
+    let ticker = Ticker::new(process.stderr_is_terminal && !args.quiet);
     let request = CheckRequest {
-        cwd: &world.cwd,
+        cwd: &process.cwd,
         paths,
         stdin: None,
         resolver,
@@ -228,17 +240,17 @@ pub(super) fn outcome_of(
 }
 
 /// Prints warnings about the configurations of a run.
-pub(super) fn report_warnings(resolver: &Resolver, args: &Args, world: &mut World<'_>) -> Result<(), Failure> {
+pub(super) fn report_warnings(resolver: &Resolver, args: &Args, process: &mut Process<'_>) -> Result<(), Failure> {
     for warning in resolver.warnings().iter().filter(|_| !args.quiet) {
-        writeln!(world.stderr, "warning: {}", report::neutral(warning))?;
+        writeln!(process.stderr, "warning: {}", report::neutral(warning))?;
     }
     Ok(())
 }
 
 /// Prints which of the given paths do not exist.
-pub(super) fn report_missing(missing: &[Problem], world: &mut World<'_>) -> Result<(), Failure> {
+pub(super) fn report_missing(missing: &[Problem], process: &mut Process<'_>) -> Result<(), Failure> {
     for Problem { path, message } in missing {
-        writeln!(world.stderr, "error: `{}`: {message}", report::neutral(path))?;
+        writeln!(process.stderr, "error: `{}`: {message}", report::neutral(path))?;
     }
     Ok(())
 }
@@ -250,7 +262,7 @@ fn nothing_is_selected(outcome: &Outcome, resolver: &Resolver) -> bool {
 }
 
 /// Splits `-` off the paths and reads it.
-fn inputs(command: &Check, world: &mut World<'_>) -> Result<(Vec<PathBuf>, Option<Stdin>), Failure> {
+fn inputs(command: &Check, process: &mut Process<'_>) -> Result<(Vec<PathBuf>, Option<Stdin>), Failure> {
     let is_stdin = |path: &&PathBuf| path.as_path() == Path::new("-");
     let paths: Vec<PathBuf> = command.paths.iter().filter(|path| !is_stdin(path)).cloned().collect();
     if !command.paths.iter().any(|path| is_stdin(&path)) {
@@ -264,7 +276,7 @@ fn inputs(command: &Check, world: &mut World<'_>) -> Result<(Vec<PathBuf>, Optio
         return Err(Failure::Usage("`-` cannot be combined with other paths".to_owned()));
     }
     let mut bytes = Vec::new();
-    let read = world.stdin.read_to_end(&mut bytes);
+    let read = process.stdin.read_to_end(&mut bytes);
     read.map_err(|error| Failure::Usage(format!("cannot read standard input: {error}")))?;
     let filename = command.stdin_filename.clone().unwrap_or_else(|| PathBuf::from("-"));
     Ok((paths, Some(Stdin { filename, bytes })))
@@ -287,12 +299,12 @@ fn print(
     args: &Args,
     repaired: &FixOutcome,
     from_stdin: bool,
-    world: &mut World<'_>,
+    process: &mut Process<'_>,
 ) -> Result<(), Failure> {
     let outcome = &repaired.outcome;
     let shown = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
     let report = Report::new(&outcome.files, shown, &outcome.hidden)
-        .with_root(repository(&command.paths, world))
+        .with_root(repository(&command.paths, process))
         .with_failure(outcome.failed);
     let report = report.with_raw_keys_listed(command.selection.names(RuleId::LegacyPrngkey));
     let report = report.with_applied(fix::least(command));
@@ -307,13 +319,13 @@ fn print(
     // The repaired text has standard output to itself.
     let aside = command.fix && from_stdin;
     for (format, to) in further {
-        failures.extend(to.put(&rendered(args, &report, format, layout)?, aside, world)?.err());
+        failures.extend(to.put(&rendered(args, &report, format, layout)?, aside, process)?.err());
     }
-    let is_terminal = if aside { world.stderr_is_terminal } else { world.stdout_is_terminal };
-    let colour = Colour::new(args.color, world.env).on(is_terminal && main.is_standard());
-    let report = report.with_links(colour && world.stdout_has_links && !aside);
+    let is_terminal = if aside { process.stderr_is_terminal } else { process.stdout_is_terminal };
+    let colour = Colour::new(args.color, process.env).on(is_terminal && main.is_standard());
+    let report = report.with_links(colour && process.stdout_has_links && !aside);
     let bytes = rendered(args, &report, format, Layout { colour, statistics: command.statistics, ..layout })?;
-    failures.extend(main.put(&bytes, aside, world)?.err());
+    failures.extend(main.put(&bytes, aside, process)?.err());
     if failures.is_empty() { Ok(()) } else { Err(Failure::Usage(failures.join("\nerror: "))) }
 }
 
@@ -356,9 +368,9 @@ fn rendered(args: &Args, report: &Report<'_>, format: Format, layout: Layout<'_>
 /// The root of the repository, to which machine formats make paths relative: the directory that the CI system names, else the nearest
 /// common ancestor of all checked files that contains `.git`, else the current directory, else the common ancestor. Links are resolved,
 /// because the URIs must be those of the repository.
-fn repository(paths: &[PathBuf], world: &World<'_>) -> Root {
+fn repository(paths: &[PathBuf], process: &Process<'_>) -> Root {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let cwd = real(&world.cwd);
+    let cwd = real(&process.cwd);
     let folder = |path: &PathBuf| {
         let path = real(&cwd.join(path));
         if path.is_dir() { path } else { path.parent().unwrap_or(&path).to_owned() }
@@ -369,7 +381,7 @@ fn repository(paths: &[PathBuf], world: &World<'_>) -> Root {
         one.ancestors().find(|around| other.starts_with(around)).unwrap_or(Path::new("/")).to_owned()
     };
     let around = given.reduce(common).unwrap_or_else(|| cwd.clone());
-    let named = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"].into_iter().filter_map(|name| (world.env)(name));
+    let named = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"].into_iter().filter_map(|name| (process.env)(name));
     let named = named.map(|path| real(Path::new(&path))).find(|root| root.is_absolute() && around.starts_with(root));
     let marked = || around.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned);
     let root = named.or_else(marked).unwrap_or_else(|| if around.starts_with(&cwd) { cwd.clone() } else { around });

@@ -4,28 +4,28 @@
 
 use super::args::{Args, Clean};
 use super::check::{report_missing, resolver};
-use super::{Failure, Status, World};
+use super::{Failure, Process, Status};
 use crate::{engine, report};
 
-pub(super) fn run(command: &Clean, args: &Args, world: &mut World<'_>) -> Result<Status, Failure> {
-    let resolver = resolver(&command.selection, &command.paths, world)?;
-    let cleaned = engine::clean(&world.cwd, &command.paths, &resolver)?;
-    report_missing(&cleaned.missing, world)?;
+pub(super) fn run(command: &Clean, args: &Args, process: &mut Process<'_>) -> Result<Status, Failure> {
+    let resolver = resolver(&command.selection, &command.paths, process)?;
+    let cleaned = engine::clean(&process.cwd, &command.paths, &resolver)?;
+    report_missing(&cleaned.missing, process)?;
     let mut status = if cleaned.missing.is_empty() { Status::Clean } else { Status::Failed };
     for (folder, result) in &cleaned.folders {
         let folder = report::neutral(&folder.display().to_string());
         match result {
             Ok(()) if args.quiet => {}
-            Ok(()) => writeln!(world.stdout, "Removed `{folder}`.")?,
+            Ok(()) => writeln!(process.stdout, "Removed `{folder}`.")?,
             Err(problem) => {
                 status = Status::Failed;
                 let problem = report::neutral(problem);
-                writeln!(world.stderr, "error: the cache `{folder}` cannot be removed: {problem}")?;
+                writeln!(process.stderr, "error: the cache `{folder}` cannot be removed: {problem}")?;
             }
         }
     }
     if cleaned.folders.is_empty() && status == Status::Clean && !args.quiet {
-        writeln!(world.stdout, "There is no cache.")?;
+        writeln!(process.stdout, "There is no cache.")?;
     }
     Ok(status)
 }

@@ -7,25 +7,25 @@ use std::io::{self, Write};
 
 use super::args::Config;
 use super::check::resolver;
-use super::{Failure, Status, World};
+use super::{Failure, Process, Status};
 use crate::config::{Settings, Source};
 use crate::report::Format;
 use crate::{engine, report};
 
-pub(super) fn run(command: &Config, world: &mut World<'_>) -> Result<Status, Failure> {
-    let resolver = resolver(&command.selection, std::slice::from_ref(&command.path), world)?;
-    if !world.cwd.join(&command.path).exists() {
+pub(super) fn run(command: &Config, process: &mut Process<'_>) -> Result<Status, Failure> {
+    let resolver = resolver(&command.selection, std::slice::from_ref(&command.path), process)?;
+    if !process.cwd.join(&command.path).exists() {
         return Err(Failure::Usage(format!("`{}`: no such file or directory", command.path.display())));
     }
-    let settings = if world.cwd.join(&command.path).is_dir() {
+    let settings = if process.cwd.join(&command.path).is_dir() {
         resolver.for_directory(&command.path)?
     } else {
         resolver.for_file(&command.path)?
     };
     for warning in resolver.warnings() {
-        writeln!(world.stderr, "warning: {}", report::neutral(&warning))?;
+        writeln!(process.stderr, "warning: {}", report::neutral(&warning))?;
     }
-    print(&settings, world.stdout)?;
+    print(&settings, process.stdout)?;
     Ok(Status::Clean)
 }
 

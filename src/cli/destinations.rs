@@ -8,7 +8,7 @@ use std::path::Path;
 use clap::ValueEnum;
 
 use super::output::write_file;
-use super::{Failure, World};
+use super::{Failure, Process};
 use crate::config::{absolute, suggest};
 use crate::engine::is_source;
 use crate::report::Format;
@@ -40,13 +40,13 @@ impl<'a> Destination<'a> {
 
     /// Writes the output; standard output is replaced by standard error if `aside`. Missing folders are created; the inner error means that
     /// the file cannot be written.
-    pub(super) fn put(self, bytes: &[u8], aside: bool, world: &mut World<'_>) -> io::Result<Result<(), String>> {
+    pub(super) fn put(self, bytes: &[u8], aside: bool, process: &mut Process<'_>) -> io::Result<Result<(), String>> {
         let Self::File(path) = self else {
-            let out: &mut dyn io::Write = if aside { world.stderr } else { world.stdout };
+            let out: &mut dyn io::Write = if aside { process.stderr } else { process.stdout };
             out.write_all(bytes)?;
             return out.flush().map(Ok);
         };
-        let file = absolute(&world.cwd, path);
+        let file = absolute(&process.cwd, path);
         let made = file.parent().filter(|folder| !folder.exists()).map_or(Ok(()), std::fs::create_dir_all);
         let written = made.and_then(|()| write_file(&file, bytes));
         Ok(written.map_err(|error| format!("cannot write `{}`: {error}; choose another file", path.display())))

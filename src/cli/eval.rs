@@ -9,7 +9,7 @@ use rustyline::{Config, DefaultEditor};
 use unicode_width::UnicodeWidthChar;
 
 use super::args::{Eval, TextOrJson};
-use super::{Failure, Status, World};
+use super::{Failure, Process, Status};
 use crate::prng::implementation::Implementation;
 use crate::prng::mode::Mode;
 use crate::report;
@@ -19,7 +19,7 @@ use crate::verify::eval::{Answer, Problem, Settings, evaluate};
 /// The most characters of an expression that an error shows.
 const WIDTH: usize = 100;
 
-pub(super) fn run(command: &Eval, world: &mut World<'_>) -> Result<Status, Failure> {
+pub(super) fn run(command: &Eval, process: &mut Process<'_>) -> Result<Status, Failure> {
     let implementation =
         Implementation::from_name(&command.implementation).map_err(|error| Failure::Usage(error.to_string()))?;
     let mode = Mode { partitionable: !command.no_partitionable, x64: command.x64 };
@@ -34,10 +34,10 @@ pub(super) fn run(command: &Eval, world: &mut World<'_>) -> Result<Status, Failu
     let format = command.output_format.unwrap_or(if reads_stdin { TextOrJson::Json } else { TextOrJson::Text });
     let mut status = Status::Clean;
     if command.expressions.is_empty() {
-        return session(settings, format, world);
+        return session(settings, format, process);
     }
     if reads_stdin {
-        let mut lines = BufReader::new(&mut *world.stdin);
+        let mut lines = BufReader::new(&mut *process.stdin);
         let mut line = Vec::new();
         while read_line(&mut lines, &mut line)? {
             let text = std::str::from_utf8(&line);
@@ -45,21 +45,21 @@ pub(super) fn run(command: &Eval, world: &mut World<'_>) -> Result<Status, Failu
                 |_| Err(Problem { span: Span::default(), message: "the line is not UTF-8".to_owned() }),
                 |text| evaluate(settings, text),
             );
-            write_answer(text.unwrap_or_default(), answer, format, world.stdout, world.stderr, &mut status)?;
+            write_answer(text.unwrap_or_default(), answer, format, process.stdout, process.stderr, &mut status)?;
         }
     } else {
         for text in &command.expressions {
-            write_answer(text, evaluate(settings, text), format, world.stdout, world.stderr, &mut status)?;
+            write_answer(text, evaluate(settings, text), format, process.stdout, process.stderr, &mut status)?;
         }
     }
     Ok(status)
 }
 
 /// Runs the lines of standard input one after another, each after the statements before it. A block ends with an empty line.
-fn session(settings: Settings, format: TextOrJson, world: &mut World<'_>) -> Result<Status, Failure> {
+fn session(settings: Settings, format: TextOrJson, process: &mut Process<'_>) -> Result<Status, Failure> {
     let mut status = Status::Clean;
-    let asks = world.stdout_is_terminal && std::io::stdin().is_terminal();
-    let mut lines = Lines::new(asks, &mut *world.stdin)?;
+    let asks = process.stdout_is_terminal && std::io::stdin().is_terminal();
+    let mut lines = Lines::new(asks, &mut *process.stdin)?;
     let (mut before, mut input) = (String::new(), String::new());
     loop {
         let (text, is_over) = match lines.next(if input.is_empty() { ">>> " } else { "... " })? {
@@ -91,9 +91,9 @@ fn session(settings: Settings, format: TextOrJson, world: &mut World<'_>) -> Res
                 Ok(Answer::Keys { lineage, .. }) if asks => lineage.clone(),
                 _ => Vec::new(),
             };
-            write_answer(&written, answer, format, world.stdout, world.stderr, &mut status)?;
+            write_answer(&written, answer, format, process.stdout, process.stderr, &mut status)?;
             for expression in lineage {
-                writeln!(world.stdout, "  = {expression}")?;
+                writeln!(process.stdout, "  = {expression}")?;
             }
         }
         if is_over {

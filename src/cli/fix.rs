@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::args::Check;
 use super::output::write_file;
-use super::{Failure, World};
+use super::{Failure, Process};
 use crate::engine::{Changed, FixOutcome, Outcome};
 use crate::finding::Applicability;
 use crate::fix;
@@ -25,17 +25,21 @@ pub(super) fn least(command: &Check) -> Applicability {
 }
 
 /// Writes the repaired files; the one from standard input goes to standard output.
-pub(super) fn write(repaired: &FixOutcome, stdin: Option<&SourceFile>, world: &mut World<'_>) -> Result<(), Failure> {
+pub(super) fn write(
+    repaired: &FixOutcome,
+    stdin: Option<&SourceFile>,
+    process: &mut Process<'_>,
+) -> Result<(), Failure> {
     let mut failures: Vec<String> = Vec::new();
     for changed in &repaired.changed {
         if stdin.is_some() {
-            world.stdout.write_all(&changed.bytes)?;
+            process.stdout.write_all(&changed.bytes)?;
         } else {
             let name = report::neutral(&changed.before.path);
             let is_readonly = std::fs::metadata(&changed.path).is_ok_and(|found| found.permissions().readonly());
             match write_file(&changed.path, &changed.bytes) {
                 Ok(()) if is_readonly => {
-                    writeln!(world.stderr, "warning: `{name}` was read-only; it was changed anyway")?;
+                    writeln!(process.stderr, "warning: `{name}` was read-only; it was changed anyway")?;
                 }
                 Ok(()) => {}
                 // A file that cannot be written does not prevent the others.
@@ -48,9 +52,9 @@ pub(super) fn write(repaired: &FixOutcome, stdin: Option<&SourceFile>, world: &m
     }
     if let (Some(source), []) = (stdin, &repaired.changed[..]) {
         let bytes = source.encode(&source.text);
-        world.stdout.write_all(&bytes.map_err(|problem| Failure::Usage(problem.message))?)?;
+        process.stdout.write_all(&bytes.map_err(|problem| Failure::Usage(problem.message))?)?;
     }
-    Ok(world.stdout.flush()?)
+    Ok(process.stdout.flush()?)
 }
 
 /// The changes as one unified diff, fit for a terminal where it goes to one.

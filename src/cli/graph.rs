@@ -8,7 +8,7 @@ use super::args::Graph;
 use super::backend::Backend;
 use super::check::resolver;
 use super::destinations::Destination;
-use super::{Failure, Status, World};
+use super::{Failure, Process, Status};
 use crate::config::suggest;
 use crate::report;
 use crate::report::graph::{GraphFormat, draw};
@@ -16,7 +16,7 @@ use crate::report::graph::{GraphFormat, draw};
 /// Most functions that an error names.
 const NAMED: usize = 12;
 
-pub(super) fn run(command: &Graph, backend: &dyn Backend, world: &mut World<'_>) -> Result<Status, Failure> {
+pub(super) fn run(command: &Graph, backend: &dyn Backend, process: &mut Process<'_>) -> Result<Status, Failure> {
     let (file, function) = match command.place.split_once("::") {
         Some((file, "")) => {
             let place = &command.place;
@@ -30,11 +30,11 @@ pub(super) fn run(command: &Graph, backend: &dyn Backend, world: &mut World<'_>)
         Some(format) => format,
         None => format_of(&command.output_file)?,
     };
-    let resolver = resolver(&command.selection, &[PathBuf::from(file)], world)?;
+    let resolver = resolver(&command.selection, &[PathBuf::from(file)], process)?;
     let lineage = backend.lineage(Path::new(file), &resolver).map_err(Failure::Usage)?;
     if let Some(problem) = &lineage.broken {
         let problem = report::neutral(problem);
-        writeln!(world.stderr, "warning: {problem}, so keys may be missing from the graph")?;
+        writeln!(process.stderr, "warning: {problem}, so keys may be missing from the graph")?;
     }
     let functions = match function {
         Some(name) => lineage.named(name),
@@ -45,7 +45,7 @@ pub(super) fn run(command: &Graph, backend: &dyn Backend, world: &mut World<'_>)
         return Err(Failure::Usage(missing(file, function, &known)));
     }
     let text = draw(&lineage, &functions, format);
-    to.put(text.as_bytes(), false, world)?.map_err(Failure::Usage)?;
+    to.put(text.as_bytes(), false, process)?.map_err(Failure::Usage)?;
     Ok(Status::Clean)
 }
 

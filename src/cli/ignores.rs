@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::output::write_file;
-use super::{Failure, World};
+use super::{Failure, Process};
 use crate::engine::Outcome;
 use crate::finding::Finding;
 use crate::python::SourceKind;
@@ -34,7 +34,7 @@ pub(super) fn reason(written: &str) -> Result<&str, Failure> {
 }
 
 /// Adds comments that suppress the findings shown, and writes the files.
-pub(super) fn add(outcome: &Outcome, reason: &str, world: &World<'_>) -> Result<Added, Failure> {
+pub(super) fn add(outcome: &Outcome, reason: &str, process: &Process<'_>) -> Result<Added, Failure> {
     let mut by_file: BTreeMap<FileId, Vec<&Finding>> = BTreeMap::new();
     for reported in outcome.findings.iter().filter(|reported| reported.shown) {
         if suppress::can_be_ignored(reported.finding.rule) {
@@ -47,7 +47,7 @@ pub(super) fn add(outcome: &Outcome, reason: &str, world: &World<'_>) -> Result<
         let path = outcome.files.path(*file);
         let display = path.display().to_string();
         let reported = |problem: source::Problem| Failure::Usage(format!("{}: {}", problem.path, problem.message));
-        let full = world.cwd.join(path);
+        let full = process.cwd.join(path);
         let source = source::read(&OsFiles, &full, &display).map_err(reported)?;
         if source.text != outcome.files.text(*file) {
             return Err(Failure::Usage(format!("{display}: the file changed during the check; run again")));

@@ -10,7 +10,7 @@ use super::backend::{Backend, CheckRequest};
 use super::output::Colour;
 use super::progress::Ticker;
 use super::questions::Answers;
-use super::{Failure, Status, World, check, fix};
+use super::{Failure, Process, Status, check, fix};
 use crate::engine::{Decisions, FixOutcome, Migrated, Outcome};
 use crate::finding::{Applicability, Family};
 use crate::fix::{Change, unified};
@@ -25,11 +25,11 @@ pub(super) fn run(
     command: &Migrate,
     args: &Args,
     backend: &dyn Backend,
-    world: &mut World<'_>,
+    process: &mut Process<'_>,
 ) -> Result<Status, Failure> {
-    let resolver = check::resolver(&command.selection, &command.paths, world)?;
-    let ticker = Ticker::new(world.stderr_is_terminal && !args.quiet);
-    let cwd = world.cwd.clone();
+    let resolver = check::resolver(&command.selection, &command.paths, process)?;
+    let ticker = Ticker::new(process.stderr_is_terminal && !args.quiet);
+    let cwd = process.cwd.clone();
     let request = CheckRequest {
         cwd: &cwd,
         paths: &command.paths,
@@ -46,37 +46,37 @@ pub(super) fn run(
     if command.interactive {
         let outcome = backend.check(&CheckRequest { fixes: true, ..request.clone() })?;
         ticker.clear();
-        decided.fixes = asked_for_fixes(&outcome, &mut answers, world)?;
+        decided.fixes = asked_for_fixes(&outcome, &mut answers, process)?;
     }
     let mut migrated = backend.migrate(&request, &decided)?;
     ticker.clear();
     if command.interactive {
-        decided.kept = asked_to_keep(&migrated, &mut answers, world)?;
+        decided.kept = asked_to_keep(&migrated, &mut answers, process)?;
         if !decided.kept.is_empty() {
             migrated = backend.migrate(&request, &decided)?;
             ticker.clear();
         }
     }
-    check::report_warnings(&resolver, args, world)?;
-    check::report_missing(&migrated.outcome.missing, world)?;
+    check::report_warnings(&resolver, args, process)?;
+    check::report_missing(&migrated.outcome.missing, process)?;
     let failed = migrated.outcome.failed;
     let repaired = FixOutcome { changed: std::mem::take(&mut migrated.changed), ..FixOutcome::default() };
     let is_changed = !repaired.changed.is_empty();
     if !command.write {
-        let colour = Colour::new(args.color, world.env).on(world.stdout_is_terminal);
-        world.stdout.write_all(fix::diff(&repaired, world.stdout_is_terminal, colour).as_bytes())?;
-        world.stdout.flush()?;
+        let colour = Colour::new(args.color, process.env).on(process.stdout_is_terminal);
+        process.stdout.write_all(fix::diff(&repaired, process.stdout_is_terminal, colour).as_bytes())?;
+        process.stdout.flush()?;
     }
     let question = format!("Write these changes to {}?", counted(repaired.changed.len(), "file"));
-    let is_agreed = command.interactive && is_changed && !command.write && answers.ask(&question, false, world)?;
+    let is_agreed = command.interactive && is_changed && !command.write && answers.ask(&question, false, process)?;
     let writes = command.write || is_agreed;
     if writes {
-        fix::write(&repaired, None, world)?;
+        fix::write(&repaired, None, process)?;
     }
     let summary = summary(&migrated, repaired.changed.len(), writes);
     if !args.quiet {
         for line in summary {
-            writeln!(world.stderr, "{}", report::neutral_line(&line))?;
+            writeln!(process.stderr, "{}", report::neutral_line(&line))?;
         }
     }
     Ok(match (failed, is_changed && !writes) {
@@ -90,7 +90,7 @@ pub(super) fn run(
 fn asked_for_fixes(
     outcome: &Outcome,
     answers: &mut Answers,
-    world: &mut World<'_>,
+    process: &mut Process<'_>,
 ) -> Result<BTreeSet<String>, Failure> {
     let mut wanted = BTreeSet::new();
     let mut seen = Vec::new();
@@ -109,12 +109,12 @@ fn asked_for_fixes(
         let diff = unified(&outcome.files.path(file).display().to_string(), text, &fixed);
         let locus = outcome.files.locus(finding.primary);
         let shown = format!("{locus}: {} {}\n{diff}", finding.rule.code(), finding.message);
-        writeln!(world.stderr, "{}", report::neutral_line(&shown))?;
+        writeln!(process.stderr, "{}", report::neutral_line(&shown))?;
         let question = format!(
             "Fix this first ({})? Otherwise the code keeps using the words, and the numbers stay the same.",
             fix.message
         );
-        if answers.ask(&question, false, world)? {
+        if answers.ask(&question, false, process)? {
             wanted.insert(finding.fingerprint.clone());
         }
     }
@@ -125,17 +125,17 @@ fn asked_for_fixes(
 fn asked_to_keep(
     migrated: &Migrated,
     answers: &mut Answers,
-    world: &mut World<'_>,
+    process: &mut Process<'_>,
 ) -> Result<BTreeSet<String>, Failure> {
     let mut kept = BTreeSet::new();
     let mut places = migrated.unverified.iter().peekable();
     while let Some(first) = places.next() {
-        writeln!(world.stderr, "{}: not verified: {}", report::neutral_line(&first.locus), first.reason)?;
+        writeln!(process.stderr, "{}: not verified: {}", report::neutral_line(&first.locus), first.reason)?;
         while let Some(place) = places.next_if(|place| place.path == first.path) {
-            writeln!(world.stderr, "{}: not verified: {}", report::neutral_line(&place.locus), place.reason)?;
+            writeln!(process.stderr, "{}: not verified: {}", report::neutral_line(&place.locus), place.reason)?;
         }
         let question = format!("Migrate `{}` anyway?", report::neutral_line(&first.path));
-        if !answers.ask(&question, true, world)? {
+        if !answers.ask(&question, true, process)? {
             kept.insert(first.path.clone());
         }
     }

@@ -1,6 +1,6 @@
 //! The command line: arguments, one file per command, exit status.
 //!
-//! **Invariant:** commands do input and output through [`World`] only, so that a test sees all a user would; the exit status is 0 if no
+//! **Invariant:** commands do input and output through [`Process`] only, so that a test sees all a user would; the exit status is 0 if no
 //! findings are shown, 1 if findings are, 2 if the run itself failed.
 
 mod args;
@@ -43,7 +43,7 @@ use crate::report;
 use output::Colour;
 
 /// What a command sees of the machine it runs on.
-pub struct World<'a> {
+pub struct Process<'a> {
     /// The absolute current directory.
     pub cwd: PathBuf,
     /// Environment variables.
@@ -101,42 +101,42 @@ enum Failure {
 }
 
 /// Runs one command.
-pub fn run(arguments: impl IntoIterator<Item = OsString>, backend: &dyn Backend, world: &mut World<'_>) -> Status {
-    let args = match environment::parse(arguments, world.env) {
+pub fn run(arguments: impl IntoIterator<Item = OsString>, backend: &dyn Backend, process: &mut Process<'_>) -> Status {
+    let args = match environment::parse(arguments, process.env) {
         Ok(args) => args,
-        Err(error) => return refuse::refuse(error, world),
+        Err(error) => return refuse::refuse(error, process),
     };
     let result = match &args.command {
-        Command::Check(command) => check::run(command, &args, backend, world),
-        Command::Rule(command) => rule::run(command, world),
-        Command::Eval(command) => eval::run(command, world),
-        Command::Baseline(command) => baseline::run(command, &args, backend, world),
-        Command::Clean(command) => clean::run(command, &args, world),
-        Command::Config(command) => config::run(command, world),
-        Command::Why(command) => why::run(command, backend, world),
-        Command::Migrate(command) => migrate::run(command, &args, backend, world),
-        Command::Graph(command) => graph::run(command, backend, world),
-        Command::Dev(command) => dev::run(command, backend, world),
-        Command::Server => Ok(server::run(world)),
-        Command::Version(command) => version::run(command, world),
-        Command::Completions(command) => completions::run(command, world),
+        Command::Check(command) => check::run(command, &args, backend, process),
+        Command::Rule(command) => rule::run(command, process),
+        Command::Eval(command) => eval::run(command, process),
+        Command::Baseline(command) => baseline::run(command, &args, backend, process),
+        Command::Clean(command) => clean::run(command, &args, process),
+        Command::Config(command) => config::run(command, process),
+        Command::Why(command) => why::run(command, backend, process),
+        Command::Migrate(command) => migrate::run(command, &args, backend, process),
+        Command::Graph(command) => graph::run(command, backend, process),
+        Command::Dev(command) => dev::run(command, backend, process),
+        Command::Server => Ok(server::run(process)),
+        Command::Version(command) => version::run(command, process),
+        Command::Completions(command) => completions::run(command, process),
     };
     let status = match result {
         Ok(status) => Ok(status),
         // The reader of the output has closed it: nothing went wrong.
         Err(Failure::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Status::Clean),
-        Err(failure) => report_failure(&failure, &args, world).map(|()| Status::Failed),
+        Err(failure) => report_failure(&failure, &args, process).map(|()| Status::Failed),
     };
     // Standard error itself may be closed; then the message is lost.
     status.unwrap_or(Status::Failed)
 }
 
 /// Reports why a command failed.
-fn report_failure(failure: &Failure, args: &Args, world: &mut World<'_>) -> io::Result<()> {
-    let colour = Colour::new(args.color, world.env).on(world.stderr_is_terminal);
+fn report_failure(failure: &Failure, args: &Args, process: &mut Process<'_>) -> io::Result<()> {
+    let colour = Colour::new(args.color, process.env).on(process.stderr_is_terminal);
     match failure {
-        Failure::Config(error) => report::problem(error, colour, world.stderr),
-        failure => writeln!(world.stderr, "error: {}", report::neutral_line(&failure.to_string())),
+        Failure::Config(error) => report::problem(error, colour, process.stderr),
+        failure => writeln!(process.stderr, "error: {}", report::neutral_line(&failure.to_string())),
     }
 }
 
@@ -150,7 +150,7 @@ pub fn main(backend: &dyn Backend) -> ExitCode {
             return ExitCode::from(Status::Failed.code());
         }
     };
-    let mut world = World {
+    let mut process = Process {
         cwd,
         env: &|name| std::env::var(name).ok(),
         stdout_is_terminal: io::stdout().is_terminal(),
@@ -160,5 +160,5 @@ pub fn main(backend: &dyn Backend) -> ExitCode {
         stdout: &mut io::stdout(),
         stderr: &mut io::stderr(),
     };
-    ExitCode::from(run(std::env::args_os(), backend, &mut world).code())
+    ExitCode::from(run(std::env::args_os(), backend, &mut process).code())
 }

@@ -4,7 +4,7 @@
 
 use std::io::Read;
 
-use super::{Failure, World};
+use super::{Failure, Process};
 
 /// The answers, as they are read.
 #[derive(Default)]
@@ -15,17 +15,17 @@ pub(super) struct Answers {
 
 impl Answers {
     /// Asks a question; an empty line means `default`. `a` is yes to this and all further ones, `q` no to all.
-    pub(super) fn ask(&mut self, question: &str, default: bool, world: &mut World<'_>) -> Result<bool, Failure> {
+    pub(super) fn ask(&mut self, question: &str, default: bool, process: &mut Process<'_>) -> Result<bool, Failure> {
         if let Some(all) = self.all {
             return Ok(all);
         }
         let choices = if default { "Y/n/a/q" } else { "y/N/a/q" };
         loop {
             // Answers that are not typed have no line break.
-            let end = if world.stderr_is_terminal { " " } else { "\n" };
-            write!(world.stderr, "{question} [{choices}]{end}")?;
-            world.stderr.flush()?;
-            let Some(line) = line(world.stdin) else {
+            let end = if process.stderr_is_terminal { " " } else { "\n" };
+            write!(process.stderr, "{question} [{choices}]{end}")?;
+            process.stderr.flush()?;
+            let Some(line) = line(process.stdin) else {
                 self.all = Some(false);
                 return Ok(false);
             };
@@ -36,7 +36,7 @@ impl Answers {
                 "a" | "all" => self.all = Some(true),
                 "q" | "quit" => self.all = Some(false),
                 _ => {
-                    writeln!(world.stderr, "Answer y (yes), n (no), a (yes to all that follow) or q (no to all).")?;
+                    writeln!(process.stderr, "Answer y (yes), n (no), a (yes to all that follow) or q (no to all).")?;
                     continue;
                 }
             }

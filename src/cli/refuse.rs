@@ -7,17 +7,20 @@ use std::io::Write;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::output::{Colour, ColourChoice};
-use super::{Status, World};
+use super::{Process, Status};
 use crate::config::suggest;
 use crate::report;
 
 /// Prints clap's output: help and version are results, anything else is a wrong argument.
-pub(super) fn refuse(mut error: clap::Error, world: &mut World<'_>) -> Status {
+pub(super) fn refuse(mut error: clap::Error, process: &mut Process<'_>) -> Status {
     let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    let colour = Colour::new(ColourChoice::Auto, world.env);
-    let tip = if is_answer { None } else { tip(&mut error, world) };
-    let (out, terminal): (&mut dyn Write, bool) =
-        if is_answer { (world.stdout, world.stdout_is_terminal) } else { (world.stderr, world.stderr_is_terminal) };
+    let colour = Colour::new(ColourChoice::Auto, process.env);
+    let tip = if is_answer { None } else { tip(&mut error, process) };
+    let (out, terminal): (&mut dyn Write, bool) = if is_answer {
+        (process.stdout, process.stdout_is_terminal)
+    } else {
+        (process.stderr, process.stderr_is_terminal)
+    };
     let text = error.render();
     let text = if colour.on(terminal) { text.ansi().to_string() } else { text.to_string() };
     let text = match tip {
@@ -33,7 +36,7 @@ pub(super) fn refuse(mut error: clap::Error, world: &mut World<'_>) -> Status {
 }
 
 /// A tip of our own, in place of those of clap that mislead.
-fn tip(error: &mut clap::Error, world: &World<'_>) -> Option<String> {
+fn tip(error: &mut clap::Error, process: &Process<'_>) -> Option<String> {
     let text = |error: &clap::Error, kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         _ => None,
@@ -41,7 +44,7 @@ fn tip(error: &mut clap::Error, world: &World<'_>) -> Option<String> {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let written = text(error, ContextKind::InvalidSubcommand)?;
-            let is_path = written.contains(['/', '\\', '.']) || world.cwd.join(&written).exists();
+            let is_path = written.contains(['/', '\\', '.']) || process.cwd.join(&written).exists();
             if written == "explain" {
                 error.remove(ContextKind::SuggestedSubcommand);
                 return Some(

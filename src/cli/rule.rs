@@ -7,12 +7,12 @@ use std::io::Write;
 use serde::Serialize;
 
 use super::args::{self, TextOrJson};
-use super::{Failure, Status, World};
+use super::{Failure, Process, Status};
 use crate::config::suggest;
 use crate::finding::{Level, RuleId};
 use crate::rules::{self, FixAvailability, Rule};
 
-pub(super) fn run(command: &args::Rule, world: &mut World<'_>) -> Result<Status, Failure> {
+pub(super) fn run(command: &args::Rule, process: &mut Process<'_>) -> Result<Status, Failure> {
     let rules: Vec<&Rule> = rules::in_force().collect();
     let family = command.wanted.as_deref().map(|written| family(&rules, written)).unwrap_or_default();
     let is_one = command.wanted.is_some() && family.is_empty();
@@ -22,7 +22,7 @@ pub(super) fn run(command: &args::Rule, world: &mut World<'_>) -> Result<Status,
         None => rules,
     };
     let is_list = !is_one && !command.all;
-    let out = &mut *world.stdout;
+    let out = &mut *process.stdout;
     match command.output_format {
         TextOrJson::Json if is_one => {
             for rule in chosen {

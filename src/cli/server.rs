@@ -4,13 +4,13 @@
 
 use std::path::PathBuf;
 
-use super::{Status, World};
+use super::{Process, Status};
 use crate::server::{self, Ended, Streams};
 
-pub(super) fn run(world: &mut World<'_>) -> Status {
-    let home = (world.env)("HOME").or_else(|| (world.env)("USERPROFILE")).map(PathBuf::from);
-    let streams = Streams { input: world.stdin, output: world.stdout, log: world.stderr };
-    match server::serve(streams, world.cwd.clone(), home) {
+pub(super) fn run(process: &mut Process<'_>) -> Status {
+    let home = (process.env)("HOME").or_else(|| (process.env)("USERPROFILE")).map(PathBuf::from);
+    let streams = Streams { input: process.stdin, output: process.stdout, log: process.stderr };
+    match server::serve(streams, process.cwd.clone(), home) {
         Ended::Orderly => Status::Clean,
         Ended::Abrupt => Status::Abandoned,
     }

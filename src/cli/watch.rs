@@ -10,22 +10,27 @@ use notify::event::EventKind;
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::args::Args;
-use super::{Failure, Status, World};
+use super::{Failure, Process, Status};
 use crate::engine::is_source;
 
 /// How long after a change others are waited for, which belong to it.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// One check.
-type Check<'a> = &'a mut dyn FnMut(&mut World<'_>) -> Result<Status, Failure>;
+type Check<'a> = &'a mut dyn FnMut(&mut Process<'_>) -> Result<Status, Failure>;
 
 /// Checks, and again whenever a file below the paths changes, until the process is ended.
-pub(super) fn run(paths: &[PathBuf], args: &Args, world: &mut World<'_>, check: Check<'_>) -> Result<Status, Failure> {
+pub(super) fn run(
+    paths: &[PathBuf],
+    args: &Args,
+    process: &mut Process<'_>,
+    check: Check<'_>,
+) -> Result<Status, Failure> {
     if paths.iter().any(|path| path.as_path() == Path::new("-")) {
         return Err(Failure::Usage("`--watch` watches files and cannot be used with `-`".to_owned()));
     }
     // A path that was mistyped would be watched for ever.
-    if let Some(path) = paths.iter().find(|path| !world.cwd.join(path).exists()) {
+    if let Some(path) = paths.iter().find(|path| !process.cwd.join(path).exists()) {
         return Err(Failure::Usage(format!("`{}`: no such file or directory", path.display())));
     }
     let (sender, changes) = mpsc::channel();
@@ -36,21 +41,21 @@ pub(super) fn run(paths: &[PathBuf], args: &Args, world: &mut World<'_>, check: 
     };
     let mut watcher = RecommendedWatcher::new(send, notify::Config::default()).map_err(failed)?;
     for path in paths {
-        let (folder, mode) = watched(&world.cwd.join(path));
+        let (folder, mode) = watched(&process.cwd.join(path));
         watcher.watch(&folder, mode).map_err(failed)?;
     }
     loop {
-        if world.stdout_is_terminal {
-            write!(world.stdout, "\u{1b}[2J\u{1b}[H")?;
+        if process.stdout_is_terminal {
+            write!(process.stdout, "\u{1b}[2J\u{1b}[H")?;
         }
-        match check(world) {
+        match check(process) {
             Ok(_) => {}
             // A mistake in the configuration can be corrected while we watch.
-            Err(failure @ (Failure::Config(_) | Failure::Usage(_))) => super::report_failure(&failure, args, world)?,
+            Err(failure @ (Failure::Config(_) | Failure::Usage(_))) => super::report_failure(&failure, args, process)?,
             Err(failure) => return Err(failure),
         }
         if !args.quiet {
-            writeln!(world.stderr, "Watching for changes; press Ctrl+C to stop.")?;
+            writeln!(process.stderr, "Watching for changes; press Ctrl+C to stop.")?;
         }
         loop {
             let Ok(event) = changes.recv() else { return Ok(Status::Clean) };

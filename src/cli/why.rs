@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use super::args::Why;
 use super::backend::Backend;
 use super::check::resolver;
-use super::{Failure, Status, World};
+use super::{Failure, Process, Status};
 use crate::python::SourceKind;
 use crate::report;
 use crate::source::is_source;
 
-pub(super) fn run(command: &Why, backend: &dyn Backend, world: &mut World<'_>) -> Result<Status, Failure> {
+pub(super) fn run(command: &Why, backend: &dyn Backend, process: &mut Process<'_>) -> Result<Status, Failure> {
     let (file, cell, row) = place(&command.place)?;
-    let resolver = resolver(&command.selection, &[PathBuf::from(file)], world)?;
+    let resolver = resolver(&command.selection, &[PathBuf::from(file)], process)?;
     let answer = backend.why(Path::new(file), cell, row, &resolver).map_err(Failure::Usage)?;
-    write!(world.stdout, "{}", report::neutral_line(&answer))?;
+    write!(process.stdout, "{}", report::neutral_line(&answer))?;
     Ok(Status::Clean)
 }
 

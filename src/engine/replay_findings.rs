@@ -18,7 +18,7 @@ use super::outcome::Refuted;
 use super::project::Project;
 use crate::analysis::program::choices::Choices;
 use crate::config::Shown;
-use crate::finding::{Confidence, Evidence, Finding, Gap, Place, Witness, WitnessStatus};
+use crate::finding::{Confidence, Evidence, Finding, Inconclusive, Place, Witness, WitnessStatus};
 use crate::ir;
 use crate::text::FileId;
 use crate::verify::{buffer, replay};
@@ -110,5 +110,6 @@ fn replayed(
     around: &[Place],
     budget: &mut replay::Budget,
 ) -> Witness {
-    contained(|| replay::witness(program, evidence, around, budget)).unwrap_or_else(|_| Witness::open(Gap::Failed))
+    contained(|| replay::witness(program, evidence, around, budget))
+        .unwrap_or_else(|_| Witness::open(Inconclusive::Failed))
 }

@@ -14,7 +14,8 @@ mod rule_id;
 pub use derivation::{Derivation, Made};
 pub use intent::{Consequence, ConsequenceKind, Intent, IntentKind};
 pub use proof::{
-    Applicability, Draw, Evidence, Fix, Gap, Repair, Sharing, Touch, Touched, Verdict, Witness, WitnessStatus,
+    Applicability, BufferAccess, BufferPart, Draw, Evidence, Fix, Inconclusive, Repair, Sharing, Verdict, Witness,
+    WitnessStatus,
 };
 pub(crate) use rule_id::every_rule;
 pub use rule_id::{Family, RuleId};
@@ -111,7 +112,7 @@ pub struct Finding {
     /// What is done to a key's buffer; `None` where that is not what the finding is about, or the finding comes from the cache: only
     /// witness and fix are made of it.
     #[serde(skip)]
-    pub touch: Option<Touch>,
+    pub touch: Option<BufferAccess>,
     /// What a fix needs to know; `None` if the places are enough.
     pub repair: Option<Repair>,
     /// What the replay showed; `None` where nothing was replayed.

@@ -35,7 +35,7 @@ pub struct Evidence {
 
 /// What an operation reaches of a key's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Touched {
+pub enum BufferPart {
     /// A new key is made of one of its words.
     Seed,
     /// One of its words is taken.
@@ -50,9 +50,9 @@ pub enum Touched {
 
 /// An operation on a key's buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Touch {
+pub struct BufferAccess {
     /// What it reaches.
-    pub what: Touched,
+    pub what: BufferPart,
     /// How the key was derived: `key(0)`, `split(key(0))[1]`, or the name under which it came from somewhere else.
     pub derivation: Derivation,
 }
@@ -93,7 +93,7 @@ pub enum WitnessStatus {
 /// Why a replay was inconclusive. Ordered by how far a run came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Gap {
+pub enum Inconclusive {
     /// It ended in a mistake of ours.
     Failed,
     /// The claims before it had used up what the replays of one file may cost.
@@ -135,12 +135,12 @@ pub struct Witness {
     /// What it shows, in a sentence for people; empty unless confirmed.
     pub sentence: String,
     /// Why it shows nothing; `None` unless inconclusive.
-    pub gap: Option<Gap>,
+    pub gap: Option<Inconclusive>,
 }
 
 impl Witness {
     /// A replay that left the claim open.
-    pub fn open(gap: Gap) -> Self {
+    pub fn open(gap: Inconclusive) -> Self {
         Self { gap: Some(gap), ..Self::silent(WitnessStatus::Inconclusive) }
     }
 

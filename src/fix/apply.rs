@@ -22,10 +22,10 @@ pub fn select<'a>(
     findings: impl IntoIterator<Item = &'a Finding>,
     text_of: impl Fn(FileId) -> &'a str,
 ) -> BTreeMap<FileId, Batch> {
-    let mut batches: BTreeMap<FileId, (Batch, Vec<Names<'a>>)> = BTreeMap::new();
+    let mut batches: BTreeMap<FileId, (Batch, Vec<NameEffects<'a>>)> = BTreeMap::new();
     for finding in findings {
         let Some(fix) = &finding.fix else { continue };
-        let names = Names::of(text_of(finding.primary.file), fix);
+        let names = NameEffects::of(text_of(finding.primary.file), fix);
         let (batch, taken) = batches.entry(finding.primary.file).or_default();
         if taken.iter().any(|other| other.edits == fix.edits) {
             batch.resolved.push(finding.rule);
@@ -48,7 +48,7 @@ fn are_apart(one: Span, other: Span) -> bool {
 
 /// The effect of a fix on names. Each fix was validated alone, so two are compatible only if neither needs what the other removes.
 #[derive(Default)]
-struct Names<'a> {
+struct NameEffects<'a> {
     /// The edits of the fix.
     edits: &'a [Edit],
     /// Those that it no longer binds.
@@ -57,7 +57,7 @@ struct Names<'a> {
     written: BTreeSet<&'a str>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> NameEffects<'a> {
     fn of(text: &'a str, fix: &'a Fix) -> Self {
         let mut names = Self { edits: &fix.edits, ..Self::default() };
         for edit in &fix.edits {
@@ -121,7 +121,7 @@ mod tests {
         let renamed = fix(text, &[("a, b = ", "key, b = ")]);
         let meets = |pieces: &[(&str, &str)]| {
             let other = fix(text, pieces);
-            let (one, other) = (Names::of(text, &renamed), Names::of(text, &other));
+            let (one, other) = (NameEffects::of(text, &renamed), NameEffects::of(text, &other));
             !(one.leave(&other) && other.leave(&one))
         };
         assert!(meets(&[("normal(b)", "normal(a)")]));

@@ -35,8 +35,8 @@ pub(super) enum Storage {
 pub(super) fn storage_of(cx: &FixContext<'_>, key: &Expr) -> Storage {
     let Some(method) = Method::around(cx, key) else { return of_parameter(cx, key) };
     let lineage = lineage(cx, method.class);
-    let kinds: Vec<Kind> = lineage.iter().map(|class| kind(cx, class)).collect();
-    if kinds.contains(&Kind::Frozen) {
+    let kinds: Vec<Mutability> = lineage.iter().map(|class| mutability(cx, class)).collect();
+    if kinds.contains(&Mutability::Frozen) {
         return Storage::None;
     }
     let Expr::Attribute(attribute) = key else { return Storage::Unknown };
@@ -62,7 +62,7 @@ pub(super) fn storage_of(cx: &FixContext<'_>, key: &Expr) -> Storage {
     };
     let is_set = all.any(|def| is_made(&def) && stores(def, Some(name)))
         || lineage.iter().any(|class| fields(class).contains(&name));
-    let is_plain = !kinds.contains(&Kind::Unknown);
+    let is_plain = !kinds.contains(&Mutability::Unknown);
     let is_carried = changes(Some(name)) || is_set && (is_plain || changes(None));
     if is_carried && !method.may_be_traced(cx) { Storage::Writable } else { Storage::Unknown }
 }
@@ -156,7 +156,7 @@ fn root(key: &Expr) -> Option<&str> {
 
 /// What is known of a class by what it is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum Mutability {
     /// Its objects can be assigned to.
     Plain,
     /// Its objects cannot.
@@ -165,17 +165,17 @@ enum Kind {
 }
 
 /// What the bases and decorators of a class outside this file imply.
-fn kind(cx: &FixContext<'_>, class: &ast::StmtClassDef) -> Kind {
+fn mutability(cx: &FixContext<'_>, class: &ast::StmtClassDef) -> Mutability {
     let arguments = class.arguments.as_deref();
     let bases = arguments.into_iter().flat_map(|arguments| &arguments.args).map(|base| {
         let base = if let Expr::Subscript(of) = base { &*of.value } else { base };
         match base {
-            Expr::Name(name) if name.id.as_str() == "object" => Kind::Plain,
-            base if class_of(cx, base).is_some() => Kind::Plain,
+            Expr::Name(name) if name.id.as_str() == "object" => Mutability::Plain,
+            base if class_of(cx, base).is_some() => Mutability::Plain,
             base => match cx.path_of(base).and_then(|path| Some(&cx.models.class(&path)?.construct)) {
-                Some(Construct::Record { frozen: true, .. }) => Kind::Frozen,
-                Some(Construct::Plain { consumes }) if consumes.is_empty() => Kind::Plain,
-                _ => Kind::Unknown,
+                Some(Construct::Record { frozen: true, .. }) => Mutability::Frozen,
+                Some(Construct::Plain { consumes }) if consumes.is_empty() => Mutability::Plain,
+                _ => Mutability::Unknown,
             },
         }
     });
@@ -187,14 +187,14 @@ fn kind(cx: &FixContext<'_>, class: &ast::StmtClassDef) -> Kind {
         let frozen = options.and_then(|options| options.find_keyword("frozen")).map(|keyword| &keyword.value);
         let is_frozen = frozen.map(|frozen| !matches!(frozen, Expr::BooleanLiteral(is) if !is.value));
         match cx.path_of(function).and_then(|path| Some(&cx.models.class(&path)?.construct)) {
-            Some(Construct::Record { frozen, .. }) if is_frozen.unwrap_or(*frozen) => Kind::Frozen,
-            Some(Construct::Record { .. }) => Kind::Plain,
-            _ => Kind::Unknown,
+            Some(Construct::Record { frozen, .. }) if is_frozen.unwrap_or(*frozen) => Mutability::Frozen,
+            Some(Construct::Record { .. }) => Mutability::Plain,
+            _ => Mutability::Unknown,
         }
     });
     let has_keywords = arguments.is_some_and(|arguments| !arguments.keywords.is_empty());
-    let kinds: Vec<Kind> = bases.chain(decorators).chain(has_keywords.then_some(Kind::Unknown)).collect();
-    [Kind::Frozen, Kind::Unknown].into_iter().find(|kind| kinds.contains(kind)).unwrap_or(Kind::Plain)
+    let kinds: Vec<Mutability> = bases.chain(decorators).chain(has_keywords.then_some(Mutability::Unknown)).collect();
+    [Mutability::Frozen, Mutability::Unknown].into_iter().find(|kind| kinds.contains(kind)).unwrap_or(Mutability::Plain)
 }
 
 /// The class of this file that an expression names.

@@ -8,7 +8,7 @@ use super::key_uses::Use;
 use super::liveness::Variable;
 use super::names::{Action, Occurrence, ScopeId, ScopeKind};
 use super::naming::{ends_in_digit, is_general_child};
-use super::purpose_names::Given;
+use super::purpose_names::KeyArgument;
 use super::split_apart::{assigns, loop_below};
 use super::tree::{self, Step};
 use crate::finding::{Finding, RuleId};
@@ -99,7 +99,7 @@ impl<'u, 'a> Moves<'u, 'a> {
         uses.sort_by_key(|one| one.span());
         let start = span_of(made.step.statement()).start;
         let range = Span::new(start, uses.iter().map(|one| span_of(one.call).end).fold(start, u32::max));
-        let given: Vec<Given<'_>> = uses.iter().map(|one| one.given()).collect();
+        let given: Vec<KeyArgument<'_>> = uses.iter().map(|one| one.given()).collect();
         let names = cx.purposes(made.scope, made.key, &given, range)?;
         let (first, others) = names.split_first()?;
         let target = made.names.iter().find(|name| cx.code(name) == made.key)?;
@@ -218,7 +218,7 @@ impl<'a> Made<'a> {
         let known: Vec<&str> = self.names.iter().map(|name| cx.code(name)).filter(|name| *name != "_").collect();
         let is_parent = |argument: &Expr| cx.code(argument) == self.key;
         let is_carried = self.split.arguments.args.first().is_some_and(is_parent);
-        let missing: Vec<Given<'_>> = uses.iter().skip(named.len()).map(|one| one.given()).collect();
+        let missing: Vec<KeyArgument<'_>> = uses.iter().skip(named.len()).map(|one| one.given()).collect();
         let mut fresh = cx.more_children(self.scope, self.key, (&known, is_carried), &missing, range).into_iter();
         let mut edits = Vec::new();
         let mut names: Vec<String> = named.iter().map(|child| child.id.to_string()).collect();

@@ -6,7 +6,7 @@
 use super::carry::given;
 use super::context::{FixContext, is_plain};
 use super::names::{Action, ScopeId};
-use super::purpose_names::Given;
+use super::purpose_names::KeyArgument;
 use super::tree::{self, Step};
 use crate::finding::{Finding, Place, RuleId, Sharing};
 use crate::models::{Callable, Effect, Runs};
@@ -26,7 +26,7 @@ pub(super) struct Use<'a> {
 
 impl<'a> Use<'a> {
     /// The call and the expression for its key.
-    pub(super) fn given(&self) -> Given<'a> {
+    pub(super) fn given(&self) -> KeyArgument<'a> {
         (self.call, self.key)
     }
 

@@ -6,7 +6,7 @@
 use super::context::FixContext;
 use super::liveness::Variable;
 use super::names::{Action, Occurrence, ScopeId};
-use super::purpose_names::Given;
+use super::purpose_names::KeyArgument;
 use super::tree;
 use crate::models::Words;
 use crate::python::ast::{Expr, Stmt};
@@ -105,7 +105,7 @@ impl FixContext<'_> {
         scope: ScopeId,
         key: &str,
         (bound, is_carried): (&[&str], bool),
-        uses: &[Given<'_>],
+        uses: &[KeyArgument<'_>],
         range: Span,
     ) -> Vec<String> {
         let count = uses.len();

@@ -29,17 +29,23 @@ enum Style {
 }
 
 /// A call, and the expression of its key.
-pub(super) type Given<'a> = (&'a ast::ExprCall, &'a Expr);
+pub(super) type KeyArgument<'a> = (&'a ast::ExprCall, &'a Expr);
 
 impl FixContext<'_> {
     /// Free names for the keys of some calls, all derived from `key`; `range` is from where they are bound to the last of the calls.
-    pub(super) fn fresh_for(&self, scope: ScopeId, key: &str, uses: &[Given<'_>], range: Span) -> Vec<String> {
+    pub(super) fn fresh_for(&self, scope: ScopeId, key: &str, uses: &[KeyArgument<'_>], range: Span) -> Vec<String> {
         let purposes = self.purposes(scope, key, uses, range).filter(|_| uses.len() > 1);
         purposes.unwrap_or_else(|| self.fresh_within(scope, key, uses.len(), range))
     }
 
     /// The same, if the program has words for what the calls make.
-    pub(super) fn purposes(&self, scope: ScopeId, key: &str, uses: &[Given<'_>], range: Span) -> Option<Vec<String>> {
+    pub(super) fn purposes(
+        &self,
+        scope: ScopeId,
+        key: &str,
+        uses: &[KeyArgument<'_>],
+        range: Span,
+    ) -> Option<Vec<String>> {
         self.purposes_beside(scope, key, uses, (range, &[]))
     }
 
@@ -48,7 +54,7 @@ impl FixContext<'_> {
         &self,
         scope: ScopeId,
         key: &str,
-        uses: &[Given<'_>],
+        uses: &[KeyArgument<'_>],
         (range, bound): (Span, &[&str]),
     ) -> Option<Vec<String>> {
         let base = base_name(&self.models.words, key);
@@ -102,7 +108,7 @@ impl FixContext<'_> {
 
     /// The word for a key's purpose: the name of the argument, dict entry or variable that the draw goes to, else the function of the
     /// program that takes the key.
-    fn purpose<'w>(&'w self, (call, key): Given<'w>, statement: &'w Stmt, is_alone: bool) -> Option<&'w str> {
+    fn purpose<'w>(&'w self, (call, key): KeyArgument<'w>, statement: &'w Stmt, is_alone: bool) -> Option<&'w str> {
         let words = &self.models.words;
         let mut around = tree::ancestors(self.module, span_of(key)).into_iter().rev();
         let entry = around.find_map(|node| match node {

@@ -60,13 +60,13 @@ pub(super) fn exclude(first: &[Step<'_>], second: &[Step<'_>]) -> bool {
     }
     let earlier = if left.index < right.index { first } else { second };
     let mut is_looped = false;
-    for way in earlier[common..].windows(2) {
-        match way[0].statement() {
+    for path in earlier[common..].windows(2) {
+        match path[0].statement() {
             Stmt::If(_) | Stmt::Match(_) | Stmt::With(_) => {}
             Stmt::For(_) | Stmt::While(_) => is_looped = true,
             _ => return false,
         }
-        match way[1].suite.last() {
+        match path[1].suite.last() {
             Some(Stmt::Return(_) | Stmt::Raise(_)) => return true,
             Some(Stmt::Continue(_) | Stmt::Break(_)) if !is_looped => return true,
             _ => {}
@@ -110,11 +110,11 @@ pub(super) fn expressions(module: &ast::ModModule) -> Vec<&Expr> {
 
 /// The nodes that cover a span, outermost first.
 pub(super) fn ancestors(module: &ast::ModModule, span: Span) -> Vec<AnyNodeRef<'_>> {
-    struct Way<'a> {
+    struct AncestorPath<'a> {
         span: Span,
         nodes: Vec<AnyNodeRef<'a>>,
     }
-    impl<'a> SourceOrderVisitor<'a> for Way<'a> {
+    impl<'a> SourceOrderVisitor<'a> for AncestorPath<'a> {
         fn enter_node(&mut self, node: AnyNodeRef<'a>) -> TraversalSignal {
             if !span_of(&node).covers(self.span) {
                 return TraversalSignal::Skip;
@@ -123,11 +123,11 @@ pub(super) fn ancestors(module: &ast::ModModule, span: Span) -> Vec<AnyNodeRef<'
             TraversalSignal::Traverse
         }
     }
-    let mut way = Way { span, nodes: Vec::new() };
+    let mut path = AncestorPath { span, nodes: Vec::new() };
     if let Some(step) = steps(module, span).first() {
-        way.visit_stmt(step.statement());
+        path.visit_stmt(step.statement());
     }
-    way.nodes
+    path.nodes
 }
 
 /// The innermost function around a place, of those that are defined by statements.

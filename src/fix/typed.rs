@@ -8,7 +8,7 @@ use super::jax;
 use super::names::Action;
 use super::tree;
 use super::typed_uses::{is_key, maker};
-use crate::finding::{Family, Finding, Touched};
+use crate::finding::{BufferPart, Family, Finding};
 use crate::models::Effect;
 use crate::python::ast::{Expr, Stmt};
 use crate::python::span_of;
@@ -27,7 +27,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     let mut places = vec![finding.primary];
     places.extend(finding.related.iter().map(|label| label.place));
     // Words that are calculated with are a mistake that a conversion would hide.
-    let is_sum = |other: &Finding| other.touch.as_ref().is_some_and(|touch| touch.what == Touched::Sum);
+    let is_sum = |other: &Finding| other.touch.as_ref().is_some_and(|touch| touch.what == BufferPart::Sum);
     let hides = !cx.matching(findings, is_sum).is_empty();
     let mut proposal = Proposal::new(
         "create typed keys; the numbers stay the same, but shapes and checkpoints of keys change".to_owned(),

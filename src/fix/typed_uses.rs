@@ -225,7 +225,7 @@ pub(super) fn meets(cx: &FixContext<'_>, typed: &Typed, path: &str, call: &ast::
     };
     let mut axes = typed.axes.iter().map(|name| given(name));
     !spreads
-        && axes.all(|axis| axis.map_or(!typed.is_given, is_from_the_front))
+        && axes.all(|axis| axis.map_or(!typed.requires_axes, is_from_the_front))
         && !typed.without.iter().any(|name| given(name).is_some())
 }
 

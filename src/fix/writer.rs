@@ -9,7 +9,7 @@ use super::layout;
 use super::liveness::Variable;
 use super::names::ScopeId;
 use super::naming::{Reserved, is_general_child};
-use super::purpose_names::Given;
+use super::purpose_names::KeyArgument;
 use super::split_apart::site;
 use super::tree::{self, Step};
 use crate::python::ast::{self, Expr, Stmt};
@@ -75,7 +75,7 @@ impl Writer<'_, '_> {
     /// Free names for keys, or for as many arrays of keys, from the split to the last of some uses.
     fn fresh(&self, uses: &[&Use<'_>], range: Span) -> Vec<String> {
         let (scope, count) = (self.site.scope, uses.len());
-        let given: Vec<Given<'_>> = uses.iter().map(|one| one.given()).collect();
+        let given: Vec<KeyArgument<'_>> = uses.iter().map(|one| one.given()).collect();
         let many: Vec<String> = match self.split {
             Split::Plain(_) | Split::Optional(_) => return self.cx.fresh_for(scope, self.key, &given, range),
             Split::Lanes { .. } => (1..=count).map(|number| format!("keys_{number}")).collect(),
@@ -311,7 +311,7 @@ impl Writer<'_, '_> {
             end = Some(step);
             if let Some((first, known)) = before {
                 let all: Vec<&Use<'_>> = known.iter().chain(&here).copied().collect();
-                let given: Vec<Given<'_>> = all.iter().map(|one| one.given()).collect();
+                let given: Vec<KeyArgument<'_>> = all.iter().map(|one| one.given()).collect();
                 let start = span_of(first.statement()).start;
                 let range = Span::new(start, all.iter().map(|one| one.call_span().end).fold(start, u32::max));
                 let is_plain = matches!(self.split, Split::Plain(_)) && !known.iter().any(is_split);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::program::Program;
-use crate::analysis::program::imported::Names;
+use crate::analysis::program::imported::ImportedNames;
 use crate::finding::Place;
 use crate::ir::{Argument, Function, FunctionKind, Module, OpKind, Temp, Variable};
 use crate::judge::facts::{Facts, RawBridge};
@@ -16,7 +16,7 @@ use crate::models::{Effect, is_of_arrays};
 /// The bridges of a module.
 pub fn extract_bridges(program: &Program<'_>, index: ModuleIndex, facts: &mut Facts) {
     let module = program.module(index);
-    let names = Names::of(module, program.models, program.roots);
+    let names = ImportedNames::of(module, program.models, program.roots);
     for code in &module.functions {
         for (temp, op) in (0u32..).zip(&code.ops) {
             let OpKind::Call(callee, _) = &op.kind else { continue };
@@ -38,7 +38,11 @@ pub fn extract_bridges(program: &Program<'_>, index: ModuleIndex, facts: &mut Fa
 }
 
 /// Where the words leave the function, and what they are passed to there.
-fn leaves<'a>(names: &Names<'a>, code: &'a Function, words: Temp) -> Option<(crate::text::Span, Option<String>)> {
+fn leaves<'a>(
+    names: &ImportedNames<'a>,
+    code: &'a Function,
+    words: Temp,
+) -> Option<(crate::text::Span, Option<String>)> {
     let mut temps: BTreeSet<Temp> = [words].into();
     let mut slots: BTreeSet<u32> = BTreeSet::new();
     for (temp, op) in (0u32..).zip(&code.ops).skip(words as usize + 1) {
@@ -97,7 +101,7 @@ enum Sink {
     Boundary(String),
 }
 
-fn sink<'a>(names: &Names<'a>, code: &'a Function, callee: Temp) -> Sink {
+fn sink<'a>(names: &ImportedNames<'a>, code: &'a Function, callee: Temp) -> Sink {
     let words = &names.models.words;
     let path = names.path(code, callee);
     let last = match code.ops.get(callee as usize).map(|op| &op.kind) {

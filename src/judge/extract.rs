@@ -27,7 +27,7 @@ use crate::judge::guarded::Guarded;
 use crate::judge::implementations::extract_mismatches;
 use crate::judge::intent::of_captured;
 use crate::judge::origin::origin;
-use crate::judge::paths::Paths;
+use crate::judge::paths::PathQueries;
 use crate::judge::reuse::{Reuse, Reuses, detect, others, report, use_at};
 use crate::judge::stale::is_called_once_where_defined;
 use crate::judge::traced::{extract_constant_keys, extract_leaks};
@@ -36,7 +36,7 @@ use crate::judge::wrappers::extract_wrapped_keys;
 use crate::text::{FileId, Span};
 
 /// All facts of the home module that the log contains.
-pub fn facts(run: &Recording<'_>, paths: &mut Paths<'_>) -> Facts {
+pub fn facts(run: &Recording<'_>, paths: &mut PathQueries<'_>) -> Facts {
     let mut facts = Facts { references: references(run), ..Facts::default() };
     let file = run.module(run.home).file;
     let flows = Flows::new(run);
@@ -76,7 +76,7 @@ const OTHERS: usize = 8;
 fn report_harm(
     run: &Recording<'_>,
     flows: &Flows<'_>,
-    paths: &mut Paths<'_>,
+    paths: &mut PathQueries<'_>,
     reuses: &Reuses,
     reuse: Reuse,
 ) -> Option<(KeyReuse, bool)> {
@@ -182,7 +182,7 @@ fn extract_keys(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     }
 }
 
-fn extract_buffers(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts, file: FileId) {
+fn extract_buffers(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut Facts, file: FileId) {
     let mut seen = BTreeSet::new();
     let is_called = |used: &LoggedBuffer| !used.activation.root && used.activation.caller.is_some();
     let own: BTreeSet<_> =
@@ -238,14 +238,14 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts
 }
 
 /// Whether the program tested the key's dtype before it relied on its shape: `if not issubdtype(key.dtype, prng_key): raise …`.
-fn is_kind_known(run: &Recording<'_>, paths: &Paths<'_>, used: &LoggedBuffer) -> bool {
+fn is_kind_known(run: &Recording<'_>, paths: &PathQueries<'_>, used: &LoggedBuffer) -> bool {
     let asks = |term: TermId| matches!(run.terms.get(term), Term::Attribute(of, name, _) if *of == used.key.term && &**name == "dtype");
     used.op == BufferOp::ShapeLogic
         && paths.support(used.guard).into_iter().any(|literal| run.terms.mentions(literal, &asks))
 }
 
 /// Whether a test expects an exception there: `with pytest.raises(TypeError): random.normal(key[0])`.
-pub fn is_expected_to_raise(run: &Recording<'_>, paths: &Paths<'_>, guard: Guard) -> bool {
+pub fn is_expected_to_raise(run: &Recording<'_>, paths: &PathQueries<'_>, guard: Guard) -> bool {
     paths.support(guard).into_iter().any(|literal| {
         run.terms.symbol(literal).is_some_and(|info| info.symbol == Symbol::Path && &*info.text == EXPECTED)
     })
@@ -361,7 +361,7 @@ fn stores_outside(run: &Recording<'_>, activation: &Activation) -> bool {
 }
 
 /// Consumed keys that are returned or stored.
-fn extract_exits(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, facts: &mut Facts, file: FileId) {
+fn extract_exits(run: &Recording<'_>, paths: &mut PathQueries<'_>, reuses: &Reuses, facts: &mut Facts, file: FileId) {
     let (mut seen, mut records) = (BTreeSet::new(), BTreeSet::new());
     for exit in run.log.exits.clone() {
         let code = run.module(exit.activation.module).function(exit.activation.function);
@@ -405,7 +405,7 @@ fn extract_exits(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, fa
 
 /// Keys that a method returns and also keeps in the attribute from which its next call derives: `self.key = split(self.key)[0]; return
 /// self.key`.
-fn extract_kept(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts, file: FileId) {
+fn extract_kept(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut Facts, file: FileId) {
     let exits = &run.log.exits;
     let returned = exits.iter().filter(|exit| exit.kind == CarryKind::Returned && exit.place.file == file);
     for exit in returned.filter(|exit| exit.activation.caller.is_none() && returns_one_value(run, exit)) {

@@ -520,7 +520,7 @@ pub struct Trace {
     /// What the transform does.
     pub kind: TraceKind,
     /// Whether the key is computed from an argument of the trace, and so differs between calls.
-    pub is_given: bool,
+    pub depends_on_argument: bool,
 }
 
 /// What a key is left in.

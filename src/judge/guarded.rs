@@ -27,11 +27,11 @@ const NAME_TESTS: usize = 64;
 /// A region of the module that runs only behind a guard.
 struct Region {
     span: Span,
-    guard: Guard,
+    condition: Condition,
 }
 
 /// The condition of a guard.
-enum Guard {
+enum Condition {
     /// A library has this name.
     Has(String),
     /// A library lacks this name, and so may have the one that it replaced.
@@ -76,7 +76,7 @@ impl Guarded {
                             import |= other;
                         }
                         if attribute || import {
-                            guarded.admit(module, code, body, || Guard::Caught { attribute, import });
+                            guarded.admit(module, code, body, || Condition::Caught { attribute, import });
                         }
                     }
                     _ => {}
@@ -88,11 +88,11 @@ impl Guarded {
 
     /// Whether the program made sure that this name, used here, exists.
     pub fn admits(&self, path: &str, kind: ReferenceKind, span: Span) -> bool {
-        self.0.iter().filter(|region| region.span.covers(span)).any(|region| match &region.guard {
-            Guard::Has(name) => path.split('.').any(|part| part == name),
-            Guard::Lacks(name) => path.split('.').all(|part| part != name),
-            Guard::Version => true,
-            Guard::Caught { attribute, import } => {
+        self.0.iter().filter(|region| region.span.covers(span)).any(|region| match &region.condition {
+            Condition::Has(name) => path.split('.').any(|part| part == name),
+            Condition::Lacks(name) => path.split('.').all(|part| part != name),
+            Condition::Version => true,
+            Condition::Caught { attribute, import } => {
                 if kind == ReferenceKind::Import {
                     *import
                 } else {
@@ -102,22 +102,22 @@ impl Guarded {
         })
     }
 
-    /// The guards that a test puts on the two blocks of a branch, either directly or through a variable that stores its result.
+    /// The conditions that a test puts on the two blocks of a branch, either directly or through a variable that stores its result.
     fn branch(&mut self, module: &Module, code: &Function, question: &NameTest, [then, orelse]: [&Block; 2]) {
         let (yes, no) = if question.is_denied { (orelse, then) } else { (then, orelse) };
         let Some(name) = &question.name else {
-            self.admit(module, code, yes, || Guard::Version);
-            self.admit(module, code, no, || Guard::Version);
+            self.admit(module, code, yes, || Condition::Version);
+            self.admit(module, code, no, || Condition::Version);
             return;
         };
-        self.admit(module, code, yes, || Guard::Has(name.clone()));
+        self.admit(module, code, yes, || Condition::Has(name.clone()));
         if question.is_of_library {
             // The new name is missing, so that the old one is there.
-            self.admit(module, code, no, || Guard::Lacks(name.clone()));
+            self.admit(module, code, no, || Condition::Lacks(name.clone()));
         }
     }
 
-    fn admit(&mut self, module: &Module, code: &Function, block: &Block, guard: impl Fn() -> Guard) {
+    fn admit(&mut self, module: &Module, code: &Function, block: &Block, condition: impl Fn() -> Condition) {
         for temp in block {
             let op = &code.ops[*temp as usize];
             let span = match &op.kind {
@@ -125,7 +125,7 @@ impl Guarded {
                 OpKind::Class(id, _) => module.class(*id).span,
                 _ => op.span,
             };
-            self.0.push(Region { span, guard: guard() });
+            self.0.push(Region { span, condition: condition() });
         }
     }
 }

@@ -40,7 +40,7 @@ use crate::analysis::record::Stage;
 use crate::analysis::{ImportSnapshot, Program, run};
 use crate::ir::Module;
 use facts::Facts;
-use paths::Paths;
+use paths::PathQueries;
 use stale::Stale;
 use values::Values;
 
@@ -55,7 +55,7 @@ pub fn analyse(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: Modu
     bridges::extract_bridges(program, index, &mut facts);
     let read = std::mem::take(&mut facts);
     run(snapshot, program, index, &mut |run, guards| {
-        let paths = &mut Paths::new(guards, run.terms);
+        let paths = &mut PathQueries::new(guards, run.terms);
         match run.stage {
             Stage::Body => {
                 facts = extract::facts(run, paths);

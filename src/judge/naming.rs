@@ -7,7 +7,7 @@
 
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Val, Value};
-use crate::analysis::heap::{Environment, Kind};
+use crate::analysis::heap::{Environment, ObjectKind};
 use crate::analysis::record::{Activation, Chain, Consumption, Recording};
 use crate::ir::{Argument, Collection, Constant, Element, Function, FunctionKind, Module, Op, OpKind, Temp, Variable};
 use crate::judge::facts::KeyName;
@@ -126,11 +126,11 @@ fn part_holding(run: &Recording<'_>, name: &str, value: &Value, term: TermId) ->
             Some(format!("{name}[{index}]"))
         }
         Val::Object(object) => match &run.objects[object.0 as usize].kind {
-            Kind::List { items, .. } => {
+            ObjectKind::List { items, .. } => {
                 let index = items.iter().position(|item| is_key(&item.value, term))?;
                 Some(format!("{name}[{index}]"))
             }
-            Kind::Dict { entries, .. } => {
+            ObjectKind::Dict { entries, .. } => {
                 let entry = entries.iter().find(|entry| is_key(&entry.value, term))?;
                 let is_literal = matches!(run.terms.get(entry.key), Term::Text(_) | Term::Int(_));
                 is_literal.then(|| format!("{name}[{}]", run.terms.describe(entry.key)))
@@ -222,7 +222,7 @@ pub fn entries(run: &Recording<'_>, first: &Consumption, second: &Consumption) -
 /// The texts under which a dict holds a key.
 fn keys_of(run: &Recording<'_>, val: &Val, term: TermId) -> Vec<String> {
     let Val::Object(object) = val else { return Vec::new() };
-    let Kind::Dict { entries, .. } = &run.objects[object.0 as usize].kind else { return Vec::new() };
+    let ObjectKind::Dict { entries, .. } = &run.objects[object.0 as usize].kind else { return Vec::new() };
     let named = entries.iter().filter(|entry| is_key(&entry.value, term)).map(|entry| run.terms.get(entry.key));
     named.filter_map(|key| if let Term::Text(name) = key { Some(name.to_string()) } else { None }).collect()
 }

@@ -63,16 +63,16 @@ fn count(length: usize) -> u32 {
 /// Whether a slot is a parameter that callers have to pass: no default, and no receiver.
 fn is_passed(run: &Recording<'_>, activation: &Activation, slot: u32) -> bool {
     let code = run.code(activation);
-    let is_receiver = slot == 0 && put_before(run, activation) > 0;
+    let is_receiver = slot == 0 && prebound(run, activation) > 0;
     !is_receiver && code.parameters.get(slot as usize).is_some_and(|parameter| !parameter.has_default)
 }
 
 /// How many arguments were put before those that a call writes: the receiver of a method, none of a static one.
-fn put_before(run: &Recording<'_>, activation: &Activation) -> usize {
+fn prebound(run: &Recording<'_>, activation: &Activation) -> usize {
     let reached = activation.caller.as_ref().and_then(|(_, at)| run.log.callees.get(at));
     let own = |callee: &Callee| match callee {
-        Callee::Function(module, function, put_before) => {
-            put_before.filter(|_| (*module, *function) == (activation.module, activation.function))
+        Callee::Function(module, function, prebound) => {
+            prebound.filter(|_| (*module, *function) == (activation.module, activation.function))
         }
         _ => None,
     };
@@ -93,9 +93,9 @@ fn passed(argument: &Argument) -> Temp {
 fn arguments_for(run: &Recording<'_>, (caller, at): (&Activation, Place), of: &Activation, slots: &[u32]) -> Vec<Temp> {
     let Some(call) = run.call_at(caller, at) else { return Vec::new() };
     let OpKind::Call(_, arguments) = &run.code(caller).ops[call as usize].kind else { return Vec::new() };
-    let (code, put_before) = (run.code(of), put_before(run, of));
+    let (code, prebound) = (run.code(of), prebound(run, of));
     let goes_to = |(index, argument): &(usize, &Argument)| match argument {
-        Argument::Positional(_) => slots.contains(&count(index + put_before)),
+        Argument::Positional(_) => slots.contains(&count(index + prebound)),
         Argument::Keyword(name, _) => slots
             .iter()
             .any(|slot| code.parameters.get(*slot as usize).is_some_and(|parameter| parameter.name == *name)),

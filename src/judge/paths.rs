@@ -8,14 +8,14 @@ use crate::analysis::domain::guard::{Guard, Guards};
 use crate::analysis::domain::term::{TermId, Terms};
 
 /// The guards of a recording.
-pub struct Paths<'r> {
+pub struct PathQueries<'r> {
     guards: &'r mut Guards,
     terms: &'r Terms,
     /// What was found of the feasibility of guards.
     feasible: FxHashMap<Guard, bool>,
 }
 
-impl<'r> Paths<'r> {
+impl<'r> PathQueries<'r> {
     /// The guards of a recording with these terms.
     pub fn new(guards: &'r mut Guards, terms: &'r Terms) -> Self {
         Self { guards, terms, feasible: FxHashMap::default() }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::program::Program;
-use crate::analysis::program::imported::Names;
+use crate::analysis::program::imported::ImportedNames;
 use crate::finding::{Confidence, Place};
 use crate::ir::{
     Annotation, Argument, Collection, Constant, Element, Function, FunctionId, Module, Name, Op, OpKind, Operator,
@@ -30,7 +30,7 @@ struct Source {
 /// The unstable seeds of a module.
 pub fn extract_seeds(program: &Program<'_>, index: ModuleIndex, facts: &mut Facts) {
     let module = program.module(index);
-    let names = Names::of(module, program.models, program.roots);
+    let names = ImportedNames::of(module, program.models, program.roots);
     for (number, code) in (0u32..).zip(&module.functions) {
         for op in &code.ops {
             let OpKind::Call(callee, arguments) = &op.kind else { continue };
@@ -54,7 +54,12 @@ pub fn extract_seeds(program: &Program<'_>, index: ModuleIndex, facts: &mut Fact
 }
 
 /// The call that makes a key of a number, or folds one in, with that number.
-fn seed_of<'a>(names: &Names<'a>, code: &'a Function, callee: Temp, arguments: &[Argument]) -> Option<(String, Temp)> {
+fn seed_of<'a>(
+    names: &ImportedNames<'a>,
+    code: &'a Function,
+    callee: Temp,
+    arguments: &[Argument],
+) -> Option<(String, Temp)> {
     let (OpKind::Load(_) | OpKind::Attribute(..)) = &code.ops.get(callee as usize)?.kind else { return None };
     let path = names.path(code, callee)?;
     let callable = names.models.callable(&path)?;
@@ -77,7 +82,7 @@ fn seed_of<'a>(names: &Names<'a>, code: &'a Function, callee: Temp, arguments: &
 
 struct Walk<'n, 'a> {
     program: &'n Program<'a>,
-    names: &'n Names<'a>,
+    names: &'n ImportedNames<'a>,
     seen: BTreeSet<(u32, Temp)>,
     /// Variables that hold the seed, or what it is computed from, by function.
     carriers: BTreeSet<(u32, Carrier)>,
@@ -191,7 +196,7 @@ impl<'a> Walk<'_, 'a> {
     fn is_seeded(&self, path: &str) -> bool {
         let (package, _) = path.rsplit_once('.').unwrap_or_default();
         self.program.modules().iter().any(|module| {
-            let names = Names::of(module, self.names.models, self.names.roots);
+            let names = ImportedNames::of(module, self.names.models, self.names.roots);
             module.functions.iter().any(|code| {
                 code.ops.iter().any(|op| {
                     let OpKind::Call(callee, arguments) = &op.kind else { return false };

@@ -17,7 +17,7 @@ use crate::judge::facts::{CaptureKind, CapturedUse, CarriedKey, CarryKind, Facts
 use crate::judge::intent::of_captured;
 use crate::judge::memoised::{is_memoised, sets_attribute};
 use crate::judge::naming::{name_at, own_name};
-use crate::judge::paths::Paths;
+use crate::judge::paths::PathQueries;
 use crate::judge::reuse::use_at;
 use crate::models::Effect;
 
@@ -55,7 +55,7 @@ impl Stale {
     }
 
     /// Gathers what a function consumes without storing a new key.
-    pub fn note_candidates(&mut self, run: &Recording<'_>, paths: &Paths<'_>, id: FunctionId) {
+    pub fn note_candidates(&mut self, run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) {
         self.candidates.extend(candidates(run, paths, id));
         if is_constructor(&run.module(run.home).function(id).name) {
             self.left.extend(left_behind(run, id));
@@ -81,7 +81,7 @@ impl Stale {
 }
 
 /// Attributes and globals whose key this function consumes without storing a new one.
-fn candidates(run: &Recording<'_>, paths: &Paths<'_>, id: FunctionId) -> Vec<Candidate> {
+fn candidates(run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) -> Vec<Candidate> {
     let file = run.module(run.home).file;
     let code = run.module(run.home).function(id);
     if &*code.name == "__init__" || code.name.starts_with("test") {
@@ -193,7 +193,7 @@ fn is_passed_on(run: &Recording<'_>, event: &Consumption, name: &Name) -> bool {
 
 /// Whether a consumption happens only if an attribute or global is not set yet: `if self.w is None: self.w = …`. Or only if a flag that the
 /// function sets is not: `if not self.built: …; self.built = True`.
-fn happens_once(run: &Recording<'_>, paths: &Paths<'_>, code: &Function, guard: Guard) -> bool {
+fn happens_once(run: &Recording<'_>, paths: &PathQueries<'_>, code: &Function, guard: Guard) -> bool {
     let is_set =
         |flag: &Name| code.ops.iter().any(|op| matches!(&op.kind, OpKind::StoreAttribute(_, name, _) if name == flag));
     paths.support(guard).iter().any(|literal| match run.terms.get(*literal) {

@@ -19,7 +19,7 @@ use crate::judge::consequence::Flows;
 use crate::judge::facts::{ConstantKey, Facts, LeakKind, LeakedKey, Role, Trace, TraceKind, TraceStep, TracedFunction};
 use crate::judge::intent::placeholder::called_so;
 use crate::judge::passed_seeds::passed_to;
-use crate::judge::paths::Paths;
+use crate::judge::paths::PathQueries;
 use crate::judge::stale::leaf_use;
 use crate::models::{Construct, Effect, Runs, Transform};
 use crate::text::FileId;
@@ -28,7 +28,7 @@ use crate::text::FileId;
 const STEPS: usize = 12;
 
 /// The functions that are traced, and what happened in functions that may be.
-pub fn extract_leaks(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Facts, file: FileId) {
+pub fn extract_leaks(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut Facts, file: FileId) {
     facts.traced.extend(run.log.traces.iter().filter_map(|trace| traced_function(run, trace)));
     for write in &run.log.writes {
         let kind = match write.holder {
@@ -50,7 +50,7 @@ pub fn extract_leaks(run: &Recording<'_>, paths: &mut Paths<'_>, facts: &mut Fac
 
 /// The activations, by id, that a write happens in only where an argument is `None` that their callers have to pass: the default of a
 /// function which they call, and of which whoever traces them gives a key, `rng` in `def step(x, rng): return draw(x, rng=rng)`.
-fn only_without(run: &Recording<'_>, paths: &mut Paths<'_>, write: &LoggedWrite) -> BTreeSet<u32> {
+fn only_without(run: &Recording<'_>, paths: &mut PathQueries<'_>, write: &LoggedWrite) -> BTreeSet<u32> {
     let mut absent = BTreeSet::new();
     for activation in write.activation.outwards().take(STEPS) {
         let parameters = &run.code(activation).parameters;
@@ -104,7 +104,7 @@ fn kind_of(transform: &Transform) -> Option<TraceKind> {
 /// Keys that are made from constant seeds in functions, and drawn from there.
 pub fn extract_constant_keys(
     run: &Recording<'_>,
-    (flows, paths): (&Flows<'_>, &Paths<'_>),
+    (flows, paths): (&Flows<'_>, &PathQueries<'_>),
     facts: &mut Facts,
     file: FileId,
 ) {
@@ -430,7 +430,7 @@ fn trace_of(
             transform: how.transform.clone(),
             at: how.at,
             kind: how.kind,
-            is_given: step.source.is_some_and(|parameter| parameter >= how.bound),
+            depends_on_argument: step.source.is_some_and(|parameter| parameter >= how.bound),
         })
     })
 }

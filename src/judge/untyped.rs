@@ -10,11 +10,11 @@ use crate::analysis::record::Recording;
 use crate::finding::{Confidence, Place};
 use crate::ir::{FunctionId, Operator, Parameter};
 use crate::judge::facts::{Facts, Role, UntypedKey};
-use crate::judge::paths::Paths;
+use crate::judge::paths::PathQueries;
 use crate::judge::reuse::use_at;
 
 /// The parameters of an entry that are keys of either kind.
-pub fn extract_untyped_keys(run: &Recording<'_>, paths: &Paths<'_>, facts: &mut Facts, id: FunctionId) {
+pub fn extract_untyped_keys(run: &Recording<'_>, paths: &PathQueries<'_>, facts: &mut Facts, id: FunctionId) {
     let module = run.module(run.home);
     let code = module.function(id);
     if !is_public(&code.qualified) {

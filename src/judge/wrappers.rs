@@ -11,7 +11,7 @@ use crate::finding::{Confidence, Place};
 use crate::ir::{Argument, Function, Name, OpKind, Temp, Variable};
 use crate::judge::extract::is_expected_to_raise;
 use crate::judge::facts::{Facts, WrappedKey, WrapperWay};
-use crate::judge::paths::Paths;
+use crate::judge::paths::PathQueries;
 use crate::models::Takes;
 use crate::text::FileId;
 
@@ -19,7 +19,7 @@ use crate::text::FileId;
 const STEPS: usize = 12;
 
 /// The objects that are passed to functions that reject them.
-pub fn extract_wrapped_keys(run: &Recording<'_>, paths: &Paths<'_>, facts: &mut Facts, file: FileId) {
+pub fn extract_wrapped_keys(run: &Recording<'_>, paths: &PathQueries<'_>, facts: &mut Facts, file: FileId) {
     let mut seen = BTreeSet::new();
     for wrapper in &run.log.wrappers {
         let models = run.program.models;

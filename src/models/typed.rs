@@ -20,7 +20,7 @@ pub struct Typed {
     /// Parameters that number axes: the result is the same if those count from the front, since the axis of the words is the last.
     pub axes: Vec<String>,
     /// Whether the axes have to be passed.
-    pub is_given: bool,
+    pub requires_axes: bool,
     /// Whether only arrays of keys behave the same, and not single keys.
     pub of_arrays: bool,
     /// Parameters that must not be passed: a dtype, or a shape.
@@ -60,7 +60,7 @@ impl RawTyped {
             path,
             is_alike: matches!(self.keys, RawKeys::Alike),
             axes: names(&self.axes),
-            is_given: self.given,
+            requires_axes: self.given,
             of_arrays: self.arrays,
             without: names(&self.without),
             is_older: matches!(self.keys, RawKeys::Older),

@@ -12,7 +12,7 @@
 
 use std::fmt;
 
-use super::dtype::{DType, Kind};
+use super::dtype::{DType, DTypeKind};
 use super::error::{Error, Result};
 use super::float::Float;
 use super::float::half::{Bfloat16, Float16};
@@ -53,10 +53,10 @@ impl Array {
     /// An array of floating-point numbers, rounded to `dtype`, or truncated where it is an integer type.
     pub fn from_reals(dtype: DType, shape: &[usize], values: impl IntoIterator<Item = f64>) -> Result<Self> {
         let values = values.into_iter();
-        if dtype.kind() == Kind::Complex {
+        if dtype.kind() == DTypeKind::Complex {
             return Self::from_complexes(dtype, shape, values.map(|value| (value, 0.0)).collect::<Vec<_>>());
         }
-        if dtype.kind() == Kind::Real {
+        if dtype.kind() == DTypeKind::Real {
             let data = Data::Real(values.map(|value| round(value, dtype)).collect());
             return Self::checked(dtype, shape, data);
         }
@@ -68,7 +68,7 @@ impl Array {
     /// An array of complex numbers, of which other types than complex ones keep the real parts.
     pub fn from_complexes(dtype: DType, shape: &[usize], values: impl IntoIterator<Item = (f64, f64)>) -> Result<Self> {
         let values = values.into_iter();
-        if dtype.kind() != Kind::Complex {
+        if dtype.kind() != DTypeKind::Complex {
             return Self::from_reals(dtype, shape, values.map(|(real, _)| real).collect::<Vec<_>>());
         }
         let rounded = |(real, imaginary)| (round(real, dtype.part()), round(imaginary, dtype.part()));
@@ -87,7 +87,7 @@ impl Array {
 
     /// One floating-point number; `dtype` has to be a floating-point type, else the number is taken as `float64`.
     pub fn real(dtype: DType, value: f64) -> Self {
-        let dtype = if dtype.kind() == Kind::Real { dtype } else { DType::Float64 };
+        let dtype = if dtype.kind() == DTypeKind::Real { dtype } else { DType::Float64 };
         Self { dtype, shape: Vec::new(), data: Data::Real(vec![round(value, dtype)]) }
     }
 
@@ -209,16 +209,16 @@ impl Array {
     #[must_use]
     pub fn cast(&self, dtype: DType) -> Self {
         let data = match (&self.data, dtype.kind()) {
-            (Data::Real(values), Kind::Bool) => Data::Bool(values.iter().map(|&value| value != 0.0).collect()),
-            (Data::Complex(values), Kind::Bool) => {
+            (Data::Real(values), DTypeKind::Bool) => Data::Bool(values.iter().map(|&value| value != 0.0).collect()),
+            (Data::Complex(values), DTypeKind::Bool) => {
                 Data::Bool(values.iter().map(|&value| value != (0.0, 0.0)).collect())
             }
-            (_, Kind::Complex) => {
+            (_, DTypeKind::Complex) => {
                 let part = |value| round(value, dtype.part());
                 Data::Complex(self.complexes().into_iter().map(|(a, b)| (part(a), part(b))).collect())
             }
-            (_, Kind::Real) => Data::Real(self.reals().into_iter().map(|value| round(value, dtype)).collect()),
-            (Data::Real(_) | Data::Complex(_), Kind::Signed | Kind::Unsigned) => {
+            (_, DTypeKind::Real) => Data::Real(self.reals().into_iter().map(|value| round(value, dtype)).collect()),
+            (Data::Real(_) | Data::Complex(_), DTypeKind::Signed | DTypeKind::Unsigned) => {
                 let (low, high) = dtype.bounds();
                 integer_data(dtype, self.integers().into_iter().map(|value| value.clamp(low, high)))
             }
@@ -356,11 +356,11 @@ pub fn axis_of(function: &'static str, axis: isize, rank: usize) -> Result<usize
 fn integer_data(dtype: DType, values: impl IntoIterator<Item = i128>) -> Data {
     let values = values.into_iter();
     match dtype.kind() {
-        Kind::Bool => Data::Bool(values.map(|value| value != 0).collect()),
-        Kind::Signed => Data::Signed(values.map(|value| wrap_signed(value, dtype.width())).collect()),
-        Kind::Unsigned => Data::Unsigned(values.map(|value| wrap_unsigned(value, dtype.width())).collect()),
-        Kind::Real => Data::Real(values.map(|value| round(value as f64, dtype)).collect()),
-        Kind::Complex => Data::Complex(values.map(|value| (round(value as f64, dtype.part()), 0.0)).collect()),
+        DTypeKind::Bool => Data::Bool(values.map(|value| value != 0).collect()),
+        DTypeKind::Signed => Data::Signed(values.map(|value| wrap_signed(value, dtype.width())).collect()),
+        DTypeKind::Unsigned => Data::Unsigned(values.map(|value| wrap_unsigned(value, dtype.width())).collect()),
+        DTypeKind::Real => Data::Real(values.map(|value| round(value as f64, dtype)).collect()),
+        DTypeKind::Complex => Data::Complex(values.map(|value| (round(value as f64, dtype.part()), 0.0)).collect()),
     }
 }
 

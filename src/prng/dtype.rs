@@ -44,7 +44,7 @@ pub enum DType {
 
 /// The families of element types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum DTypeKind {
     /// Truth values.
     Bool,
     /// Two's-complement integers.
@@ -115,27 +115,27 @@ impl DType {
     }
 
     /// The family.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> DTypeKind {
         match self {
-            Self::Bool => Kind::Bool,
-            Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64 => Kind::Signed,
-            Self::Uint8 | Self::Uint16 | Self::Uint32 | Self::Uint64 => Kind::Unsigned,
-            Self::Float16 | Self::Bfloat16 | Self::Float32 | Self::Float64 => Kind::Real,
-            Self::Complex64 | Self::Complex128 => Kind::Complex,
+            Self::Bool => DTypeKind::Bool,
+            Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64 => DTypeKind::Signed,
+            Self::Uint8 | Self::Uint16 | Self::Uint32 | Self::Uint64 => DTypeKind::Unsigned,
+            Self::Float16 | Self::Bfloat16 | Self::Float32 | Self::Float64 => DTypeKind::Real,
+            Self::Complex64 | Self::Complex128 => DTypeKind::Complex,
         }
     }
 
     /// Whether elements are integers.
     pub fn is_integer(self) -> bool {
-        matches!(self.kind(), Kind::Signed | Kind::Unsigned)
+        matches!(self.kind(), DTypeKind::Signed | DTypeKind::Unsigned)
     }
 
     /// The least and the greatest element of an integer type; `(0, 1)` for the others.
     pub fn bounds(self) -> (i128, i128) {
         match self.kind() {
-            Kind::Signed => (-(1 << (self.width() - 1)), (1 << (self.width() - 1)) - 1),
-            Kind::Unsigned => (0, (1 << self.width()) - 1),
-            Kind::Bool | Kind::Real | Kind::Complex => (0, 1),
+            DTypeKind::Signed => (-(1 << (self.width() - 1)), (1 << (self.width() - 1)) - 1),
+            DTypeKind::Unsigned => (0, (1 << self.width()) - 1),
+            DTypeKind::Bool | DTypeKind::Real | DTypeKind::Complex => (0, 1),
         }
     }
 
@@ -186,9 +186,9 @@ impl DType {
     #[must_use]
     pub fn inexact(self, mode: Mode) -> Self {
         match self.kind() {
-            Kind::Real | Kind::Complex => self,
-            Kind::Bool | Kind::Signed | Kind::Unsigned if self.width() < 64 => Self::Float32,
-            Kind::Bool | Kind::Signed | Kind::Unsigned => Self::default_float(mode),
+            DTypeKind::Real | DTypeKind::Complex => self,
+            DTypeKind::Bool | DTypeKind::Signed | DTypeKind::Unsigned if self.width() < 64 => Self::Float32,
+            DTypeKind::Bool | DTypeKind::Signed | DTypeKind::Unsigned => Self::default_float(mode),
         }
     }
 

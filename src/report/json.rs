@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::Report;
 use super::neutral::escape_json;
 use crate::finding::{
-    Applicability, Confidence, Finding, Fix, Gap, Label, Level, Place, Verdict, Witness, WitnessStatus,
+    Applicability, Confidence, Finding, Fix, Inconclusive, Label, Level, Place, Verdict, Witness, WitnessStatus,
 };
 use crate::text::{FileId, LineColumn};
 
@@ -72,7 +72,7 @@ struct Shown<'a> {
     draws: Vec<Drawn<'a>>,
     /// Why it shows nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<Gap>,
+    reason: Option<Inconclusive>,
 }
 
 #[derive(Serialize)]

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a message claims an exception only where the program raises at that very operation.
 
-use crate::finding::{Finding, Touch, Touched};
+use crate::finding::{BufferAccess, BufferPart, Finding};
 use crate::judge::facts::{BufferOp, BufferUse, Facts, KeyKind};
 
 use super::Rule;
@@ -20,19 +20,19 @@ pub(super) fn finding(rule: &Rule, hit: &BufferUse, text: Text) -> Finding {
     wording::relate(&mut finding, origin.iter().cloned());
     // A typed key raises, and a key of unknown kind may.
     finding.touch =
-        touched(hit.op).filter(|_| !hit.raises).map(|what| Touch { what, derivation: hit.derivation.clone() });
+        touched(hit.op).filter(|_| !hit.raises).map(|what| BufferAccess { what, derivation: hit.derivation.clone() });
     finding.flow = origin.into_iter().chain([wording::label(hit.place, finding.label.clone())]).collect();
     finding
 }
 
 /// What an operation reaches of the words; `None` where nothing can be shown of it.
-fn touched(op: BufferOp) -> Option<Touched> {
+fn touched(op: BufferOp) -> Option<BufferPart> {
     Some(match op {
-        BufferOp::Reseed => Touched::Seed,
-        BufferOp::Index => Touched::Word,
-        BufferOp::Unpack => Touched::Words,
-        BufferOp::Arithmetic => Touched::Sum,
-        BufferOp::MapAxis | BufferOp::Transpose => Touched::Axis,
+        BufferOp::Reseed => BufferPart::Seed,
+        BufferOp::Index => BufferPart::Word,
+        BufferOp::Unpack => BufferPart::Words,
+        BufferOp::Arithmetic => BufferPart::Sum,
+        BufferOp::MapAxis | BufferOp::Transpose => BufferPart::Axis,
         _ => return None,
     })
 }

@@ -24,7 +24,7 @@ pub(super) fn describe(rule: &Rule, (leak, trace): &(&LeakedKey, &Trace)) -> Fin
             help: "take the key outside the traced function, and pass it as an argument".to_owned(),
         },
         LeakKind::Global | LeakKind::Variable | LeakKind::Part => Text {
-            message: if trace.is_given {
+            message: if trace.depends_on_argument {
                 format!("a key is stored in {name} only {when}, and what is stored is a leaked tracer")
             } else {
                 format!(

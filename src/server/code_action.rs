@@ -25,7 +25,7 @@ const RESOLVE: &str = "codeAction/resolve";
 
 /// What an action carries until it is resolved.
 #[derive(Debug, Deserialize, Serialize)]
-struct Promise {
+struct ActionData {
     /// What to work out.
     what: What,
     /// The address of the document.
@@ -65,8 +65,8 @@ pub(super) fn list(
     let known = &params.context.diagnostics;
     let mut actions = Vec::new();
     let plain = request.snapshot.checked(path, Fixes::None, request.is_cancelled)?;
-    let Some(desk) = Desk::new(request, path, opened, &plain)? else { return Ok(None) };
-    let here = desk.site().findings_at(params);
+    let Some(document) = CheckedDocument::new(request, path, opened, &plain)? else { return Ok(None) };
+    let here = document.site().findings_at(params);
     let fixable: Vec<Span> =
         here.iter().filter(|(finding, _)| has_fixes(finding.rule)).map(|(finding, _)| finding.primary.span).collect();
     // Fixes are searched for the requested findings, and for the whole file only if all of it is requested.
@@ -76,8 +76,8 @@ pub(super) fn list(
         _ => Fixes::None,
     };
     let checked = request.snapshot.checked(path, fixes, request.is_cancelled)?;
-    let Some(desk) = Desk::new(request, path, opened, &checked)? else { return Ok(None) };
-    let site = desk.site();
+    let Some(document) = CheckedDocument::new(request, path, opened, &checked)? else { return Ok(None) };
+    let site = document.site();
     if wants_fixes {
         let here = site.findings_at(params);
         actions.extend(site.quick_fixes(&here, known));
@@ -90,20 +90,20 @@ pub(super) fn list(
 }
 
 pub(super) fn resolve(request: &RequestContext<'_>, action: &CodeAction) -> Result<CodeAction, Failure> {
-    let promise = action.data.clone().and_then(|data| serde_json::from_value::<Promise>(data).ok());
-    let Some(promise) = promise else { return Ok(action.clone()) };
-    let (path, opened) = request.document(&promise.uri).ok_or_else(|| Failure::stale(RESOLVE))?;
-    if opened.version != promise.version {
+    let data = action.data.clone().and_then(|data| serde_json::from_value::<ActionData>(data).ok());
+    let Some(data) = data else { return Ok(action.clone()) };
+    let (path, opened) = request.document(&data.uri).ok_or_else(|| Failure::stale(RESOLVE))?;
+    if opened.version != data.version {
         return Err(Failure::stale(RESOLVE));
     }
-    if promise.what == What::FixAll {
+    if data.what == What::FixAll {
         return Ok(CodeAction { edit: fix_all::edit(request, path, opened)?, ..action.clone() });
     }
     let checked = request.snapshot.checked(path, Fixes::None, request.is_cancelled)?;
-    let desk = Desk::new(request, path, opened, &checked)?.ok_or_else(|| Failure::stale(RESOLVE))?;
-    let site = desk.site();
+    let document = CheckedDocument::new(request, path, opened, &checked)?.ok_or_else(|| Failure::stale(RESOLVE))?;
+    let site = document.site();
     let findings =
-        site.findings().filter(|finding| promise.fingerprints.contains(&finding.fingerprint)).collect::<Vec<_>>();
+        site.findings().filter(|finding| data.fingerprints.contains(&finding.fingerprint)).collect::<Vec<_>>();
     Ok(CodeAction { edit: site.ignoring(&findings), ..action.clone() })
 }
 
@@ -118,7 +118,7 @@ fn has_fixes(rule: RuleId) -> bool {
 }
 
 /// A checked document, with where its lines begin.
-struct Desk<'a> {
+struct CheckedDocument<'a> {
     request: &'a RequestContext<'a>,
     folder: &'a Folder,
     opened: &'a Opened,
@@ -127,7 +127,7 @@ struct Desk<'a> {
     lines: LineIndex,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> CheckedDocument<'a> {
     /// `None` if the document has no findings.
     fn new(
         request: &'a RequestContext<'a>,
@@ -211,7 +211,7 @@ impl<'a> Site<'a> {
     fn ignores(&self, here: &[(&'a Finding, Range)], known: &[Diagnostic]) -> Result<Vec<CodeAction>, Failure> {
         let mut actions: Vec<CodeAction> = Vec::new();
         for placed @ (finding, _) in here.iter().filter(|(finding, _)| engine::can_be_ignored(finding.rule)) {
-            let promise = self.promise(What::Ignore, vec![finding.fingerprint.clone()])?;
+            let data = self.data(What::Ignore, vec![finding.fingerprint.clone()])?;
             let is_lazy = self.request.snapshot.client.resolves_edits;
             let edit = if is_lazy { None } else { self.ignoring(&[finding]) };
             if edit.is_none() && !is_lazy {
@@ -223,7 +223,7 @@ impl<'a> Site<'a> {
                 diagnostics: Some(matching(known, &[placed])),
                 is_preferred: Some(false),
                 edit,
-                data: is_lazy.then_some(promise),
+                data: is_lazy.then_some(data),
                 ..CodeAction::default()
             });
         }
@@ -247,7 +247,7 @@ impl<'a> Site<'a> {
         let path = self.request.document(&self.opened.uri).map(|(path, _)| path).ok_or_else(Failure::gone)?;
         let is_lazy = self.request.snapshot.client.resolves_edits;
         let edit = if is_lazy { None } else { fix_all::edit(self.request, path, self.opened)? };
-        let data = if is_lazy { Some(self.promise(What::FixAll, Vec::new())?) } else { None };
+        let data = if is_lazy { Some(self.data(What::FixAll, Vec::new())?) } else { None };
         let which = if self.folder.settings.unsafe_fixes { "fixable" } else { "safely fixable" };
         Ok(Some(CodeAction {
             title: format!("keylint: Fix all {which} findings"),
@@ -258,9 +258,9 @@ impl<'a> Site<'a> {
         }))
     }
 
-    fn promise(&self, what: What, fingerprints: Vec<String>) -> Result<serde_json::Value, Failure> {
-        let promise = Promise { what, uri: self.opened.uri.clone(), version: self.opened.version, fingerprints };
-        serde_json::to_value(promise).map_err(|error| Failure::internal(error.to_string()))
+    fn data(&self, what: What, fingerprints: Vec<String>) -> Result<serde_json::Value, Failure> {
+        let data = ActionData { what, uri: self.opened.uri.clone(), version: self.opened.version, fingerprints };
+        serde_json::to_value(data).map_err(|error| Failure::internal(error.to_string()))
     }
 }
 

@@ -9,7 +9,7 @@
 use super::derived;
 use super::replay::{Operand, calculated};
 use crate::arrays;
-use crate::finding::{self, Derivation, Made, Place, Touch, Touched, Witness, WitnessStatus};
+use crate::finding::{self, BufferAccess, BufferPart, Derivation, Made, Place, Witness, WitnessStatus};
 use crate::ir::{Operator, binary_operator};
 use crate::prng::array::Array;
 use crate::prng::derive;
@@ -35,7 +35,7 @@ const WORDS: usize = 64;
 type Shown = (String, Vec<Vec<u32>>);
 
 /// Shows the result of the operation at a place of `text` on a key.
-pub fn witness(text: &str, place: Place, touch: &Touch) -> Option<Witness> {
+pub fn witness(text: &str, place: Place, touch: &BufferAccess) -> Option<Witness> {
     let code = text.get(place.span.start as usize..place.span.end as usize)?;
     let key = Key::of(&touch.derivation)?;
     let parsed = parse(code, SourceKind::Py);
@@ -43,11 +43,11 @@ pub fn witness(text: &str, place: Place, touch: &Touch) -> Option<Witness> {
         parsed.module.body.first().filter(|_| parsed.problems.is_empty() && parsed.module.body.len() == 1)?;
     let operation = Operation { code, statement, key: &key };
     let (sentence, keys) = match touch.what {
-        Touched::Seed => operation.seed(),
-        Touched::Word => operation.word(),
-        Touched::Words => operation.words(),
-        Touched::Sum => operation.sum(),
-        Touched::Axis => operation.axis(),
+        BufferPart::Seed => operation.seed(),
+        BufferPart::Word => operation.word(),
+        BufferPart::Words => operation.words(),
+        BufferPart::Sum => operation.sum(),
+        BufferPart::Axis => operation.axis(),
     }?;
     let draws = keys.into_iter().map(|key_data| finding::Draw { place, key_data }).collect();
     let sentence = match key.stands_for {

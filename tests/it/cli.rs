@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use keylint::cli::{self, Backend, CheckRequest, Listing, Status, World};
+use keylint::cli::{self, Backend, CheckRequest, Listing, Process, Status};
 use keylint::config::{ConfigError, Resolver};
 use keylint::engine::{Decisions, FixOutcome, Lineage, Migrated, Outcome, Reported};
 use keylint::finding::{Confidence, Finding, Level, Place, RuleId};
@@ -88,7 +88,7 @@ struct Run {
 
 fn run_in(dir: &Path, arguments: &[&str], input: &str, backend: &dyn Backend, env: &[(&str, &str)]) -> Run {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut world = World {
+    let mut process = Process {
         cwd: dir.to_owned(),
         env: &|name| env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
         stdout_is_terminal: false,
@@ -99,7 +99,7 @@ fn run_in(dir: &Path, arguments: &[&str], input: &str, backend: &dyn Backend, en
         stderr: &mut err,
     };
     let arguments = std::iter::once("keylint").chain(arguments.iter().copied()).map(OsString::from);
-    let status = cli::run(arguments, backend, &mut world);
+    let status = cli::run(arguments, backend, &mut process);
     Run { status, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
 }
 
@@ -316,7 +316,7 @@ fn a_reader_that_stops_early_is_no_error() {
         (&["completions", "zsh"], Status::Clean),
     ] {
         let mut err = Vec::new();
-        let mut world = World {
+        let mut process = Process {
             cwd: PathBuf::from("/nonexistent"),
             env: &|_| None,
             stdout_is_terminal: false,
@@ -327,7 +327,7 @@ fn a_reader_that_stops_early_is_no_error() {
             stderr: &mut err,
         };
         let arguments = std::iter::once("keylint").chain(arguments.iter().copied()).map(OsString::from);
-        assert_eq!(cli::run(arguments, &Canned, &mut world), expected);
+        assert_eq!(cli::run(arguments, &Canned, &mut process), expected);
         assert!(err.is_empty());
     }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use keylint::prng::array::Array;
-use keylint::prng::dtype::{DType, Kind};
+use keylint::prng::dtype::{DType, DTypeKind};
 use keylint::prng::error::{Error, Result};
 use keylint::prng::implementation::Implementation;
 use keylint::prng::keys::Keys;
@@ -216,7 +216,7 @@ fn compare(group: &Value, case: &Value, tolerance: u64) -> std::result::Result<(
         _ => u64::from(got.dtype() == DType::Float64),
     };
     let allowed = match got.dtype().kind() {
-        Kind::Real if call != "uniform" => tolerance.max(library),
+        DTypeKind::Real if call != "uniform" => tolerance.max(library),
         _ => 0,
     };
     let distance = |(a, b): (u64, &u64)| ordinal(a, got.dtype()).abs_diff(ordinal(*b, got.dtype()));
@@ -343,7 +343,7 @@ fn half_bits(value: f64) -> u64 {
 /// A number that counts representable values, for floating-point words; the word itself for the others.
 fn ordinal(word: u64, dtype: DType) -> i64 {
     let sign = 1 << (dtype.width() - 1);
-    if dtype.kind() == Kind::Real && word & sign != 0 { -(word & !sign).cast_signed() } else { word.cast_signed() }
+    if dtype.kind() == DTypeKind::Real && word & sign != 0 { -(word & !sign).cast_signed() } else { word.cast_signed() }
 }
 
 fn array_of(value: &Value) -> &Vec<Value> {

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use keylint::engine::check_text;
-use keylint::finding::{Evidence, Gap, Place, Sharing, Witness, WitnessStatus};
+use keylint::finding::{Evidence, Inconclusive, Place, Sharing, Witness, WitnessStatus};
 use keylint::ir::Resolver;
 use keylint::ir::{self, OpKind};
 use keylint::models::Models;
@@ -307,17 +307,20 @@ def f(key, other, flag):
 ";
     let gap = |from: &str, to: &str| witness(&text.replace(from, to), Sharing::Twice, FIRST, SECOND).gap;
     assert_eq!(gap("", ""), None);
-    assert_eq!(gap("if flag: jax.random.u", "if False: jax.random.u"), Some(Gap::SecondNotReached));
-    assert_eq!(gap("if flag: jax.random.n", "if False: jax.random.n"), Some(Gap::FirstNotReached));
-    assert_eq!(gap("    if flag: jax.random.n", "    return\n    if flag: jax.random.n"), Some(Gap::NeitherReached));
-    assert_eq!(gap("if flag: jax.random.u", "if not flag: jax.random.u"), Some(Gap::NeverBoth));
-    assert_eq!(gap("if flag: jax.random.u", "key = other\n    jax.random.u"), Some(Gap::KeysDiffer));
+    assert_eq!(gap("if flag: jax.random.u", "if False: jax.random.u"), Some(Inconclusive::SecondNotReached));
+    assert_eq!(gap("if flag: jax.random.n", "if False: jax.random.n"), Some(Inconclusive::FirstNotReached));
+    assert_eq!(
+        gap("    if flag: jax.random.n", "    return\n    if flag: jax.random.n"),
+        Some(Inconclusive::NeitherReached)
+    );
+    assert_eq!(gap("if flag: jax.random.u", "if not flag: jax.random.u"), Some(Inconclusive::NeverBoth));
+    assert_eq!(gap("if flag: jax.random.u", "key = other\n    jax.random.u"), Some(Inconclusive::KeysDiffer));
     let module = lowered(text);
     let (first, second) = (vec![place(text, FIRST)], vec![place(text, SECOND)]);
     let evidence = Evidence { sharing: Sharing::Twice, first, second, draws_numbers: true };
     let mut nothing = Budget::FILE.clone().part(0);
     let spent = replay::witness(&project(&module), &evidence, &[], &mut nothing);
-    assert_eq!((spent.status, spent.gap), (WitnessStatus::Inconclusive, Some(Gap::NoBudget)));
+    assert_eq!((spent.status, spent.gap), (WitnessStatus::Inconclusive, Some(Inconclusive::NoBudget)));
 }
 
 /// A function that costs more than a run may, with what it does before it ends.

@@ -302,7 +302,7 @@ fn trace(line: u32) -> Trace {
         transform: "jax.jit".to_owned(),
         at: at(2),
         kind: TraceKind::Recorded,
-        is_given: false,
+        depends_on_argument: false,
     }
 }
 

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
-use keylint::cli::{self, EngineBackend, Status, World};
+use keylint::cli::{self, EngineBackend, Process, Status};
 use tempfile::TempDir;
 
 /// What a run printed.
@@ -52,7 +52,7 @@ pub fn keylint_with(
     mut input: &[u8],
 ) -> Ran {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut world = World {
+    let mut process = Process {
         cwd: folder.to_owned(),
         env: &|name| env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
         stdout_is_terminal: false,
@@ -63,6 +63,6 @@ pub fn keylint_with(
         stderr: &mut err,
     };
     let arguments = [OsString::from("keylint")].into_iter().chain(arguments.into_iter().map(Into::into));
-    let status = cli::run(arguments, &EngineBackend, &mut world);
+    let status = cli::run(arguments, &EngineBackend, &mut process);
     Ran { status, out, err: String::from_utf8(err).unwrap() }
 }

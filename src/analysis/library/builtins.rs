@@ -14,7 +14,7 @@ use crate::analysis::machine::call::DISPATCHED;
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, exec, getters, name_cache, operate};
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::Kind;
+use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
@@ -253,7 +253,7 @@ fn field(terms: &mut Terms, args: &Args) -> Value {
 
 /// `SimpleNamespace(name=value)`
 fn namespace(state: &mut State, args: &Args, place: Place) -> Value {
-    let object = state.allocate(Kind::Instance, "<namespace>", Some(place));
+    let object = state.allocate(ObjectKind::Instance, "<namespace>", Some(place));
     let attributes = args.keywords.iter().map(|(name, arg)| (name.clone(), arg.value.clone()));
     state.store.objects[object.0 as usize].attributes.extend(attributes);
     Value::of(Val::Object(object))
@@ -391,7 +391,7 @@ fn super_of(state: &mut State, frame: &Frame<'_>, args: &Args, place: Place) -> 
         return state.terms.opaque("super()", Some(place));
     };
     let of = state.store.objects[id.0 as usize].class.unwrap_or(class);
-    let proxy = state.allocate_with(Kind::Instance, state.store.objects[id.0 as usize].symbol, None, true);
+    let proxy = state.allocate_with(ObjectKind::Instance, state.store.objects[id.0 as usize].symbol, None, true);
     let lineage = state.lineage(of);
     let from = lineage.iter().position(|candidate| *candidate == class).map_or(0, |position| position + 1);
     let mut bound = std::collections::BTreeMap::new();

@@ -12,7 +12,7 @@ use crate::analysis::machine::context::Lane;
 use crate::analysis::machine::{Frame, Machine};
 use crate::analysis::record::{Consumption, LoggedBroadcast, Sharers, Target};
 use crate::analysis::store::args::Arg;
-use crate::analysis::store::heap::Kind;
+use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{evidence, paths};
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
@@ -107,7 +107,7 @@ fn consume_val<'p>(
             }
         }
         Val::Object(object) if containers => match machine.state.store.objects[object.0 as usize].kind.clone() {
-            Kind::Dict { entries, .. } => {
+            ObjectKind::Dict { entries, .. } => {
                 for entry in entries {
                     let guard = entry.guard;
                     paths::under(machine, guard, |this| {
@@ -115,7 +115,7 @@ fn consume_val<'p>(
                     });
                 }
             }
-            Kind::List { items, .. } => {
+            ObjectKind::List { items, .. } => {
                 for item in items {
                     let guard = item.guard;
                     paths::under(machine, guard, |this| {

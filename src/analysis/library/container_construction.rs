@@ -10,7 +10,7 @@ use crate::analysis::library::transform;
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, iterate, prelude};
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::{Entry, Item, Kind};
+use crate::analysis::store::heap::{Entry, Item, ObjectKind};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::models::BuiltinOp;
@@ -23,7 +23,7 @@ pub fn list_of<'p>(
     place: Place,
 ) -> Value {
     let Some(value) = first else {
-        let kind = Kind::List { items: Vec::new(), unknown: false };
+        let kind = ObjectKind::List { items: Vec::new(), unknown: false };
         return Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place))));
     };
     if let Some(Val::Key(key)) = value.single().cloned()
@@ -34,7 +34,7 @@ pub fn list_of<'p>(
     }
     prelude::begin(machine, frame, &value, place);
     if let Some(Val::Object(id)) = value.single().cloned()
-        && matches!(machine.state.store.objects[id.0 as usize].kind, Kind::Iterator(..))
+        && matches!(machine.state.store.objects[id.0 as usize].kind, ObjectKind::Iterator(..))
         && iterate::known_length(&mut machine.state, &value).is_none_or(|length| length > 8)
     {
         return collected(machine, frame, &value, place);
@@ -42,9 +42,9 @@ pub fn list_of<'p>(
     match machine.items_of(frame, &value) {
         Some(items) => {
             if op == BuiltinOp::Sorted || matches!(op, BuiltinOp::Set | BuiltinOp::Frozenset) {
-                return Value::of(Val::Object(machine.state.allocate(Kind::Set(items), "<sorted>", Some(place))));
+                return Value::of(Val::Object(machine.state.allocate(ObjectKind::Set(items), "<sorted>", Some(place))));
             }
-            let kind = Kind::List { items, unknown: false };
+            let kind = ObjectKind::List { items, unknown: false };
             Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place))))
         }
         // The same elements in another object.
@@ -61,7 +61,7 @@ pub fn put_in_order(machine: &mut Machine<'_>, op: BuiltinOp, args: &Args, sorte
     if op != BuiltinOp::Sorted || !args.keywords.is_empty() {
         return;
     }
-    let Kind::Set(items) = &machine.state.store.objects[id.0 as usize].kind else { return };
+    let ObjectKind::Set(items) = &machine.state.store.objects[id.0 as usize].kind else { return };
     let mut items = items.clone();
     let terms = &machine.state.terms;
     let term = |item: &Item| match item.value.single() {
@@ -80,7 +80,7 @@ pub fn put_in_order(machine: &mut Machine<'_>, op: BuiltinOp, args: &Args, sorte
     } else {
         return;
     }
-    machine.state.store.objects[id.0 as usize].kind = Kind::List { items, unknown: false };
+    machine.state.store.objects[id.0 as usize].kind = ObjectKind::List { items, unknown: false };
 }
 
 /// `list(iterator)` of unknown length: a few iterations, then unknown.
@@ -98,7 +98,7 @@ pub fn collected<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator:
         }
     });
     let only_keys = items.iter().all(|item| matches!(item.value.single(), Some(Val::Key(_))));
-    let kind = Kind::List { items, unknown: !only_keys };
+    let kind = ObjectKind::List { items, unknown: !only_keys };
     Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place))))
 }
 
@@ -131,7 +131,7 @@ pub fn dict_of<'p>(
         entries.retain(|entry| entry.key != key);
         entries.push(Entry { key, key_value: Value::term(key), guard: Guard::TRUE, value: arg.value.clone() });
     }
-    Value::of(Val::Object(machine.state.allocate(Kind::Dict { entries, unknown }, "<dict>", Some(place))))
+    Value::of(Val::Object(machine.state.allocate(ObjectKind::Dict { entries, unknown }, "<dict>", Some(place))))
 }
 
 /// A copy: another object with the same contents (and so the same keys).

@@ -8,7 +8,7 @@ use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::library::{callbacks, derive};
 use crate::analysis::machine::{Frame, Machine, index};
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::{Entry, Item, Kind};
+use crate::analysis::store::heap::{Entry, Item, ObjectKind};
 use crate::analysis::store::{State, items};
 use crate::finding::Place;
 use crate::ir::Name;
@@ -27,7 +27,7 @@ pub fn list_method<'p>(
     match (&**name, first) {
         ("append" | "add", Some(value)) => {
             machine.state.store.mutations += 1;
-            if let Kind::List { items, .. } = &mut machine.state.store.objects[id.0 as usize].kind {
+            if let ObjectKind::List { items, .. } = &mut machine.state.store.objects[id.0 as usize].kind {
                 items.push(Item { guard, value });
             }
             machine.state.terms.none()
@@ -47,7 +47,7 @@ pub fn list_method<'p>(
             };
             let value = args.positional.last().map(|arg| arg.value.clone()).unwrap_or_default();
             machine.state.store.mutations += 1;
-            if let Kind::List { items, unknown } = &mut machine.state.store.objects[id.0 as usize].kind {
+            if let ObjectKind::List { items, unknown } = &mut machine.state.store.objects[id.0 as usize].kind {
                 match at.filter(|at| *at <= items.len()) {
                     Some(at) => items.insert(at, Item { guard, value }),
                     None => *unknown = true,
@@ -67,11 +67,11 @@ pub fn list_method<'p>(
             popped(&mut machine.state, id, (items, unknown), index, certain, place)
         }
         ("copy", _) => {
-            let kind = Kind::List { items: items.to_vec(), unknown };
+            let kind = ObjectKind::List { items: items.to_vec(), unknown };
             Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place))))
         }
         ("clear", _) => {
-            if let Kind::List { items, unknown } = &mut machine.state.store.objects[id.0 as usize].kind {
+            if let ObjectKind::List { items, unknown } = &mut machine.state.store.objects[id.0 as usize].kind {
                 items.clear();
                 *unknown = !certain;
             }
@@ -81,7 +81,7 @@ pub fn list_method<'p>(
             callbacks::run_key_function(machine, frame, args, &Value::of(Val::Object(id)), place);
             machine.state.store.mutations += 1;
             let object = &mut machine.state.store.objects[id.0 as usize];
-            if let Kind::List { items, unknown } = &mut object.kind {
+            if let ObjectKind::List { items, unknown } = &mut object.kind {
                 if &**name == "reverse" && certain {
                     items.reverse();
                 } else {
@@ -119,14 +119,14 @@ fn popped(
     let sure = is_whole && !unknown && items.iter().all(|item| item.guard == items[0].guard);
     match position {
         Some(position) if sure => {
-            if let Kind::List { items, .. } = &mut state.store.objects[id.0 as usize].kind {
+            if let ObjectKind::List { items, .. } = &mut state.store.objects[id.0 as usize].kind {
                 items.remove(position);
             }
             items[position].value.clone()
         }
         _ => {
             // Which element is taken is not known; it is not taken again.
-            if let Kind::List { items, unknown } = &mut state.store.objects[id.0 as usize].kind {
+            if let ObjectKind::List { items, unknown } = &mut state.store.objects[id.0 as usize].kind {
                 items.clear();
                 *unknown = true;
             }
@@ -167,7 +167,7 @@ pub fn dict_method(
             let key = state.term_of(&key);
             let value = items::dict_item(state, id, entries, unknown, key);
             state.store.mutations += 1;
-            if let Kind::Dict { entries, .. } = &mut state.store.objects[id.0 as usize].kind {
+            if let ObjectKind::Dict { entries, .. } = &mut state.store.objects[id.0 as usize].kind {
                 entries.retain(|entry| entry.key != key);
             }
             value
@@ -182,7 +182,7 @@ pub fn dict_method(
                 return items::dict_item(state, id, entries, unknown, key);
             }
             let guard = state.paths.pc;
-            if let Kind::Dict { entries, .. } = &mut state.store.objects[id.0 as usize].kind {
+            if let ObjectKind::Dict { entries, .. } = &mut state.store.objects[id.0 as usize].kind {
                 entries.push(Entry { key, key_value, guard, value: value.clone() });
             }
             value
@@ -199,11 +199,11 @@ pub fn dict_method(
                     Item { guard: entry.guard, value }
                 })
                 .collect();
-            let kind = Kind::List { items, unknown: false };
+            let kind = ObjectKind::List { items, unknown: false };
             Value::of(Val::Object(state.allocate(kind, "<view>", Some(place))))
         }
         ("copy", _) => {
-            let kind = Kind::Dict { entries: entries.to_vec(), unknown };
+            let kind = ObjectKind::Dict { entries: entries.to_vec(), unknown };
             Value::of(Val::Object(state.allocate(kind, "<dict>", Some(place))))
         }
         ("update", other) => {
@@ -211,7 +211,7 @@ pub fn dict_method(
             state.terms.none()
         }
         ("clear", _) => {
-            if let Kind::Dict { entries, .. } = &mut state.store.objects[id.0 as usize].kind {
+            if let ObjectKind::Dict { entries, .. } = &mut state.store.objects[id.0 as usize].kind {
                 entries.clear();
             }
             state.terms.none()
@@ -248,7 +248,7 @@ fn update(state: &mut State, id: ObjectId, other: Option<&Value>, args: &Args) {
     }
     for mut entry in added {
         entry.guard = state.paths.guards.and(entry.guard, guard);
-        if let Kind::Dict { entries, .. } = &mut state.store.objects[id.0 as usize].kind {
+        if let ObjectKind::Dict { entries, .. } = &mut state.store.objects[id.0 as usize].kind {
             if entry.guard.is_true() {
                 entries.retain(|old| old.key != entry.key);
             }

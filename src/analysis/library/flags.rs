@@ -7,7 +7,7 @@ use crate::analysis::domain::value::{ModuleIndex, Val, Value};
 use crate::analysis::library::parameters::named;
 use crate::analysis::machine::Machine;
 use crate::analysis::store::args::{Arg, Args};
-use crate::analysis::store::heap::Kind;
+use crate::analysis::store::heap::ObjectKind;
 use crate::finding::Place;
 use crate::ir::{Argument, Constant, Function, FunctionId, Name, Op, OpKind, Temp};
 use crate::models::{Protocol, ProtocolEffect};
@@ -108,7 +108,7 @@ fn is_constant_here(machine: &Machine<'_>, key: &Arg, place: Place) -> bool {
     };
     match key.value.single() {
         Some(Val::Object(id)) => match &machine.state.store.objects[id.0 as usize].kind {
-            Kind::Dict { entries, unknown: false } => {
+            ObjectKind::Dict { entries, unknown: false } => {
                 !entries.is_empty() && entries.iter().all(|entry| entry.value.single().is_some_and(is_made_here))
             }
             _ => false,

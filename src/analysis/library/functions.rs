@@ -12,7 +12,7 @@ use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache, oper
 use crate::analysis::program::Program;
 use crate::analysis::record::Arranged;
 use crate::analysis::store::args::{Arg, Args, Call};
-use crate::analysis::store::heap::Kind;
+use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::Name;
@@ -425,7 +425,7 @@ fn construct_library<'p>(
                     consume_stream_seed(machine, frame, &arg, path, place);
                 }
             }
-            let stream = machine.state.allocate(Kind::Stream(path.clone()), short_name(path), Some(place));
+            let stream = machine.state.allocate(ObjectKind::Stream(path.clone()), short_name(path), Some(place));
             let events = before..machine.recorder.log().consumptions.len();
             machine.recorder.make_stream(events, stream);
             Value::of(Val::Object(stream))
@@ -532,7 +532,7 @@ pub fn is_other_than(machine: &Machine<'_>, value: &Value, class: &Value) -> boo
     };
     match value.single() {
         Some(Val::Object(id)) => {
-            matches!(machine.state.store.objects[id.0 as usize].kind, Kind::Stream(_))
+            matches!(machine.state.store.objects[id.0 as usize].kind, ObjectKind::Stream(_))
                 && *machine.program.models.canonical(path, &[]) == *ARRAY
         }
         Some(Val::Key(_)) => {
@@ -582,9 +582,11 @@ fn is_foreign(machine: &Machine<'_>, val: &Val, class: ClassHandle) -> bool {
 /// What a stream's call or method gives.
 pub fn stream_result(machine: &mut Machine<'_>, given: Yield, path: &Name, place: Place) -> Value {
     match given {
-        Yield::Stream => {
-            Value::of(Val::Object(machine.state.allocate(Kind::Stream(path.clone()), short_name(path), Some(place))))
-        }
+        Yield::Stream => Value::of(Val::Object(machine.state.allocate(
+            ObjectKind::Stream(path.clone()),
+            short_name(path),
+            Some(place),
+        ))),
         other => machine.yielded(other, place),
     }
 }

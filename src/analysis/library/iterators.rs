@@ -8,7 +8,7 @@ use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::library::{derive, functions, transform};
 use crate::analysis::machine::{Frame, Machine, arrays, iterate, writes};
 use crate::analysis::store::args::{Arg, Args};
-use crate::analysis::store::heap::{Item, Kind, Source};
+use crate::analysis::store::heap::{Item, ObjectKind, Source};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::Name;
@@ -131,7 +131,8 @@ pub fn islice<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, args: &Args,
 
 /// The numbers of a range in single steps, from the last to the first.
 fn counted_down(state: &mut State, id: ObjectId) -> Option<Source> {
-    let Kind::Iterator(Source::Range(start, stop, step), Some(0)) = state.store.objects[id.0 as usize].kind.clone()
+    let ObjectKind::Iterator(Source::Range(start, stop, step), Some(0)) =
+        state.store.objects[id.0 as usize].kind.clone()
     else {
         return None;
     };
@@ -175,7 +176,7 @@ pub fn next<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: Opti
 fn next_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: &Val, place: Place) -> Value {
     match iterator {
         Val::Object(id) => match &machine.state.store.objects[id.0 as usize].kind {
-            Kind::Stream(path) => {
+            ObjectKind::Stream(path) => {
                 let path = path.clone();
                 let given = functions::stream_next(machine.program, &path);
                 let stream = machine.state.store.objects[id.0 as usize].symbol;
@@ -184,11 +185,11 @@ fn next_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: &
                     given => functions::stream_result(machine, given, &path, place),
                 }
             }
-            Kind::Instance => {
+            ObjectKind::Instance => {
                 let dunder: Name = "__next__".into();
                 match machine.state.instance_method(iterator, &dunder) {
                     Some(method) => {
-                        let args = Args { put_before: Some(0), ..Args::default() };
+                        let args = Args { prebound: Some(0), ..Args::default() };
                         machine.call_value(frame, &method, args, Some(place))
                     }
                     None => derive::supplied_key(&mut machine.state.terms, place),
@@ -205,7 +206,7 @@ fn next_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: &
 pub fn drain<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value) {
     if let Some(Val::Object(id)) = value.single().cloned() {
         machine.force_generator(frame, id, machine.context.here);
-        if let Kind::Iterator(Source::Map(..), Some(_)) = &machine.state.store.objects[id.0 as usize].kind {
+        if let ObjectKind::Iterator(Source::Map(..), Some(_)) = &machine.state.store.objects[id.0 as usize].kind {
             let known = iterate::known_length(&mut machine.state, value);
             let place = machine.context.here;
             let value = value.clone();

@@ -17,7 +17,7 @@ use crate::analysis::machine::context::Lane;
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, arrays, operate};
 use crate::analysis::store::args::{Arg, Args};
-use crate::analysis::store::heap::{Entry, Item, Kind};
+use crate::analysis::store::heap::{Entry, Item, ObjectKind};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::Operator;
@@ -86,7 +86,7 @@ fn block_axis(machine: &Machine<'_>, spec: &Value, value: &Value, depth: u32) ->
             specs.iter().zip(parts.iter()).collect()
         }
         _ => match (object(spec), object(value)) {
-            (Some(Kind::Dict { entries: specs, .. }), Some(Kind::Dict { entries, unknown: false })) => {
+            (Some(ObjectKind::Dict { entries: specs, .. }), Some(ObjectKind::Dict { entries, unknown: false })) => {
                 let spec_of = |key| specs.iter().find(|spec| spec.key == key).map(|spec| &spec.value);
                 entries.iter().map_while(|entry| Some((spec_of(entry.key)?, &entry.value))).collect()
             }
@@ -126,7 +126,7 @@ fn run_along<'p>(
         blocks,
         walk: Walk::to(tree::NESTED),
     };
-    let mut mapped = Args { put_before: args.put_before, placed: args.placed, ..Args::default() };
+    let mut mapped = Args { prebound: args.prebound, placed: args.placed, ..Args::default() };
     let mut length = None;
     for (index, arg) in args.positional.iter().enumerate() {
         let axis = match axes {
@@ -165,10 +165,10 @@ fn axis_of<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value, 
             None => Axis::Unknown,
         },
         Some(Val::Object(object)) => match machine.state.store.objects[object.0 as usize].kind.clone() {
-            Kind::List { items, unknown: false } => {
+            ObjectKind::List { items, unknown: false } => {
                 Axis::Parts(items.iter().map(|item| axis_of(machine, frame, &item.value, walk)).collect())
             }
-            Kind::Dict { entries, unknown: false } => {
+            ObjectKind::Dict { entries, unknown: false } => {
                 Axis::Parts(entries.iter().map(|entry| axis_of(machine, frame, &entry.value, walk)).collect())
             }
             _ => Axis::Unknown,
@@ -396,7 +396,7 @@ fn lane_object<'p>(
         other => other.clone(),
     };
     let kind = match machine.state.store.objects[object.0 as usize].kind.clone() {
-        Kind::Dict { entries, unknown } => {
+        ObjectKind::Dict { entries, unknown } => {
             let entries = entries
                 .into_iter()
                 .enumerate()
@@ -405,9 +405,9 @@ fn lane_object<'p>(
                     ..entry
                 })
                 .collect();
-            Kind::Dict { entries, unknown }
+            ObjectKind::Dict { entries, unknown }
         }
-        Kind::List { items, unknown } => {
+        ObjectKind::List { items, unknown } => {
             let items = items
                 .into_iter()
                 .enumerate()
@@ -416,7 +416,7 @@ fn lane_object<'p>(
                     value: lane_value(machine, frame, &item.value, &part_axis(index), lane, place),
                 })
                 .collect();
-            Kind::List { items, unknown }
+            ObjectKind::List { items, unknown }
         }
         _ => {
             let fresh = machine.state.terms.fresh(Symbol::Lane, "<lane>", Some(place));

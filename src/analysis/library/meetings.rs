@@ -12,7 +12,7 @@ use crate::analysis::domain::value::{Array, Elements, Key, ObjectId, Val, Value}
 use crate::analysis::machine::{Frame, Machine};
 use crate::analysis::program::choices::DefaultImplementation;
 use crate::analysis::record::LoggedMeeting;
-use crate::analysis::store::heap::Kind;
+use crate::analysis::store::heap::ObjectKind;
 use crate::finding::Place;
 use crate::models::{Effect, Models, ShapeOp};
 
@@ -133,13 +133,13 @@ fn note_within<'p>(
 fn leaves(machine: &Machine<'_>, object: ObjectId) -> Option<Vec<Value>> {
     let object = &machine.state.store.objects[object.0 as usize];
     match &object.kind {
-        Kind::List { items, unknown: false } => Some(items.iter().map(|item| item.value.clone()).collect()),
-        Kind::Dict { entries, unknown: false } => {
+        ObjectKind::List { items, unknown: false } => Some(items.iter().map(|item| item.value.clone()).collect()),
+        ObjectKind::Dict { entries, unknown: false } => {
             let mut sorted: Vec<_> = entries.iter().collect();
             sorted.sort_by_key(|entry| entry.key);
             Some(sorted.into_iter().map(|entry| entry.value.clone()).collect())
         }
-        Kind::Instance => Some(object.attributes.values().cloned().collect()),
+        ObjectKind::Instance => Some(object.attributes.values().cloned().collect()),
         _ => None,
     }
 }

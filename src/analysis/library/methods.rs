@@ -11,7 +11,7 @@ use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, arrays, operate, suspend, writes};
 use crate::analysis::program::Program;
 use crate::analysis::store::args::{Args, Call};
-use crate::analysis::store::heap::{Kind, Source};
+use crate::analysis::store::heap::{ObjectKind, Source};
 use crate::analysis::store::paths;
 use crate::finding::Place;
 use crate::ir::Name;
@@ -39,18 +39,18 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
     let receiver = Value::of(val.clone());
     match val {
         Val::Object(id) => match machine.state.store.objects[id.0 as usize].kind.clone() {
-            Kind::List { items, unknown } => {
+            ObjectKind::List { items, unknown } => {
                 containers::list_method(machine, frame, *id, (&items, unknown), name, (&args, place))
             }
-            Kind::Dict { entries, unknown } => {
+            ObjectKind::Dict { entries, unknown } => {
                 containers::dict_method(&mut machine.state, *id, (&entries, unknown), name, &args, place)
             }
-            Kind::Stream(path) => {
+            ObjectKind::Stream(path) => {
                 let owner = owner_of(written.as_ref());
                 stream_method(machine, frame, (*id, &path), name, (&args, &owner, place))
             }
-            Kind::Iterator(..) if &**name == "__next__" => machine.next_of(frame, &receiver, place.span),
-            Kind::Instance if matches!(&**name, "replace" | "_replace") => {
+            ObjectKind::Iterator(..) if &**name == "__next__" => machine.next_of(frame, &receiver, place.span),
+            ObjectKind::Instance if matches!(&**name, "replace" | "_replace") => {
                 machine.state.replaced(&receiver, &args, place)
             }
             _ => protocols::protocol_or_unknown(machine, frame, val, name, Call { args, place, written }),
@@ -246,8 +246,8 @@ struct Contents {
 fn contents(machine: &Machine<'_>, val: &Val) -> Option<Contents> {
     let Val::Object(container) = *val else { return None };
     let elements = match &machine.state.store.objects[container.0 as usize].kind {
-        Kind::List { items, .. } => items.len(),
-        Kind::Dict { entries, .. } => entries.len(),
+        ObjectKind::List { items, .. } => items.len(),
+        ObjectKind::Dict { entries, .. } => entries.len(),
         _ => return None,
     };
     Some(Contents { container, elements, changes: machine.state.store.mutations })
@@ -284,7 +284,7 @@ pub fn enter<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, manager: &Val
         }
         // A generator under `contextmanager` gives what it yields first.
         if let Val::Object(id) = val
-            && matches!(this.state.store.objects[id.0 as usize].kind, Kind::Iterator(Source::Generator(_), _))
+            && matches!(this.state.store.objects[id.0 as usize].kind, ObjectKind::Iterator(Source::Generator(_), _))
         {
             return this.next_of(frame, &Value::of(val.clone()), place.span);
         }

@@ -44,7 +44,7 @@ pub fn draws_nothing(machine: &mut Machine<'_>, receiver: &Val, protocol: &Proto
     let Val::Object(id) = receiver else { return false };
     let Some(class) = machine.state.store.objects[id.0 as usize].class else { return false };
     // The constructor arguments of a module include what a call may have changed since.
-    if machine.caches.drawless.objects.contains(id) || is_given_constants(machine, *id, class) {
+    if machine.caches.drawless.objects.contains(id) || has_constant_initialisers(machine, *id, class) {
         machine.caches.drawless.objects.insert(*id);
         return true;
     }
@@ -107,7 +107,7 @@ pub fn makes_drawless<'p>(program: &'p Program<'p>, path: &str, args: &Args) -> 
 
 /// Whether an instance of a modelled class, in a program that is the library itself, has constant initialisers in place of all those with
 /// which it would draw.
-fn is_given_constants(machine: &Machine<'_>, instance: ObjectId, class: ClassHandle) -> bool {
+fn has_constant_initialisers(machine: &Machine<'_>, instance: ObjectId, class: ClassHandle) -> bool {
     let class = &machine.state.store.classes[class.0 as usize];
     let module = machine.module(class.module);
     let Some(name) = module.classes.get(class.class.0 as usize).map(|class| &class.name) else { return false };

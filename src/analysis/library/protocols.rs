@@ -13,7 +13,7 @@ use crate::analysis::machine::exec::EXPECTS;
 use crate::analysis::machine::{Frame, Machine, annotate, arrays, name_cache, notes};
 use crate::analysis::program::Program;
 use crate::analysis::store::args::{Arg, Args, Call};
-use crate::analysis::store::heap::Kind;
+use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{State, evidence, paths};
 use crate::finding::Place;
 use crate::ir::Name;
@@ -166,7 +166,7 @@ fn key_of_protocol<'a>(protocol: &Protocol, args: &'a Args) -> Option<Option<&'a
 fn streams_of(state: &State, protocol: &Protocol, given: &Arg) -> Vec<(Arg, bool)> {
     let whole = || vec![(given.clone(), false)];
     let Some(Val::Object(id)) = given.value.single() else { return whole() };
-    let Kind::Dict { entries, unknown: false } = &state.store.objects[id.0 as usize].kind else { return whole() };
+    let ObjectKind::Dict { entries, unknown: false } = &state.store.objects[id.0 as usize].kind else { return whole() };
     let is_drawless = |term| matches!(state.terms.get(term), Term::Text(name) if protocol.no_draw_streams.iter().any(|stream| **name == **stream));
     if !entries.iter().any(|entry| is_drawless(entry.key)) {
         return whole();
@@ -199,7 +199,7 @@ fn run_named<'p>(
         spread: args.spread.clone(),
         placed: args.placed.map(|count| count.saturating_sub(1)),
         mappings: args.mappings.clone(),
-        put_before: None,
+        prebound: None,
     };
     if !given.values().cloned().collect::<Vec<_>>().iter().any(|value| holds_key(machine, value)) {
         return false;
@@ -234,7 +234,7 @@ fn take_for_keys(machine: &mut Machine<'_>, value: &Value, walk: &mut Walk) {
                 machine.recorder.take_for_scalar(*term);
             }
             Val::Object(id) => {
-                if let Kind::Dict { entries, .. } = machine.state.store.objects[id.0 as usize].kind.clone() {
+                if let ObjectKind::Dict { entries, .. } = machine.state.store.objects[id.0 as usize].kind.clone() {
                     for entry in entries {
                         take_for_keys(machine, &entry.value, walk);
                     }
@@ -270,8 +270,8 @@ fn is_of_keys(machine: &mut Machine<'_>, value: &Value) -> bool {
         .filter_map(|alternative| match &alternative.val {
             Val::Tuple(parts) => Some(parts.to_vec()),
             Val::Object(id) => match &machine.state.store.objects[id.0 as usize].kind {
-                Kind::Dict { entries, .. } => Some(entries.iter().map(|entry| entry.value.clone()).collect()),
-                Kind::List { items, .. } => Some(items.iter().map(|item| item.value.clone()).collect()),
+                ObjectKind::Dict { entries, .. } => Some(entries.iter().map(|entry| entry.value.clone()).collect()),
+                ObjectKind::List { items, .. } => Some(items.iter().map(|item| item.value.clone()).collect()),
                 _ => None,
             },
             _ => None,
@@ -295,8 +295,10 @@ fn holds_key_within(machine: &mut Machine<'_>, value: &Value, walk: &mut Walk) -
         Val::Term(term) => machine.recorder.is_known_key(*term),
         Val::Tuple(parts) => parts.clone().iter().any(|part| holds_key_within(machine, part, walk)),
         Val::Object(id) => match machine.state.store.objects[id.0 as usize].kind.clone() {
-            Kind::Dict { entries, .. } => entries.iter().any(|entry| holds_key_within(machine, &entry.value, walk)),
-            Kind::List { items, .. } => items.iter().any(|item| holds_key_within(machine, &item.value, walk)),
+            ObjectKind::Dict { entries, .. } => {
+                entries.iter().any(|entry| holds_key_within(machine, &entry.value, walk))
+            }
+            ObjectKind::List { items, .. } => items.iter().any(|item| holds_key_within(machine, &item.value, walk)),
             _ => false,
         },
         _ => false,

@@ -15,7 +15,7 @@ use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, arrays, implied, name_cache, operate};
 use crate::analysis::program::Program;
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::{Item, Kind};
+use crate::analysis::store::heap::{Item, ObjectKind};
 use crate::analysis::store::{evidence, paths};
 use crate::finding::Place;
 use crate::ir::Name;
@@ -151,7 +151,7 @@ fn unstacked<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val, pl
     let Some(items) = machine.items_of(frame, &Value::of(val.clone())) else {
         return machine.state.terms.opaque("<parts>", Some(place));
     };
-    let kind = Kind::List { items, unknown: false };
+    let kind = ObjectKind::List { items, unknown: false };
     Value::of(Val::Object(machine.state.allocate(kind, "<parts>", Some(place))))
 }
 

@@ -8,7 +8,7 @@ use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::machine::Machine;
 use crate::analysis::record::LoggedTrace;
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::Kind;
+use crate::analysis::store::heap::ObjectKind;
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{Callable, Runs, Transform};
@@ -62,7 +62,7 @@ fn note_within(machine: &mut Machine<'_>, how: (&Name, Place), function: &Value,
             }
             // The branches of `switch`.
             Val::Tuple(parts) => parts.clone().iter().for_each(|part| note_within(machine, how, part, bound, depth)),
-            Val::Object(id) if matches!(machine.state.store.objects[id.0 as usize].kind, Kind::List { .. }) => {
+            Val::Object(id) if matches!(machine.state.store.objects[id.0 as usize].kind, ObjectKind::List { .. }) => {
                 for part in listed(machine, *id) {
                     note_within(machine, how, &part, bound, depth);
                 }
@@ -94,7 +94,7 @@ fn names_first(machine: &mut Machine<'_>, value: &Value) -> bool {
 /// The elements of a list.
 fn listed(machine: &Machine<'_>, id: ObjectId) -> Vec<Value> {
     match &machine.state.store.objects[id.0 as usize].kind {
-        Kind::List { items, .. } => items.iter().map(|item| item.value.clone()).collect(),
+        ObjectKind::List { items, .. } => items.iter().map(|item| item.value.clone()).collect(),
         _ => Vec::new(),
     }
 }

@@ -12,7 +12,7 @@ use crate::analysis::domain::value::{Array, Elements, ObjectId, Val, Value};
 use crate::analysis::library::transform;
 use crate::analysis::machine::{Frame, Machine, arrays};
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::{Entry, Item, Kind};
+use crate::analysis::store::heap::{Entry, Item, ObjectKind};
 use crate::analysis::store::{State, evidence, items, paths};
 use crate::finding::Place;
 use crate::models::{Callable, TreeOp};
@@ -116,7 +116,7 @@ fn map_parts<'p>(
             Value::of(Val::Tuple(parts.into()))
         }
         Val::Object(id) => match machine.state.store.objects[id.0 as usize].kind.clone() {
-            Kind::List { items, unknown: false } => {
+            ObjectKind::List { items, unknown: false } => {
                 let items: Vec<Item> = items
                     .iter()
                     .enumerate()
@@ -125,10 +125,10 @@ fn map_parts<'p>(
                         Item { guard: item.guard, value: map_leaves(machine, frame, &column, walk, each) }
                     })
                     .collect();
-                let kind = Kind::List { items, unknown: false };
+                let kind = ObjectKind::List { items, unknown: false };
                 Value::of(Val::Object(machine.state.allocate(kind, "<tree>", None)))
             }
-            Kind::Dict { entries, unknown: false } => {
+            ObjectKind::Dict { entries, unknown: false } => {
                 let entries: Vec<Entry> = entries
                     .iter()
                     .map(|entry| {
@@ -137,7 +137,7 @@ fn map_parts<'p>(
                         Entry { value: map_leaves(machine, frame, &column, walk, each), ..entry.clone() }
                     })
                     .collect();
-                let kind = Kind::Dict { entries, unknown: false };
+                let kind = ObjectKind::Dict { entries, unknown: false };
                 Value::of(Val::Object(machine.state.allocate(kind, "<tree>", None)))
             }
             _ => each(machine, frame, trees, true),
@@ -182,7 +182,7 @@ fn named_part(state: &mut State, tree: &Value, name: TermId) -> Value {
 /// The key that all of several leaves in a list are.
 fn only_leaf(state: &State, leaves: &Value) -> Option<Value> {
     let Some(Val::Object(list)) = leaves.single() else { return None };
-    let Kind::List { items, unknown: false } = &state.store.objects[list.0 as usize].kind else { return None };
+    let ObjectKind::List { items, unknown: false } = &state.store.objects[list.0 as usize].kind else { return None };
     let (first, others) = items.split_first()?;
     let is_key = match first.value.single()? {
         Val::Key(_) => true,
@@ -200,7 +200,7 @@ fn tree_part(machine: &mut Machine<'_>, tree: &Value, index: usize) -> Value {
     match tree.single() {
         Some(Val::Tuple(parts)) => parts.get(index).cloned().unwrap_or_default(),
         Some(Val::Object(id)) => match &machine.state.store.objects[id.0 as usize].kind {
-            Kind::List { items, .. } => items.get(index).map(|item| item.value.clone()).unwrap_or_default(),
+            ObjectKind::List { items, .. } => items.get(index).map(|item| item.value.clone()).unwrap_or_default(),
             _ => machine.state.terms.opaque("<part>", None),
         },
         Some(Val::Array(array)) => {
@@ -219,14 +219,14 @@ fn tree_part(machine: &mut Machine<'_>, tree: &Value, index: usize) -> Value {
 /// Element `index` of every array in an object.
 pub fn slice_object(machine: &mut Machine<'_>, id: ObjectId, index: TermId, walk: &mut Walk) -> Value {
     let kind = match machine.state.store.objects[id.0 as usize].kind.clone() {
-        Kind::Dict { entries, unknown } => {
+        ObjectKind::Dict { entries, unknown } => {
             let entries = entries
                 .into_iter()
                 .map(|entry| Entry { value: transform::slice_within(machine, &entry.value, index, walk), ..entry })
                 .collect();
-            Kind::Dict { entries, unknown }
+            ObjectKind::Dict { entries, unknown }
         }
-        Kind::List { items, unknown } => {
+        ObjectKind::List { items, unknown } => {
             let items = items
                 .into_iter()
                 .map(|item| Item {
@@ -234,11 +234,11 @@ pub fn slice_object(machine: &mut Machine<'_>, id: ObjectId, index: TermId, walk
                     value: transform::slice_within(machine, &item.value, index, walk),
                 })
                 .collect();
-            Kind::List { items, unknown }
+            ObjectKind::List { items, unknown }
         }
-        Kind::Instance if machine.state.is_record(id) => {
+        ObjectKind::Instance if machine.state.is_record(id) => {
             let object = machine.state.store.objects[id.0 as usize].clone();
-            let copy = machine.state.allocate_with(Kind::Instance, object.symbol, object.class, object.open);
+            let copy = machine.state.allocate_with(ObjectKind::Instance, object.symbol, object.class, object.open);
             let whole = machine.state.terms.intern(crate::analysis::domain::term::Term::Item(
                 object.symbol,
                 index,
@@ -269,10 +269,10 @@ fn leaves_of(state: &mut State, value: &Value, leaves: &mut Vec<Item>, walk: &mu
     let is_known = match value.single().cloned() {
         Some(Val::Tuple(parts)) => parts.iter().all(|part| leaves_of(state, part, leaves, walk)),
         Some(Val::Object(id)) => match state.store.objects[id.0 as usize].kind.clone() {
-            Kind::List { items, unknown: false } => {
+            ObjectKind::List { items, unknown: false } => {
                 items.iter().all(|item| leaves_of(state, &item.value, leaves, walk))
             }
-            Kind::Dict { mut entries, unknown: false } => {
+            ObjectKind::Dict { mut entries, unknown: false } => {
                 // JAX orders the leaves of a dict by key.
                 entries.sort_by_key(|entry| state.terms.describe(entry.key));
                 entries.iter().all(|entry| leaves_of(state, &entry.value, leaves, walk))
@@ -305,7 +305,7 @@ pub fn tree(state: &mut State, op: TreeOp, callable: &Callable, of: &str, args: 
     let term = state.term_of(&tree);
     let list = |this: &mut State, leaves: Vec<Item>| {
         if known {
-            let kind = Kind::List { items: leaves, unknown: false };
+            let kind = ObjectKind::List { items: leaves, unknown: false };
             Value::of(Val::Object(this.allocate(kind, "<leaves>", Some(place))))
         } else {
             let name = "jax.tree.leaves".into();

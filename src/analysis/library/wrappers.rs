@@ -12,7 +12,7 @@ use crate::analysis::domain::value::{ClassHandle, Val, Value};
 use crate::analysis::machine::{Frame, Machine, notes};
 use crate::analysis::record::LoggedWrapper;
 use crate::analysis::store::args::{Arg, Args};
-use crate::analysis::store::heap::{Kind, Registration};
+use crate::analysis::store::heap::{ObjectKind, Registration};
 use crate::analysis::store::paths;
 use crate::finding::Place;
 use crate::ir::Name;
@@ -87,7 +87,7 @@ fn register(machine: &mut Machine<'_>, registers: Registers, args: &Args) {
 fn method_of(machine: &mut Machine<'_>, val: &Val) -> Option<(ClassHandle, Value)> {
     let Val::Object(id) = val else { return None };
     let object = &machine.state.store.objects[id.0 as usize];
-    let class = object.class.filter(|_| object.kind == Kind::Instance)?;
+    let class = object.class.filter(|_| object.kind == ObjectKind::Instance)?;
     let program = machine.program;
     let names = program.models.array_methods(program.roots);
     let method = names.iter().find_map(|name| machine.state.instance_method(val, &Name::from(name.as_str())))?;
@@ -122,7 +122,7 @@ fn array_of<'p>(
         let items = match val {
             Val::Tuple(parts) => parts.to_vec(),
             Val::Object(id) => match &this.state.store.objects[id.0 as usize].kind {
-                Kind::List { items, unknown: false } => items.iter().map(|item| item.value.clone()).collect(),
+                ObjectKind::List { items, unknown: false } => items.iter().map(|item| item.value.clone()).collect(),
                 _ => return Value::of(val.clone()),
             },
             _ => return Value::of(val.clone()),
@@ -150,9 +150,9 @@ fn note<'p>(
         let parts: Vec<Value> = match &alternative.val {
             Val::Tuple(parts) => parts.to_vec(),
             Val::Object(id) => match &machine.state.store.objects[id.0 as usize].kind {
-                Kind::List { items, .. } => items.iter().map(|item| item.value.clone()).collect(),
-                Kind::Dict { entries, .. } => entries.iter().map(|entry| entry.value.clone()).collect(),
-                Kind::Instance => {
+                ObjectKind::List { items, .. } => items.iter().map(|item| item.value.clone()).collect(),
+                ObjectKind::Dict { entries, .. } => entries.iter().map(|entry| entry.value.clone()).collect(),
+                ObjectKind::Instance => {
                     paths::under(machine, alternative.guard, |this| {
                         note_object(this, frame, &alternative.val, written, sink);
                     });
@@ -296,7 +296,7 @@ fn listed(machine: &Machine<'_>, value: &Value) -> Vec<Listed> {
     let parts: Vec<Value> = match value.single() {
         Some(Val::Tuple(parts)) => parts.to_vec(),
         Some(Val::Object(id)) => match &machine.state.store.objects[id.0 as usize].kind {
-            Kind::List { items, .. } => items.iter().map(|item| item.value.clone()).collect(),
+            ObjectKind::List { items, .. } => items.iter().map(|item| item.value.clone()).collect(),
             _ => Vec::new(),
         },
         _ => vec![value.clone()],

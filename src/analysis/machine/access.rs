@@ -9,7 +9,7 @@ use crate::analysis::machine::name_cache::Member;
 use crate::analysis::machine::{Frame, Machine, implied, name_cache, notes};
 use crate::analysis::record::LoggedReference;
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::Kind;
+use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::paths;
 use crate::finding::Place;
 use crate::ir::{Annotation, Name, Op};
@@ -92,8 +92,8 @@ impl<'p> Machine<'p> {
         }
         let object = &self.state.store.objects[id.0 as usize];
         match &object.kind {
-            Kind::Instance => {}
-            Kind::Stream(path) => {
+            ObjectKind::Instance => {}
+            ObjectKind::Stream(path) => {
                 let path = path.clone();
                 if let Some(crate::models::Construct::Stream { .. }) =
                     self.program.models.class(&path).map(|class| &class.construct)

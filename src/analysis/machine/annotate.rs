@@ -12,7 +12,7 @@ use crate::analysis::domain::value::{Array, ClassHandle, Elements, Key, ModuleIn
 use crate::analysis::machine::{Frame, Machine};
 use crate::analysis::program::names::members;
 use crate::analysis::store::State;
-use crate::analysis::store::heap::{Holds, Kind};
+use crate::analysis::store::heap::{Holds, ObjectKind};
 use crate::finding::Place;
 use crate::ir::{Annotation, FunctionId, Name, Operator};
 use crate::models::{AnnotationKind, AnnotationRank, Effect};
@@ -44,7 +44,7 @@ pub fn annotated_in(machine: &mut Machine<'_>, module: ModuleIndex, value: &Valu
         return value.clone();
     }
     if let Some(path) = annotated_stream(machine, module, annotation) {
-        let object = machine.state.allocate_with(Kind::Stream(path), term, None, true);
+        let object = machine.state.allocate_with(ObjectKind::Stream(path), term, None, true);
         return Value::of(Val::Object(object));
     }
     if let Some(class) = annotated_class(machine, module, annotation)
@@ -93,7 +93,7 @@ pub fn instance_of(state: &mut State, term: TermId, class: ClassHandle) -> Value
     let object = if let Some(object) = state.store.shadows.get(&term) {
         *object
     } else {
-        let object = state.allocate_with(Kind::Instance, term, Some(class), true);
+        let object = state.allocate_with(ObjectKind::Instance, term, Some(class), true);
         state.store.shadows.insert(term, object);
         object
     };

@@ -9,7 +9,7 @@ use crate::analysis::domain::term::Symbol;
 use crate::analysis::domain::value::{Closure, EnvironmentId, Val, Value};
 use crate::analysis::machine::{Frame, Machine, annotate, call, name_cache};
 use crate::analysis::store::args::{Arg, Args};
-use crate::analysis::store::heap::{Entry, Given, Item, Kind};
+use crate::analysis::store::heap::{Entry, Item, ObjectKind, WrittenArgument};
 use crate::analysis::store::{State, items};
 use crate::finding::Place;
 use crate::ir::{Argument, Function, Name, Parameter, ParameterKind};
@@ -18,7 +18,7 @@ use crate::text::{FileId, Span};
 impl<'p> Machine<'p> {
     /// The arguments of a call operation, known spreads expanded.
     pub fn arguments(&mut self, frame: &mut Frame<'p>, arguments: &[Argument]) -> Args {
-        let mut args = Args { put_before: Some(0), ..Args::default() };
+        let mut args = Args { prebound: Some(0), ..Args::default() };
         for argument in arguments {
             match argument {
                 Argument::Positional(temp) => {
@@ -71,8 +71,8 @@ impl<'p> Machine<'p> {
         let written = written_arguments(code, &args);
         let slots = self.bind(code, closure, args, Some(place));
         let value = |slot: u32| slots.get(slot as usize).cloned().unwrap_or_default();
-        let given = written.into_iter().map(|(slot, written)| Given { slot, written, value: value(slot) });
-        let given: Rc<[Given]> = given.collect();
+        let given = written.into_iter().map(|(slot, written)| WrittenArgument { slot, written, value: value(slot) });
+        let given: Rc<[WrittenArgument]> = given.collect();
         let environment = call::new_environment(&mut self.state, slots, closure.environment);
         self.state.store.environments[environment.0 as usize].given = Some(given).filter(|given| !given.is_empty());
         environment
@@ -168,7 +168,7 @@ impl<'p> Machine<'p> {
                         let key_value = Value::term(key);
                         entries.push(Entry { key, key_value, guard: Guard::TRUE, value: arg.value });
                     }
-                    let kind = Kind::Dict { entries, unknown: !args.mappings.is_empty() };
+                    let kind = ObjectKind::Dict { entries, unknown: !args.mappings.is_empty() };
                     Some(Value::of(Val::Object(self.state.allocate(kind, "<kwargs>", place))))
                 }
             };

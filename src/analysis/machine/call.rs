@@ -18,7 +18,7 @@ use crate::analysis::program::Program;
 use crate::analysis::record::{Activation, Callee};
 use crate::analysis::store::args::{Arg, Args, Call};
 use crate::analysis::store::budget::FUEL_PORTION;
-use crate::analysis::store::heap::{Environment, Kind, Registration, Source, Suspended};
+use crate::analysis::store::heap::{Environment, ObjectKind, Registration, Source, Suspended};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::{Argument, EffectWord, FunctionId, Name, Op, OpKind, Temp};
@@ -153,10 +153,10 @@ impl<'p> Machine<'p> {
                 self.make_record(frame, &names, &args, place)
             }
             Val::Partial(partial) => {
-                let put_before = args.put_before.map(|count| count + partial.positional.len());
+                let prebound = args.prebound.map(|count| count + partial.positional.len());
                 let placed = args.placed.map(|count| count + partial.positional.len());
                 let Args { spread, mappings, .. } = args;
-                let mut merged = Args { spread, placed, mappings, put_before, ..Args::default() };
+                let mut merged = Args { spread, placed, mappings, prebound, ..Args::default() };
                 let bound = partial.positional.iter().map(|value| Arg { value: value.clone(), written: None });
                 merged.positional = bound.chain(args.positional).collect();
                 for (name, value) in &partial.keywords {
@@ -190,7 +190,7 @@ impl<'p> Machine<'p> {
         written: Option<Name>,
     ) -> Value {
         let function = Val::Object(object);
-        if let Kind::Stream(path) = &self.state.store.objects[object.0 as usize].kind {
+        if let ObjectKind::Stream(path) = &self.state.store.objects[object.0 as usize].kind {
             let path = path.clone();
             self.recorder.reach(place, Callee::Library(path.clone()));
             let result = (self.library.call_stream)(self, &path, place);
@@ -307,7 +307,7 @@ impl<'p> Machine<'p> {
         if code.elided {
             return self.unresolved(frame, &args, place, None, Some(code.name.clone()), None);
         }
-        let reached = Callee::Function(closure.module, closure.function, args.put_before);
+        let reached = Callee::Function(closure.module, closure.function, args.prebound);
         self.recorder.reach(place, if code.is_stub { Callee::Unknown } else { reached });
         let given: Vec<Value> = args.values().cloned().collect();
         if !self.is_relevant_call(closure, code, &args) {

@@ -15,7 +15,7 @@ use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{Closure, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
 use crate::analysis::machine::{Machine, notes};
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::{Kind, Source};
+use crate::analysis::store::heap::{ObjectKind, Source};
 use crate::ir::{Function, OpKind, Variable};
 use crate::models::Effect;
 
@@ -29,17 +29,17 @@ const VALUES: u32 = 16_384;
 /// called function does.
 pub fn may_reach_keys(machine: &Machine<'_>, closure: &Closure, in_call: bool) -> bool {
     let (names, deeper) = match (in_call, closure.module == machine.context.home) {
-        (true, _) => (Names::Nobody, false),
-        (false, true) => (Names::All, true),
-        (false, false) => (Names::Home, true),
+        (true, _) => (NameScope::Nobody, false),
+        (false, true) => (NameScope::All, true),
+        (false, false) => (NameScope::Home, true),
     };
-    let reach = Reach { interp: machine, names, deeper, left: Cell::new(VALUES) };
+    let reach = Reach { machine, names, deeper, left: Cell::new(VALUES) };
     if in_call { reach.captures(closure, DEPTH) } else { reach.closure_reaches(closure, DEPTH) }
 }
 
 /// Whether a call passes a key to a function: as an argument, within one, or by what the function captured.
 pub fn passes_keys(machine: &Machine<'_>, closure: &Closure, args: &Args) -> bool {
-    let reach = Reach { interp: machine, names: Names::Home, deeper: false, left: Cell::new(VALUES) };
+    let reach = Reach { machine, names: NameScope::Home, deeper: false, left: Cell::new(VALUES) };
     let code = machine.module(closure.module).function(closure.function);
     args.values().any(|value| reach.reaches(value, DEPTH))
         || closure.defaults.iter().any(|(_, value)| reach.reaches(value, DEPTH))
@@ -48,7 +48,7 @@ pub fn passes_keys(machine: &Machine<'_>, closure: &Closure, args: &Args) -> boo
 
 /// Whether one of these values is or holds a key, or something from outside that is called one.
 pub fn hold_keys(machine: &Machine<'_>, values: &[Value]) -> bool {
-    let reach = Reach { interp: machine, names: Names::Home, deeper: false, left: Cell::new(VALUES) };
+    let reach = Reach { machine, names: NameScope::Home, deeper: false, left: Cell::new(VALUES) };
     let is_named_one = |value: &Value| match value.single() {
         Some(Val::Term(term)) => notes::looks_like_a_key(machine, *term, None),
         _ => false,
@@ -58,7 +58,7 @@ pub fn hold_keys(machine: &Machine<'_>, values: &[Value]) -> bool {
 
 /// The modules whose functions count by their names.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Names {
+pub enum NameScope {
     All,
     Home,
     Nobody,
@@ -66,8 +66,8 @@ pub enum Names {
 
 /// A search for keys.
 pub struct Reach<'i, 'p> {
-    interp: &'i Machine<'p>,
-    names: Names,
+    machine: &'i Machine<'p>,
+    names: NameScope,
     /// Whether values below the search depth count as keys.
     deeper: bool,
     /// Values that may still be visited.
@@ -77,11 +77,11 @@ pub struct Reach<'i, 'p> {
 impl<'p> Reach<'_, 'p> {
     fn names_involve_keys(&self, closure: &Closure) -> bool {
         let counts = match self.names {
-            Names::All => true,
-            Names::Home => closure.module == self.interp.context.home,
-            Names::Nobody => false,
+            NameScope::All => true,
+            NameScope::Home => closure.module == self.machine.context.home,
+            NameScope::Nobody => false,
         };
-        counts && self.interp.program.relevance.mentions_keys(closure.module, closure.function)
+        counts && self.machine.program.relevance.mentions_keys(closure.module, closure.function)
     }
 
     fn closure_reaches(&self, closure: &Closure, depth: u32) -> bool {
@@ -91,7 +91,7 @@ impl<'p> Reach<'_, 'p> {
 
     /// Whether what a closure holds, or sees from around it, reaches keys.
     fn captures(&self, closure: &Closure, depth: u32) -> bool {
-        let code = self.interp.module(closure.module).function(closure.function);
+        let code = self.machine.module(closure.module).function(closure.function);
         closure.defaults.iter().any(|(_, value)| self.reaches(value, depth))
             || self.code_reaches(closure.module, code, closure.environment, 1, depth)
     }
@@ -110,22 +110,23 @@ impl<'p> Reach<'_, 'p> {
                 let mut environment = outside;
                 let Some(further) = up.checked_sub(level) else { return false };
                 for _ in 0..further {
-                    environment = environment.and_then(|id| self.interp.state.store.environments[id.0 as usize].parent);
+                    environment =
+                        environment.and_then(|id| self.machine.state.store.environments[id.0 as usize].parent);
                 }
-                let slots = environment.map(|id| &self.interp.state.store.environments[id.0 as usize].slots);
+                let slots = environment.map(|id| &self.machine.state.store.environments[id.0 as usize].slots);
                 slots.and_then(|slots| slots.get(*slot as usize)).is_some_and(|value| self.reaches(value, depth))
             }
             // What calling a global leads to is known from its name.
             OpKind::Load(Variable::Global(name)) => {
-                let value = self.interp.state.store.modules.get(&module).and_then(|state| state.globals.get(name));
+                let value = self.machine.state.store.modules.get(&module).and_then(|state| state.globals.get(name));
                 value.is_some_and(|value| self.holds(value, depth))
             }
             OpKind::Function(inner, _) => {
-                let inner = self.interp.module(module).function(*inner);
+                let inner = self.machine.module(module).function(*inner);
                 self.code_reaches(module, inner, outside, level + 1, depth)
             }
             OpKind::Class(class, _) => {
-                let module_of = self.interp.module(module);
+                let module_of = self.machine.module(module);
                 let body = module_of.function(module_of.class(*class).body);
                 self.code_reaches(module, body, outside, level + 1, depth)
             }
@@ -153,20 +154,20 @@ impl<'p> Reach<'_, 'p> {
                     || wrapped.options.iter().any(|(_, value)| self.reaches(value, inner))
             }),
             Val::Class(class) => self.below(depth, |inner| {
-                let info = &self.interp.state.store.classes[class.0 as usize];
+                let info = &self.machine.state.store.classes[class.0 as usize];
                 info.bases.iter().chain(info.attributes.values()).any(|value| self.reaches(value, inner))
             }),
             Val::Library(path) => match self.names {
-                Names::All => self.interp.program.models.mentions(path, self.interp.program.roots),
+                NameScope::All => self.machine.program.models.mentions(path, self.machine.program.roots),
                 // If it is called through a local name, it still draws.
-                Names::Home | Names::Nobody => {
-                    let callable = self.interp.program.models.callable(path);
+                NameScope::Home | NameScope::Nobody => {
+                    let callable = self.machine.program.models.callable(path);
                     callable.is_some_and(|callable| {
                         matches!(callable.effect, Effect::Sample { .. } | Effect::Consume { .. })
                     })
                 }
             },
-            Val::Module(_) => self.names == Names::All,
+            Val::Module(_) => self.names == NameScope::All,
             _ => self.val_holds(&alternative.val, depth),
         })
     }
@@ -200,18 +201,20 @@ impl<'p> Reach<'_, 'p> {
     }
 
     fn object_holds(&self, object: ObjectId, depth: u32) -> bool {
-        let object = &self.interp.state.store.objects[object.0 as usize];
+        let object = &self.machine.state.store.objects[object.0 as usize];
         let contents = match &object.kind {
-            Kind::List { items, .. } | Kind::Set(items) => items.iter().any(|item| self.reaches(&item.value, depth)),
-            Kind::Dict { entries, .. } => entries.iter().any(|entry| self.reaches(&entry.value, depth)),
-            Kind::Instance | Kind::Iterator(Source::Range(..), _) => false,
-            Kind::Iterator(..) | Kind::Stream(_) => true,
+            ObjectKind::List { items, .. } | ObjectKind::Set(items) => {
+                items.iter().any(|item| self.reaches(&item.value, depth))
+            }
+            ObjectKind::Dict { entries, .. } => entries.iter().any(|entry| self.reaches(&entry.value, depth)),
+            ObjectKind::Instance | ObjectKind::Iterator(Source::Range(..), _) => false,
+            ObjectKind::Iterator(..) | ObjectKind::Stream(_) => true,
         };
         contents || object.attributes.values().any(|value| self.reaches(value, depth))
     }
 
     fn shadow_holds(&self, term: TermId, depth: u32) -> bool {
-        self.interp
+        self.machine
             .state
             .store
             .shadows
@@ -233,8 +236,8 @@ impl<'p> Reach<'_, 'p> {
 
     /// Whether something has taken a term for a key that knows what it takes.
     fn is_used_as_key(&self, term: TermId) -> bool {
-        let events = self.interp.recorder.log().by_family.get(&term).map_or(&[][..], Vec::as_slice);
-        self.interp.recorder.is_known_key(term)
-            || events.iter().any(|event| self.interp.recorder.log().consumptions[*event].role != Role::Unresolved)
+        let events = self.machine.recorder.log().by_family.get(&term).map_or(&[][..], Vec::as_slice);
+        self.machine.recorder.is_known_key(term)
+            || events.iter().any(|event| self.machine.recorder.log().consumptions[*event].role != Role::Unresolved)
     }
 }

@@ -11,7 +11,7 @@ use crate::analysis::domain::value::{ClassHandle, ModuleIndex, ObjectId, Val, Va
 use crate::analysis::machine::{Frame, Machine, annotate, call};
 use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::classes;
-use crate::analysis::store::heap::{ClassInfo, Kind, Registration};
+use crate::analysis::store::heap::{ClassInfo, ObjectKind, Registration};
 use crate::finding::Place;
 use crate::ir::{Annotation, Argument, ClassId, Name, Op, ParameterKind, Temp};
 use crate::models::{Construct, Registers};
@@ -169,7 +169,7 @@ impl<'p> Machine<'p> {
         let name = self.program.module(info.module).class(info.class).name.clone();
         let open = !self.is_closed(class);
         let symbol = self.state.terms.fresh(crate::analysis::domain::term::Symbol::Opaque, name.clone(), Some(place));
-        let object = self.state.allocate_with(Kind::Instance, symbol, Some(class), open);
+        let object = self.state.allocate_with(ObjectKind::Instance, symbol, Some(class), open);
         let instance = Value::of(Val::Object(object));
         let init: Name = "__init__".into();
         if let Some(constructor) = self.state.instance_method(&Val::Object(object), &init) {
@@ -255,7 +255,7 @@ impl<'p> Machine<'p> {
     /// The attributes of an instance that are its items as well, in order.
     fn item_names(&self, id: ObjectId) -> Option<Rc<[Name]>> {
         let object = &self.state.store.objects[id.0 as usize];
-        if !matches!(object.kind, Kind::Instance) || object.items.is_some() {
+        if !matches!(object.kind, ObjectKind::Instance) || object.items.is_some() {
             return object.items.clone();
         }
         let class = object.class.filter(|class| self.state.store.classes[class.0 as usize].sequence)?;
@@ -281,7 +281,7 @@ impl<'p> Machine<'p> {
         if !args.mappings.is_empty() {
             return self.state.terms.opaque("<record>", Some(place));
         }
-        let id = self.state.allocate(Kind::Instance, "<record>", Some(place));
+        let id = self.state.allocate(ObjectKind::Instance, "<record>", Some(place));
         let mut given = given.into_iter();
         for name in names {
             if let Some(value) = args.keyword(name).map(|arg| arg.value.clone()).or_else(|| given.next()) {

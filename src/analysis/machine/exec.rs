@@ -12,7 +12,7 @@ use crate::analysis::machine::{
     text, writes,
 };
 use crate::analysis::store::State;
-use crate::analysis::store::heap::{Entry, Item, Kind};
+use crate::analysis::store::heap::{Entry, Item, ObjectKind};
 use crate::analysis::store::paths::Catching;
 use crate::ir::{Block, Collection, Constant, Element, Handler, Op, OpKind, Temp, Variable};
 
@@ -358,8 +358,8 @@ impl<'p> Machine<'p> {
                     return Value::of(Val::Tuple(items.into_iter().map(|item| item.value).collect()));
                 }
                 let kind = match collection {
-                    Collection::Set => Kind::Set(items),
-                    _ => Kind::List { items, unknown },
+                    Collection::Set => ObjectKind::Set(items),
+                    _ => ObjectKind::List { items, unknown },
                 };
                 Value::of(Val::Object(self.state.allocate(kind, "<list>", Some(self.place(frame, op.span)))))
             }
@@ -391,7 +391,7 @@ impl<'p> Machine<'p> {
                         Element::Value(_) | Element::Spread(_) => unknown = true,
                     }
                 }
-                let kind = Kind::Dict { entries, unknown };
+                let kind = ObjectKind::Dict { entries, unknown };
                 Value::of(Val::Object(self.state.allocate(kind, "<dict>", Some(self.place(frame, op.span)))))
             }
             Collection::Slice => {
@@ -617,8 +617,8 @@ fn append(state: &mut State, frame: &mut Frame<'_>, container: Temp, element: &E
     let Some((key, value)) = added else { return };
     let key = key.map(|key_value| (state.term_of(&key_value), key_value));
     match (&mut state.store.objects[object.0 as usize].kind, key) {
-        (Kind::List { items, .. } | Kind::Set(items), None) => items.push(Item { guard, value }),
-        (Kind::Dict { entries, .. }, Some((key, key_value))) => {
+        (ObjectKind::List { items, .. } | ObjectKind::Set(items), None) => items.push(Item { guard, value }),
+        (ObjectKind::Dict { entries, .. }, Some((key, key_value))) => {
             entries.push(Entry { key, key_value, guard, value });
         }
         _ => {}

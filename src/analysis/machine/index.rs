@@ -11,7 +11,7 @@ use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, arrays, name_cache, operate, text};
-use crate::analysis::store::heap::{Item, Kind};
+use crate::analysis::store::heap::{Item, ObjectKind};
 use crate::analysis::store::items::SELECTED;
 use crate::analysis::store::{State, evidence, items, paths};
 use crate::arrays::{position, slice};
@@ -416,7 +416,7 @@ fn object_item<'p>(
     place: crate::finding::Place,
 ) -> Value {
     match machine.state.store.objects[object.0 as usize].kind.clone() {
-        Kind::List { items, unknown } => {
+        ObjectKind::List { items, unknown } => {
             let certain = !unknown && items.iter().all(|item| is_there(&mut machine.state, item.guard));
             if certain {
                 let parts: Rc<[Value]> = items.into_iter().map(|item| item.value).collect();
@@ -425,7 +425,7 @@ fn object_item<'p>(
                     return match value.single() {
                         Some(Val::Tuple(parts)) => {
                             let items = parts.iter().map(|v| Item { guard: Guard::TRUE, value: v.clone() }).collect();
-                            let kind = Kind::List { items, unknown: false };
+                            let kind = ObjectKind::List { items, unknown: false };
                             Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place))))
                         }
                         _ => value,
@@ -445,11 +445,11 @@ fn object_item<'p>(
             let symbol = machine.state.term_of_val(&Val::Object(object));
             Value::term(machine.state.terms.intern(Term::Item(symbol, term, 0)))
         }
-        Kind::Dict { entries, unknown } => {
+        ObjectKind::Dict { entries, unknown } => {
             let key = machine.state.term_of(index);
             items::dict_item(&mut machine.state, object, &entries, unknown, key)
         }
-        Kind::Instance => {
+        ObjectKind::Instance => {
             let dunder: crate::ir::Name = "__getitem__".into();
             if let Some(method) = machine.state.instance_method(&Val::Object(object), &dunder) {
                 let args = crate::analysis::store::args::Args::positional(vec![index.clone()]);
@@ -462,11 +462,11 @@ fn object_item<'p>(
             let index = machine.state.term_of(index);
             Value::term(machine.state.terms.intern(Term::Item(symbol, index, 0)))
         }
-        Kind::Stream(path) => {
+        ObjectKind::Stream(path) => {
             let given = (machine.library.stream_item)(machine.program, &path);
             (machine.library.stream_result)(machine, given, &path, place)
         }
-        Kind::Set(_) | Kind::Iterator(..) => machine.state.terms.opaque("<item>", Some(place)),
+        ObjectKind::Set(_) | ObjectKind::Iterator(..) => machine.state.terms.opaque("<item>", Some(place)),
     }
 }
 
@@ -527,8 +527,8 @@ pub fn delete_item(state: &mut State, object: &Value, index: &Value) {
         if let Val::Object(id) = alternative.val {
             let object = &mut state.store.objects[id.0 as usize];
             match &mut object.kind {
-                Kind::Dict { entries, .. } => entries.retain(|entry| entry.key != term),
-                Kind::List { unknown, .. } => *unknown = true,
+                ObjectKind::Dict { entries, .. } => entries.retain(|entry| entry.key != term),
+                ObjectKind::List { unknown, .. } => *unknown = true,
                 _ => {}
             }
             object.epoch += 1;
@@ -627,7 +627,7 @@ fn unpack_val<'p>(
                 Val::Object(object)
                     if !matches!(
                         machine.state.store.objects[object.0 as usize].kind,
-                        Kind::Iterator(..) | Kind::Stream(_)
+                        ObjectKind::Iterator(..) | ObjectKind::Stream(_)
                     ) =>
                 {
                     let term = machine.state.term_of_val(val);
@@ -655,7 +655,7 @@ fn unpack_starred<'p>(
     {
         let mut parts: Vec<Value> = items[..star].iter().map(|item| item.value.clone()).collect();
         let rest = items[star..items.len() - after].to_vec();
-        let kind = Kind::List { items: rest, unknown: false };
+        let kind = ObjectKind::List { items: rest, unknown: false };
         parts.push(Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place)))));
         parts.extend(items[items.len() - after..].iter().map(|item| item.value.clone()));
         return parts;

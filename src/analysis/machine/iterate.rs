@@ -10,7 +10,7 @@ use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::machine::loops::Step;
 use crate::analysis::machine::{Frame, Machine, annotate, arrays, prelude};
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::{Entry, Item, Kind, Source};
+use crate::analysis::store::heap::{Entry, Item, ObjectKind, Source};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
@@ -40,14 +40,16 @@ impl<'p> Machine<'p> {
             }
             Val::Array(_) => Source::Array(value.clone()),
             Val::Object(object) => match &self.state.store.objects[object.0 as usize].kind {
-                Kind::List { items, unknown: false } | Kind::Set(items) => Source::Items(items.clone()),
-                Kind::Dict { entries, unknown: false } => Source::Items(keys_of(&mut self.state.paths.guards, entries)),
-                Kind::Iterator(..) => return value,
-                Kind::Stream(path) => {
+                ObjectKind::List { items, unknown: false } | ObjectKind::Set(items) => Source::Items(items.clone()),
+                ObjectKind::Dict { entries, unknown: false } => {
+                    Source::Items(keys_of(&mut self.state.paths.guards, entries))
+                }
+                ObjectKind::Iterator(..) => return value,
+                ObjectKind::Stream(path) => {
                     let next = (self.library.stream_next)(self.program, &path.clone());
                     Source::Stream(next)
                 }
-                Kind::Instance => {
+                ObjectKind::Instance => {
                     let dunder: Name = "__iter__".into();
                     if let Some(method) = self.state.instance_method(&val, &dunder) {
                         let result = self.call_value(frame, &method, Args::default(), place);
@@ -65,7 +67,7 @@ impl<'p> Machine<'p> {
                         None => Source::Opaque(self.state.term_of_val(&val)),
                     }
                 }
-                Kind::List { .. } | Kind::Dict { .. } => Source::Opaque(self.state.term_of_val(&val)),
+                ObjectKind::List { .. } | ObjectKind::Dict { .. } => Source::Opaque(self.state.term_of_val(&val)),
             },
             _ => Source::Opaque(self.state.term_of_val(&val)),
         };
@@ -80,11 +82,11 @@ impl<'p> Machine<'p> {
             return Step { has: Guard::TRUE, present: Guard::TRUE, value };
         };
         self.force_generator(frame, object, place);
-        let Kind::Iterator(source, position) = self.state.store.objects[object.0 as usize].kind.clone() else {
+        let ObjectKind::Iterator(source, position) = self.state.store.objects[object.0 as usize].kind.clone() else {
             let value = self.state.terms.opaque("<element>", Some(place));
             return Step { has: Guard::TRUE, present: Guard::TRUE, value };
         };
-        if let Kind::Iterator(_, position) = &mut self.state.store.objects[object.0 as usize].kind {
+        if let ObjectKind::Iterator(_, position) = &mut self.state.store.objects[object.0 as usize].kind {
             *position = position.map(|position| position + 1);
         }
         self.element_at(frame, &source, position, place)
@@ -205,7 +207,7 @@ impl<'p> Machine<'p> {
     fn called(&mut self, frame: &mut Frame<'p>, function: &Value, place: Place) -> Step {
         let position = self.context.position.take();
         let (has, value) = paths::preserving(self, |this| {
-            let args = Args { put_before: Some(0), ..Args::default() };
+            let args = Args { prebound: Some(0), ..Args::default() };
             let value = this.call_value(frame, function, args, Some(place));
             (this.state.paths.pc, value)
         });
@@ -254,15 +256,16 @@ impl<'p> Machine<'p> {
         object: crate::analysis::domain::value::ObjectId,
         place: Place,
     ) {
-        let Kind::Iterator(Source::Generator(suspended), position) = &self.state.store.objects[object.0 as usize].kind
+        let ObjectKind::Iterator(Source::Generator(suspended), position) =
+            &self.state.store.objects[object.0 as usize].kind
         else {
             return;
         };
         let (suspended, position) = (suspended.clone(), *position);
-        self.state.store.objects[object.0 as usize].kind = Kind::Iterator(Source::Items(Vec::new()), position);
+        self.state.store.objects[object.0 as usize].kind = ObjectKind::Iterator(Source::Items(Vec::new()), position);
         if prelude::is_too_deep(self, frame, suspended.module) {
             let rest = self.state.terms.fresh(Symbol::Opaque, "<rest>", Some(place));
-            self.state.store.objects[object.0 as usize].kind = Kind::Iterator(Source::Opaque(rest), position);
+            self.state.store.objects[object.0 as usize].kind = ObjectKind::Iterator(Source::Opaque(rest), position);
             return;
         }
         let ended = self.run_generator(frame, &suspended, place);
@@ -275,7 +278,7 @@ impl<'p> Machine<'p> {
             let rest = self.iterator_of(frame, &rest, Some(place));
             source = Source::Chain(vec![first, rest]);
         }
-        self.state.store.objects[object.0 as usize].kind = Kind::Iterator(source, position);
+        self.state.store.objects[object.0 as usize].kind = ObjectKind::Iterator(source, position);
     }
 
     /// `next(iterator)` outside of a loop.
@@ -283,10 +286,10 @@ impl<'p> Machine<'p> {
         let elsewhere = self.state.paths.guards.without(self.state.paths.live, self.state.paths.pc);
         if !elsewhere.is_false()
             && let Some(Val::Object(object)) = iterator.single()
-            && matches!(self.state.store.objects[object.0 as usize].kind, Kind::Iterator(..))
+            && matches!(self.state.store.objects[object.0 as usize].kind, ObjectKind::Iterator(..))
         {
             let value = self.next_step(frame, iterator, span).value;
-            if let Kind::Iterator(_, position) = &mut self.state.store.objects[object.0 as usize].kind {
+            if let ObjectKind::Iterator(_, position) = &mut self.state.store.objects[object.0 as usize].kind {
                 // It was advanced on some paths only: its position is unknown from here on.
                 *position = None;
             }
@@ -302,7 +305,9 @@ impl<'p> Machine<'p> {
         let here = self.context.here;
         let iterator = self.iterator_of(frame, instance, Some(here));
         match iterator.single()? {
-            Val::Object(given) if matches!(self.state.store.objects[given.0 as usize].kind, Kind::Iterator(..)) => {
+            Val::Object(given)
+                if matches!(self.state.store.objects[given.0 as usize].kind, ObjectKind::Iterator(..)) =>
+            {
                 self.items_of(frame, &iterator)
             }
             _ => None,
@@ -336,15 +341,17 @@ impl<'p> Machine<'p> {
                 let object = *object;
                 self.force_generator(frame, object, self.context.here);
                 match self.state.store.objects[object.0 as usize].kind.clone() {
-                    Kind::List { items, unknown: false } | Kind::Set(items) => Some(items),
-                    Kind::Dict { entries, unknown: false } => Some(keys_of(&mut self.state.paths.guards, &entries)),
-                    Kind::Instance => {
+                    ObjectKind::List { items, unknown: false } | ObjectKind::Set(items) => Some(items),
+                    ObjectKind::Dict { entries, unknown: false } => {
+                        Some(keys_of(&mut self.state.paths.guards, &entries))
+                    }
+                    ObjectKind::Instance => {
                         let Some(items) = self.items_of_record(frame, object) else {
                             return self.items_given(frame, &value);
                         };
                         Some(items.into_iter().map(|value| Item { guard: Guard::TRUE, value }).collect())
                     }
-                    Kind::Iterator(..) => {
+                    ObjectKind::Iterator(..) => {
                         let length = known_length(&mut self.state, &value)?;
                         if length > DRAINED {
                             return None;
@@ -378,7 +385,7 @@ fn is_varied(state: &State, val: &Val) -> bool {
         Val::Term(term) => state.terms.is_varied(*term),
         Val::Object(object) => matches!(
             &state.store.objects[object.0 as usize].kind,
-            Kind::Iterator(Source::Range(.., step), Some(0)) if state.terms.as_int(*step).is_some_and(|step| step != 0)
+            ObjectKind::Iterator(Source::Range(.., step), Some(0)) if state.terms.as_int(*step).is_some_and(|step| step != 0)
         ),
         _ => false,
     }
@@ -408,7 +415,7 @@ fn has_few_below(state: &State, source: &Source, left: &mut u32) -> bool {
         *left = below;
         match iterator.single() {
             Some(Val::Object(object)) => match &state.store.objects[object.0 as usize].kind {
-                Kind::Iterator(source, _) => has_few_below(state, source, left),
+                ObjectKind::Iterator(source, _) => has_few_below(state, source, left),
                 _ => true,
             },
             _ => true,
@@ -422,13 +429,15 @@ pub fn new_iterator(state: &mut State, source: Source, place: Option<Place>) -> 
     } else {
         Source::Opaque(state.terms.fresh(Symbol::Opaque, "<elements>", place))
     };
-    Value::of(Val::Object(state.allocate(Kind::Iterator(source, Some(0)), "<iterator>", place)))
+    Value::of(Val::Object(state.allocate(ObjectKind::Iterator(source, Some(0)), "<iterator>", place)))
 }
 
 /// Number of elements that are left, where it is known.
 pub fn known_length(state: &mut State, iterator: &Value) -> Option<u32> {
     let Some(Val::Object(object)) = iterator.single() else { return None };
-    let Kind::Iterator(source, Some(position)) = &state.store.objects[object.0 as usize].kind else { return None };
+    let ObjectKind::Iterator(source, Some(position)) = &state.store.objects[object.0 as usize].kind else {
+        return None;
+    };
     let (source, position) = (source.clone(), *position);
     let length = match &source {
         Source::Items(items) => u32::try_from(items.len()).ok()?,
@@ -475,7 +484,7 @@ fn has_element(state: &mut State, term: TermId, index: TermId) -> Guard {
 /// After a loop over an iterator: exhausted, or (after `break`) somewhere.
 pub fn leave_iterator(state: &mut State, iterator: &Value, broke: bool) {
     let Some(Val::Object(object)) = iterator.single() else { return };
-    if let Kind::Iterator(source, position) = &mut state.store.objects[object.0 as usize].kind {
+    if let ObjectKind::Iterator(source, position) = &mut state.store.objects[object.0 as usize].kind {
         if broke {
             *position = None;
         } else if let Source::Items(items) = source {

@@ -9,7 +9,7 @@ use crate::analysis::domain::value::{ClassHandle, Key, ObjectId, Val, Value};
 use crate::analysis::machine::{Frame, Machine, text, writes};
 use crate::analysis::program::names::is_named_for_a_key;
 use crate::analysis::record::{Holder, LoggedBuffer, LoggedExit, LoggedStore};
-use crate::analysis::store::heap::Kind;
+use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{State, evidence, paths};
 use crate::finding::Place;
 use crate::ir::{Name, Op};
@@ -145,11 +145,13 @@ fn note_exit<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, ex
             }
             Val::Object(id) => {
                 let held: Vec<(Guard, Value)> = match &machine.state.store.objects[id.0 as usize].kind {
-                    Kind::Dict { entries, .. } => {
+                    ObjectKind::Dict { entries, .. } => {
                         entries.iter().map(|entry| (entry.guard, entry.value.clone())).collect()
                     }
-                    Kind::List { items, .. } => items.iter().map(|item| (item.guard, item.value.clone())).collect(),
-                    Kind::Instance => {
+                    ObjectKind::List { items, .. } => {
+                        items.iter().map(|item| (item.guard, item.value.clone())).collect()
+                    }
+                    ObjectKind::Instance => {
                         fields_set(&machine.state, *id).into_iter().map(|field| (Guard::TRUE, field)).collect()
                     }
                     _ => continue,

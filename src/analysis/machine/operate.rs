@@ -9,7 +9,7 @@ use crate::analysis::domain::value::{Array, Elements, Key, Val, Value};
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, arrays, implied, name_cache};
 use crate::analysis::store::args::Arg;
-use crate::analysis::store::heap::{Item, Kind};
+use crate::analysis::store::heap::{Item, ObjectKind};
 use crate::analysis::store::{State, container_mutation, paths};
 use crate::finding::Place;
 use crate::ir::{Op, Operator, Temp};
@@ -43,7 +43,7 @@ pub fn length<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, of: Option<&
     {
         return Value::term(length);
     }
-    if !matches!(value.single(), Some(Val::Object(id)) if matches!(machine.state.store.objects[id.0 as usize].kind, Kind::Iterator(..)))
+    if !matches!(value.single(), Some(Val::Object(id)) if matches!(machine.state.store.objects[id.0 as usize].kind, ObjectKind::Iterator(..)))
         && let Some(items) = machine.items_of(frame, &value)
         && let Some(count) = machine.state.count(&items)
     {
@@ -185,7 +185,7 @@ fn other_is_list(state: &State, other: Option<&Value>) -> bool {
     other.is_some_and(|value| {
         value.alternatives().iter().any(|alternative| match &alternative.val {
             Val::Tuple(_) => true,
-            Val::Object(object) => matches!(state.store.objects[object.0 as usize].kind, Kind::List { .. }),
+            Val::Object(object) => matches!(state.store.objects[object.0 as usize].kind, ObjectKind::List { .. }),
             _ => false,
         })
     })
@@ -307,7 +307,7 @@ fn membership<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, left: &Value
         return None;
     }
     if let Some(Val::Object(object)) = right.single()
-        && let Kind::Dict { entries, unknown: false } = &machine.state.store.objects[object.0 as usize].kind
+        && let ObjectKind::Dict { entries, unknown: false } = &machine.state.store.objects[object.0 as usize].kind
     {
         let found = entries.iter().any(|entry| entry.key == needle && entry.guard.is_true());
         let maybe = entries.iter().any(|entry| entry.key == needle || !machine.state.terms.is_constant(entry.key));
@@ -338,7 +338,9 @@ fn sequence_operation<'p>(
 ) -> Option<Value> {
     let is_sequence = |this: &Machine<'p>, value: &Value| match value.single() {
         Some(Val::Tuple(_)) => true,
-        Some(Val::Object(object)) => matches!(this.state.store.objects[object.0 as usize].kind, Kind::List { .. }),
+        Some(Val::Object(object)) => {
+            matches!(this.state.store.objects[object.0 as usize].kind, ObjectKind::List { .. })
+        }
         _ => false,
     };
     match operator {
@@ -356,7 +358,7 @@ fn sequence_operation<'p>(
                 return Some(Value::of(Val::Tuple(items.into_iter().map(|item| item.value).collect())));
             }
             let place = machine.place(frame, op.span);
-            let kind = Kind::List { items, unknown };
+            let kind = ObjectKind::List { items, unknown };
             Some(Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place)))))
         }
         Operator::Mul if is_sequence(machine, left) || is_sequence(machine, right) => {
@@ -367,7 +369,7 @@ fn sequence_operation<'p>(
             match machine.state.terms.as_int(term) {
                 Some(count) if (0..=16).contains(&count) => {
                     let repeated: Vec<Item> = (0..count).flat_map(|_| items.clone()).collect();
-                    let kind = Kind::List { items: repeated, unknown: false };
+                    let kind = ObjectKind::List { items: repeated, unknown: false };
                     Some(Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place)))))
                 }
                 _ => match items.as_slice() {
@@ -398,7 +400,7 @@ fn sequence_operation<'p>(
                 entries.push(entry);
             }
             let place = machine.place(frame, op.span);
-            let kind = Kind::Dict { entries, unknown: first || second };
+            let kind = ObjectKind::Dict { entries, unknown: first || second };
             Some(Value::of(Val::Object(machine.state.allocate(kind, "<dict>", Some(place)))))
         }
         _ => None,

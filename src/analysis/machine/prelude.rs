@@ -11,7 +11,7 @@ use std::rc::Rc;
 use crate::analysis::domain::value::{Closure, ModuleIndex, Val, Value};
 use crate::analysis::machine::{Frame, Machine, call, cutoff, iterate, name_cache};
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::{Kind, Source, Suspended};
+use crate::analysis::store::heap::{ObjectKind, Source, Suspended};
 use crate::finding::Place;
 use crate::ir::{Name, prelude};
 
@@ -74,7 +74,8 @@ pub fn is_too_deep(machine: &Machine<'_>, below: &Frame<'_>, module: ModuleIndex
 /// Runs a generator of the prelude that is about to be iterated over: the number of its elements decides how often a body runs.
 pub fn begin<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: &Value, place: Place) {
     if let Some(Val::Object(object)) = iterator.single()
-        && let Kind::Iterator(Source::Generator(suspended), _) = &machine.state.store.objects[object.0 as usize].kind
+        && let ObjectKind::Iterator(Source::Generator(suspended), _) =
+            &machine.state.store.objects[object.0 as usize].kind
         && machine.program.is_prelude(suspended.module)
     {
         machine.force_generator(frame, *object, place);

@@ -10,7 +10,7 @@ use crate::analysis::program::Program;
 use crate::analysis::record::MEASURES;
 use crate::analysis::store::State;
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::Kind;
+use crate::analysis::store::heap::ObjectKind;
 use crate::ir::{Collection, FunctionKind, OpKind, Variable};
 use crate::models::{BuiltinOp, Effect, Runs};
 
@@ -53,12 +53,12 @@ fn children_in(state: &State, value: &Value, depth: u32, found: &mut Vec<(Deriva
                 .chain(partial.keywords.iter().map(|(_, value)| value))
                 .for_each(|bound| children_in(state, bound, depth, found)),
             Val::Object(object) => match &state.store.objects[object.0 as usize].kind {
-                Kind::List { items, .. } => {
+                ObjectKind::List { items, .. } => {
                     for item in items {
                         children_in(state, &item.value, depth, found);
                     }
                 }
-                Kind::Dict { entries, .. } => {
+                ObjectKind::Dict { entries, .. } => {
                     for entry in entries {
                         children_in(state, &entry.value, depth, found);
                     }

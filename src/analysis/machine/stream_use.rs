@@ -7,7 +7,7 @@ use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::machine::{Frame, Machine};
 use crate::analysis::store::State;
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::Kind;
+use crate::analysis::store::heap::ObjectKind;
 use crate::ir::{Name, OpKind, Variable};
 use crate::models::{BuiltinOp, Effect, Runs};
 
@@ -18,7 +18,7 @@ pub fn note(machine: &mut Machine<'_>, value: &Value) {
     }
     for alternative in value.alternatives() {
         match &alternative.val {
-            Val::Object(id) if matches!(machine.state.store.objects[id.0 as usize].kind, Kind::Stream(_)) => {
+            Val::Object(id) if matches!(machine.state.store.objects[id.0 as usize].kind, ObjectKind::Stream(_)) => {
                 machine.recorder.use_stream(*id);
             }
             Val::Tuple(parts) => parts.iter().for_each(|part| note(machine, part)),

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::analysis::domain::value::{ObjectId, Value};
 use crate::analysis::machine::{CALL_DEPTH, Frame, Machine, RECURSION};
 use crate::analysis::record::Activation;
-use crate::analysis::store::heap::{Kind, Source, Suspended};
+use crate::analysis::store::heap::{ObjectKind, Source, Suspended};
 use crate::analysis::store::paths;
 use crate::finding::Place;
 use crate::ir::{Block, Function, OpKind, Temp};
@@ -24,7 +24,8 @@ pub struct Waiting {
 
 /// Runs a generator up to its `yield`; what that gives. `None` for any other manager.
 pub fn enter<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, manager: ObjectId, place: Place) -> Option<Value> {
-    let Kind::Iterator(Source::Generator(generator), _) = &machine.state.store.objects[manager.0 as usize].kind else {
+    let ObjectKind::Iterator(Source::Generator(generator), _) = &machine.state.store.objects[manager.0 as usize].kind
+    else {
         return None;
     };
     let generator = (**generator).clone();
@@ -35,7 +36,7 @@ pub fn enter<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, manager: ObjectId
     if running >= RECURSION || frame.activation.depth >= CALL_DEPTH {
         return None;
     }
-    machine.state.store.objects[manager.0 as usize].kind = Kind::Iterator(Source::Items(Vec::new()), None);
+    machine.state.store.objects[manager.0 as usize].kind = ObjectKind::Iterator(Source::Items(Vec::new()), None);
     machine.context.activations += 1;
     let activation = Rc::new(Activation {
         id: machine.context.activations,

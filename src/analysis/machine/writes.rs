@@ -7,7 +7,7 @@ use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{Elements, EnvironmentId, ObjectId, Val, Value};
 use crate::analysis::machine::{Frame, Machine, name_cache, notes, text};
 use crate::analysis::record::{Holder, LoggedWrite};
-use crate::analysis::store::heap::Kind;
+use crate::analysis::store::heap::ObjectKind;
 use crate::finding::Place;
 use crate::ir::{Constant, FunctionKind, Name, Op, OpKind, Variable};
 use crate::models::Construct;
@@ -117,7 +117,7 @@ pub fn note_advance<'p>(
     (iterator, name): (ObjectId, &Name),
     place: Place,
 ) {
-    if let Kind::Stream(path) = &machine.state.store.objects[iterator.0 as usize].kind
+    if let ObjectKind::Stream(path) = &machine.state.store.objects[iterator.0 as usize].kind
         && let Some(Construct::Stream { lifted: true, .. }) =
             machine.program.models.class(path).map(|class| &class.construct)
     {
@@ -165,8 +165,10 @@ fn key_in(machine: &Machine<'_>, value: &Value, name: &Name, walk: &mut Walk) ->
         Val::Object(id) => {
             // An instance that holds a key is more than that key: what is stored may be a handler, a model, a state.
             match &machine.state.store.objects[id.0 as usize].kind {
-                Kind::List { items, .. } => items.iter().find_map(|item| key_in(machine, &item.value, name, walk)),
-                Kind::Dict { entries, .. } => {
+                ObjectKind::List { items, .. } => {
+                    items.iter().find_map(|item| key_in(machine, &item.value, name, walk))
+                }
+                ObjectKind::Dict { entries, .. } => {
                     entries.iter().find_map(|entry| key_in(machine, &entry.value, name, walk))
                 }
                 _ => None,

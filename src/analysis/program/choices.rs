@@ -3,7 +3,7 @@
 //! **Invariant:** read from the code alone, since the modules that do so often have nothing else to do with keys. A choice whose
 //! value is not a literal is one of an unknown implementation.
 
-use crate::analysis::program::imported::Names;
+use crate::analysis::program::imported::ImportedNames;
 use crate::ir::{
     Argument, Collection, Constant, Element, Function, FunctionKind, Module, Name, OpKind, Temp, Variable,
 };
@@ -97,12 +97,12 @@ impl Choices {
 
 /// The places of a module that choose the implementation of all keys.
 fn choices(module: &Module, models: &Models, roots: &[String]) -> Vec<Choice> {
-    let reader = Reader { names: Names::of(module, models, roots) };
+    let reader = Reader { names: ImportedNames::of(module, models, roots) };
     module.functions.iter().flat_map(|code| reader.function(code)).collect()
 }
 
 struct Reader<'a> {
-    names: Names<'a>,
+    names: ImportedNames<'a>,
 }
 
 impl<'a> Reader<'a> {

@@ -22,7 +22,7 @@ const STEPS: u32 = 1_024;
 type Stores<'a> = FxHashMap<&'a Variable, Rc<[Temp]>>;
 
 /// Where names are looked up.
-pub struct Names<'a> {
+pub struct ImportedNames<'a> {
     /// The module.
     pub module: &'a Module,
     /// What libraries do.
@@ -35,7 +35,7 @@ pub struct Names<'a> {
     left: Cell<u32>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> ImportedNames<'a> {
     /// The names of a module.
     pub fn of(module: &'a Module, models: &'a Models, roots: &'a [String]) -> Self {
         Self { module, models, roots, stores: RefCell::default(), left: Cell::new(0) }

@@ -42,7 +42,7 @@ pub struct Args {
     pub mappings: Vec<Value>,
     /// How many arguments a receiver or a partial put before those that the call writes; `None` where the arguments are not those
     /// of a call as written.
-    pub put_before: Option<usize>,
+    pub prebound: Option<usize>,
 }
 
 impl Args {
@@ -55,7 +55,7 @@ impl Args {
     /// The same with a first argument put before the others.
     pub fn with_receiver(mut self, receiver: Value, written: Option<Name>) -> Self {
         self.positional.insert(0, Arg { value: receiver, written });
-        self.put_before = self.put_before.map(|count| count + 1);
+        self.prebound = self.prebound.map(|count| count + 1);
         self.placed = self.placed.map(|count| count + 1);
         self
     }
@@ -67,7 +67,7 @@ impl Args {
             return (None, rest);
         }
         let receiver = rest.positional.remove(0);
-        rest.put_before = rest.put_before.and_then(|count| count.checked_sub(1));
+        rest.prebound = rest.prebound.and_then(|count| count.checked_sub(1));
         rest.placed = rest.placed.and_then(|count| count.checked_sub(1));
         (Some(receiver), rest)
     }

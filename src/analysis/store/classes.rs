@@ -7,7 +7,7 @@ use std::rc::Rc;
 use crate::analysis::domain::term::{Symbol, Term, Terms};
 use crate::analysis::domain::value::{ClassHandle, ObjectId, Partial, Val, Value};
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::{ClassInfo, Kind, Registration, Shared};
+use crate::analysis::store::heap::{ClassInfo, ObjectKind, Registration, Shared};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::Name;
@@ -81,7 +81,7 @@ impl State {
             },
             Some(Val::Tuple(parts)) => parts.clone().iter().map(|part| text_of(&self.terms, part)).collect(),
             Some(Val::Object(id)) => match self.store.objects[id.0 as usize].kind.clone() {
-                Kind::List { items, unknown: false } => {
+                ObjectKind::List { items, unknown: false } => {
                     items.iter().map(|item| text_of(&self.terms, &item.value)).collect()
                 }
                 _ => None,
@@ -100,7 +100,7 @@ impl State {
         let value = value.clone();
         paths::on_alternatives(self, &value, |this, val| {
             let (symbol, class, mut attributes, items, open) = match val {
-                Val::Object(id) if matches!(this.store.objects[id.0 as usize].kind, Kind::Instance) => {
+                Val::Object(id) if matches!(this.store.objects[id.0 as usize].kind, ObjectKind::Instance) => {
                     let object = &this.store.objects[id.0 as usize];
                     (object.symbol, object.class, object.attributes.clone(), object.items.clone(), object.open)
                 }
@@ -121,7 +121,7 @@ impl State {
             for (name, arg) in &args.keywords {
                 attributes.insert(name.clone(), arg.value.clone());
             }
-            let copy = this.allocate_with(Kind::Instance, symbol, class, open);
+            let copy = this.allocate_with(ObjectKind::Instance, symbol, class, open);
             let whole = this.terms.fresh(Symbol::Opaque, "<replaced>", Some(place));
             let object = &mut this.store.objects[copy.0 as usize];
             object.attributes = attributes;

@@ -227,7 +227,7 @@ pub struct Suspended {
 
 /// Kinds of objects.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum ObjectKind {
     /// A list (or deque); `unknown` where elements may be there that are not listed.
     List {
         /// The elements.
@@ -256,7 +256,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
     /// What kind.
-    pub kind: Kind,
+    pub kind: ObjectKind,
     /// Attributes written by visible code.
     pub attributes: BTreeMap<Name, Value>,
     /// Its class, where that is part of the program.
@@ -282,14 +282,14 @@ pub struct Environment {
     /// The environment of the enclosing activation.
     pub parent: Option<EnvironmentId>,
     /// What the call passed that is written as a name.
-    pub given: Option<Rc<[Given]>>,
+    pub given: Option<Rc<[WrittenArgument]>>,
     /// Variables that only a loop has bound, with the paths on which it has not.
     pub unbound: Vec<(Variable, Guard)>,
 }
 
 /// An argument of a call, as written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Given {
+pub struct WrittenArgument {
     /// The parameter that took it.
     pub slot: u32,
     /// As written: a name, an attribute chain, or a subscript of one.

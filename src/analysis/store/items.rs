@@ -5,7 +5,7 @@
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ObjectId, Val, Value};
-use crate::analysis::store::heap::{Entry, Kind};
+use crate::analysis::store::heap::{Entry, ObjectKind};
 use crate::analysis::store::{State, paths};
 use crate::ir::Operator;
 
@@ -19,7 +19,7 @@ pub fn selected(state: &mut State, elements: &[(TermId, Value)], index: TermId, 
         Some(Val::Function(_) | Val::Method(_) | Val::Class(_) | Val::Partial(_) | Val::Wrapped(_)) => true,
         Some(Val::Object(id)) => {
             let object = &state.store.objects[id.0 as usize];
-            object.class.is_some() && matches!(object.kind, Kind::Instance)
+            object.class.is_some() && matches!(object.kind, ObjectKind::Instance)
         }
         _ => false,
     };
@@ -91,7 +91,7 @@ pub fn item_by_term(state: &mut State, mapping: &Value, key: TermId) -> Value {
     let mapping = mapping.clone();
     paths::on_alternatives(state, &mapping, |this, val| {
         if let Val::Object(object) = val {
-            if let Kind::Dict { entries, unknown } = this.store.objects[object.0 as usize].kind.clone() {
+            if let ObjectKind::Dict { entries, unknown } = this.store.objects[object.0 as usize].kind.clone() {
                 dict_item(this, *object, &entries, unknown, key)
             } else {
                 let symbol = this.term_of_val(val);
@@ -116,13 +116,13 @@ pub fn store_object_item(state: &mut State, id: ObjectId, term: TermId, index: &
     let number = state.terms.as_int(term);
     let mut kind = state.store.objects[id.0 as usize].kind.clone();
     match &mut kind {
-        Kind::Dict { entries, .. } => {
+        ObjectKind::Dict { entries, .. } => {
             if guard.is_true() {
                 entries.retain(|entry| entry.key != term);
             }
             entries.push(Entry { key: term, key_value: index.clone(), guard, value: value.clone() });
         }
-        Kind::List { items, unknown } => {
+        ObjectKind::List { items, unknown } => {
             let length = i128::try_from(items.len()).unwrap_or(0);
             let place = number
                 .map(|number| if number < 0 { number + length } else { number })

@@ -13,7 +13,7 @@ use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{ALTERNATIVES, Array, Elements, ObjectId, Order, Val, Value};
 use crate::analysis::store::State;
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::{Item, Kind};
+use crate::analysis::store::heap::{Item, ObjectKind};
 use crate::ir::Operator;
 use crate::models::{Callable, Effect, ShapeOp};
 
@@ -146,7 +146,7 @@ impl State {
                 Val::Tuple(parts) => parts.to_vec(),
                 Val::Term(_) => vec![only.clone()],
                 Val::Object(object) => match &self.store.objects[object.0 as usize].kind {
-                    Kind::List { items, unknown: false } if items.iter().all(|item| item.guard.is_true()) => {
+                    ObjectKind::List { items, unknown: false } if items.iter().all(|item| item.guard.is_true()) => {
                         items.iter().map(|item| item.value.clone()).collect()
                     }
                     _ => return None,
@@ -175,7 +175,9 @@ impl State {
         let count = match list.single()? {
             Val::Tuple(parts) => parts.len(),
             Val::Object(object) => match &self.store.objects[object.0 as usize].kind {
-                Kind::List { items, unknown: false } if items.iter().all(|item| item.guard.is_true()) => items.len(),
+                ObjectKind::List { items, unknown: false } if items.iter().all(|item| item.guard.is_true()) => {
+                    items.len()
+                }
                 _ => return None,
             },
             Val::Term(term) if !self.terms.is_constant(*term) => {

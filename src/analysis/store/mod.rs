@@ -16,7 +16,7 @@ pub mod values;
 
 use std::rc::Rc;
 
-use heap::{ClassInfo, Environment, Holds, Kind, Layered, ModuleState, Object, Shared, Source};
+use heap::{ClassInfo, Environment, Holds, Layered, ModuleState, Object, ObjectKind, Shared, Source};
 use lengths::Lengths;
 use paths::Paths;
 use rustc_hash::FxHashMap;
@@ -50,7 +50,7 @@ pub struct Store {
     /// Number of writes.
     pub mutations: u64,
     /// Contents of objects whose length was queried, with their epochs.
-    pub sized: FxHashMap<ObjectId, Vec<(u32, Kind)>>,
+    pub sized: FxHashMap<ObjectId, Vec<(u32, ObjectKind)>>,
     /// Lengths of the axes of arrays that library functions returned.
     pub axis_lengths: FxHashMap<TermId, Lengths>,
     /// Parts of values and elements of containers that were made.
@@ -80,22 +80,22 @@ impl Store {
     }
 
     /// Contents of a container within the size bound: larger contents are unknown.
-    pub fn bounded(&mut self, kind: Kind) -> Kind {
+    pub fn bounded(&mut self, kind: ObjectKind) -> ObjectKind {
         let count = match &kind {
-            Kind::List { items, .. }
-            | Kind::Set(items)
-            | Kind::Iterator(Source::Items(items) | Source::Cycle(items), _) => items.len(),
-            Kind::Dict { entries, .. } => entries.len(),
-            Kind::Iterator(..) | Kind::Instance | Kind::Stream(_) => 0,
+            ObjectKind::List { items, .. }
+            | ObjectKind::Set(items)
+            | ObjectKind::Iterator(Source::Items(items) | Source::Cycle(items), _) => items.len(),
+            ObjectKind::Dict { entries, .. } => entries.len(),
+            ObjectKind::Iterator(..) | ObjectKind::Instance | ObjectKind::Stream(_) => 0,
         };
         let are_small = || match &kind {
-            Kind::List { items, .. }
-            | Kind::Set(items)
-            | Kind::Iterator(Source::Items(items) | Source::Cycle(items), _) => {
+            ObjectKind::List { items, .. }
+            | ObjectKind::Set(items)
+            | ObjectKind::Iterator(Source::Items(items) | Source::Cycle(items), _) => {
                 items.iter().all(|item| size::parts(&item.value).is_some())
             }
-            Kind::Dict { entries, .. } => entries.iter().all(|entry| size::parts(&entry.value).is_some()),
-            Kind::Iterator(..) | Kind::Instance | Kind::Stream(_) => true,
+            ObjectKind::Dict { entries, .. } => entries.iter().all(|entry| size::parts(&entry.value).is_some()),
+            ObjectKind::Iterator(..) | ObjectKind::Instance | ObjectKind::Stream(_) => true,
         };
         self.parts += 1;
         if count <= ELEMENTS && are_small() && self.has_room(count) {
@@ -103,8 +103,8 @@ impl Store {
         }
         self.overflow = true;
         match kind {
-            Kind::Dict { .. } => Kind::Dict { entries: Vec::new(), unknown: true },
-            _ => Kind::List { items: Vec::new(), unknown: true },
+            ObjectKind::Dict { .. } => ObjectKind::Dict { entries: Vec::new(), unknown: true },
+            _ => ObjectKind::List { items: Vec::new(), unknown: true },
         }
     }
 

@@ -7,19 +7,25 @@ use std::collections::BTreeMap;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Text};
 use crate::analysis::domain::value::{ClassHandle, ObjectId, Val, Value};
-use crate::analysis::store::heap::{Entry, Item, Kind, Object};
+use crate::analysis::store::heap::{Entry, Item, Object, ObjectKind};
 use crate::analysis::store::{ELEMENTS, State, container_mutation};
 use crate::finding::Place;
 use crate::ir::Name;
 
 impl State {
     /// A new object.
-    pub fn allocate(&mut self, kind: Kind, text: impl Into<Text>, place: Option<Place>) -> ObjectId {
+    pub fn allocate(&mut self, kind: ObjectKind, text: impl Into<Text>, place: Option<Place>) -> ObjectId {
         let symbol = self.terms.fresh(Symbol::Opaque, text, place);
         self.allocate_with(kind, symbol, None, true)
     }
 
-    pub fn allocate_with(&mut self, kind: Kind, symbol: TermId, class: Option<ClassHandle>, open: bool) -> ObjectId {
+    pub fn allocate_with(
+        &mut self,
+        kind: ObjectKind,
+        symbol: TermId,
+        class: Option<ClassHandle>,
+        open: bool,
+    ) -> ObjectId {
         let id = ObjectId(u32::try_from(self.store.objects.len()).unwrap_or(u32::MAX));
         let kind = self.store.bounded(kind);
         self.store.objects.push(Object {
@@ -61,7 +67,7 @@ impl State {
         if let Some(id) = self.store.shadows.get(&term) {
             return *id;
         }
-        let id = self.allocate_with(Kind::Instance, term, None, true);
+        let id = self.allocate_with(ObjectKind::Instance, term, None, true);
         self.store.shadows.insert(term, id);
         id
     }
@@ -125,10 +131,10 @@ impl State {
         let symbol = object.symbol;
         object.epoch += 1;
         match &mut object.kind {
-            Kind::List { unknown, .. } | Kind::Dict { unknown, .. } => *unknown = true,
-            Kind::Iterator(_, position) => *position = None,
-            Kind::Set(_) | Kind::Stream(_) => {}
-            Kind::Instance => {
+            ObjectKind::List { unknown, .. } | ObjectKind::Dict { unknown, .. } => *unknown = true,
+            ObjectKind::Iterator(_, position) => *position = None,
+            ObjectKind::Set(_) | ObjectKind::Stream(_) => {}
+            ObjectKind::Instance => {
                 // A frozen record keeps its contents.
                 let frozen = object.class.is_some_and(|class| self.store.classes[class.0 as usize].frozen);
                 if frozen {
@@ -142,10 +148,10 @@ impl State {
                 }
             }
         }
-        if let Kind::List { items, unknown: true } = &mut self.store.objects[id.0 as usize].kind {
+        if let ObjectKind::List { items, unknown: true } = &mut self.store.objects[id.0 as usize].kind {
             items.clear();
         }
-        if let Kind::Dict { entries, unknown: true } = &mut self.store.objects[id.0 as usize].kind {
+        if let ObjectKind::Dict { entries, unknown: true } = &mut self.store.objects[id.0 as usize].kind {
             entries.clear();
         }
     }
@@ -155,7 +161,7 @@ impl State {
         let value = self.possible(value);
         match value.single()? {
             Val::Object(id) => match &self.store.objects[id.0 as usize].kind {
-                Kind::Dict { entries, unknown } => Some((entries.clone(), *unknown)),
+                ObjectKind::Dict { entries, unknown } => Some((entries.clone(), *unknown)),
                 _ => None,
             },
             _ => None,
@@ -177,7 +183,7 @@ impl State {
                 .collect()
         });
         let added = added.filter(|added| self.store.has_room(added.len()));
-        if let Kind::List { items, unknown } = &mut self.store.objects[id.0 as usize].kind {
+        if let ObjectKind::List { items, unknown } = &mut self.store.objects[id.0 as usize].kind {
             match added {
                 Some(added) if items.len() + added.len() <= ELEMENTS => items.extend(added),
                 Some(_) => {

@@ -169,17 +169,16 @@ impl State {
             | Val::Slice(_)
             | Val::UnknownMethod(_) => Guard::TRUE,
             Val::Object(object) => match &self.store.objects[object.0 as usize].kind {
-                crate::analysis::store::heap::Kind::List { items, unknown: false } => {
+                crate::analysis::store::heap::ObjectKind::List { items, unknown: false } => {
                     let guards: Vec<Guard> = items.iter().map(|item| item.guard).collect();
                     guards.into_iter().fold(Guard::FALSE, |all, guard| self.paths.guards.or(all, guard))
                 }
-                crate::analysis::store::heap::Kind::Dict { entries, unknown: false } => {
+                crate::analysis::store::heap::ObjectKind::Dict { entries, unknown: false } => {
                     let guards: Vec<Guard> = entries.iter().map(|entry| entry.guard).collect();
                     guards.into_iter().fold(Guard::FALSE, |all, guard| self.paths.guards.or(all, guard))
                 }
-                crate::analysis::store::heap::Kind::Iterator(..) | crate::analysis::store::heap::Kind::Stream(_) => {
-                    Guard::TRUE
-                }
+                crate::analysis::store::heap::ObjectKind::Iterator(..)
+                | crate::analysis::store::heap::ObjectKind::Stream(_) => Guard::TRUE,
                 _ => {
                     let term = self.term_of_val(val);
                     self.paths.guards.literal(term)

@@ -43,9 +43,9 @@ pub type Path = Vec<Part>;
 
 /// What becomes of a value, as a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ways(u8);
+pub struct Sinks(u8);
 
-impl Ways {
+impl Sinks {
     /// Only its shape, dtype or structure is used.
     pub const SHAPE: Self = Self(1);
     /// It is returned by the outermost function.
@@ -63,14 +63,14 @@ impl Ways {
     /// It is printed.
     pub const PRINTED: Self = Self(128);
 
-    /// Adds another way.
+    /// Adds another sink.
     pub fn add(&mut self, other: Self) {
         self.0 |= other.0;
     }
 
-    /// Whether it goes this way.
-    pub fn has(self, way: Self) -> bool {
-        self.0 & way.0 != 0
+    /// Whether it reaches this sink.
+    pub fn has(self, sink: Self) -> bool {
+        self.0 & sink.0 != 0
     }
 
     /// Whether its numbers can make a difference, or could once the code is finished.
@@ -98,7 +98,7 @@ impl Ways {
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
     /// What becomes of it in the function and in those that it calls.
-    pub ways: Ways,
+    pub sinks: Sinks,
     /// Its position in the function's result.
     pub returned: Vec<Path>,
     /// Its position in the function's arguments, by parameter.
@@ -125,7 +125,7 @@ pub struct Body<'a, 'r> {
     /// The values of its variables when it ran, if the query is about one run.
     pub environment: Option<EnvironmentId>,
     /// What it is to be bound to a variable that nothing reads.
-    pub unread: Ways,
+    pub unread: Sinks,
     /// Whether what is drawn from keys is not followed.
     pub only_keys: bool,
     /// Remaining depth of callees that may be followed.
@@ -157,7 +157,7 @@ impl<'a, 'r> Body<'a, 'r> {
             renewed: None,
             environment: None,
             only_keys: false,
-            unread: Ways::default(),
+            unread: Sinks::default(),
             depth,
             is_program_variable: false,
             starts: Vec::new(),
@@ -170,7 +170,7 @@ impl<'a, 'r> Body<'a, 'r> {
     /// Starts with a part of the result of an operation.
     pub fn hold(&mut self, temp: Temp, mut path: Path) {
         if !self.flows.step() {
-            self.add(Ways::ESCAPES);
+            self.add(Sinks::ESCAPES);
             return;
         }
         if path.len() > NESTED {
@@ -199,21 +199,21 @@ impl<'a, 'r> Body<'a, 'r> {
         while let Some((temp, path)) = self.work.pop() {
             steps += 1;
             if steps > STEPS {
-                self.effects.ways.add(Ways::ESCAPES);
+                self.effects.sinks.add(Sinks::ESCAPES);
                 break;
             }
             self.effects.reached.insert(temp);
             let uses = self.uses.clone();
             if uses.readers(temp).is_empty() && self.is_shown(temp) {
-                self.add(Ways::ESCAPES);
+                self.add(Sinks::ESCAPES);
             }
             for reader in uses.readers(temp).iter().filter(|reader| !self.excluded.contains(reader)) {
                 self.read(*reader, temp, &path);
             }
         }
         // Only an operation that yields nothing but the shape is known not to be used for its numbers.
-        if self.is_program_variable && (self.effects.ways != Ways::SHAPE || !self.effects.returned.is_empty()) {
-            self.add(Ways::STORED);
+        if self.is_program_variable && (self.effects.sinks != Sinks::SHAPE || !self.effects.returned.is_empty()) {
+            self.add(Sinks::STORED);
         }
         self.effects.returned.sort_unstable();
         self.effects.returned.dedup();
@@ -230,8 +230,8 @@ impl<'a, 'r> Body<'a, 'r> {
             && matches!(kind, Some(OpKind::Attribute(..) | OpKind::Item(..) | OpKind::Build(..) | OpKind::Operate(..)))
     }
 
-    pub fn add(&mut self, way: Ways) {
-        self.effects.ways.add(way);
+    pub fn add(&mut self, sink: Sinks) {
+        self.effects.sinks.add(sink);
     }
 
     /// Whether the function reads the result of an operation.
@@ -289,24 +289,24 @@ impl<'a, 'r> Body<'a, 'r> {
                 Some((_, rest)) => self.hold(reader, rest.to_vec()),
                 None => self.hold(reader, Path::new()),
             },
-            OpKind::Operate(Operator::Is | Operator::IsNot, ..) => self.add(Ways::SHAPE),
+            OpKind::Operate(Operator::Is | Operator::IsNot, ..) => self.add(Sinks::SHAPE),
             // Zeros of the same shape.
             OpKind::Operate(Operator::Mul, factors, _)
                 if factors.iter().flatten().any(
                     |factor| matches!(&code.ops[*factor as usize].kind, OpKind::Constant(factor) if factor.is_zero()),
                 ) =>
             {
-                self.add(Ways::SHAPE);
+                self.add(Sinks::SHAPE);
             }
             OpKind::Operate(..) => self.hold(reader, Path::new()),
             OpKind::Call(callee, arguments) => self.call(reader, (*callee, arguments), temp, path),
-            OpKind::If { .. } | OpKind::Loop { .. } | OpKind::Raise(_) => self.add(Ways::DECIDES),
+            OpKind::If { .. } | OpKind::Loop { .. } | OpKind::Raise(_) => self.add(Sinks::DECIDES),
             // Code that iterates over the generator gets it, and may get the generator itself.
             OpKind::Yield { .. } => {
                 self.effects.returned.push(within(Part::Any, path));
-                self.add(Ways::ESCAPES);
+                self.add(Sinks::ESCAPES);
             }
-            OpKind::Function(..) | OpKind::Class(..) | OpKind::DeleteItem(..) => self.add(Ways::ESCAPES),
+            OpKind::Function(..) | OpKind::Class(..) | OpKind::DeleteItem(..) => self.add(Sinks::ESCAPES),
             // What projects is followed by its `Unpack`; the others pass nothing on.
             OpKind::Project(..)
             | OpKind::Annotate(..)
@@ -354,10 +354,10 @@ impl<'a, 'r> Body<'a, 'r> {
                 if is_own && is_drawn_here && self.is_measured_in_functions(name, path) {
                     self.is_program_variable = true;
                 } else {
-                    self.add(Ways::STORED);
+                    self.add(Sinks::STORED);
                 }
             }
-            Variable::Local(_) | Variable::Outer(..) => self.add(Ways::STORED),
+            Variable::Local(_) | Variable::Outer(..) => self.add(Sinks::STORED),
         }
     }
 
@@ -370,7 +370,7 @@ impl<'a, 'r> Body<'a, 'r> {
                 OpKind::Load(Variable::Global(read)) if read == name => {
                     let effects = self.flows.of_load((self.module, id), temp, path, self.depth);
                     effects.is_some_and(|effects| {
-                        !effects.ways.is_observed() && effects.mutated.is_empty() && effects.returned.is_empty()
+                        !effects.sinks.is_observed() && effects.mutated.is_empty() && effects.returned.is_empty()
                     })
                 }
                 OpKind::Store(Variable::Global(written), _) => written != name,
@@ -399,7 +399,7 @@ impl<'a, 'r> Body<'a, 'r> {
                         if *read == slot =>
                     {
                         // Which variable that is depends on the functions in between.
-                        self.add(Ways::STORED);
+                        self.add(Sinks::STORED);
                         return;
                     }
                     _ => {}
@@ -415,12 +415,12 @@ impl<'a, 'r> Body<'a, 'r> {
             .collect();
         for (id, load) in readers {
             let Some(effects) = self.flows.of_load((self.module, id), load, path, self.depth) else {
-                self.add(Ways::ESCAPES);
+                self.add(Sinks::ESCAPES);
                 continue;
             };
-            self.effects.ways.add(effects.ways);
+            self.effects.sinks.add(effects.sinks);
             if !effects.mutated.is_empty() {
-                self.add(Ways::STORED);
+                self.add(Sinks::STORED);
             }
             // Code that runs the function gets something from the value.
             if !effects.returned.is_empty() {
@@ -453,7 +453,7 @@ impl<'a, 'r> Body<'a, 'r> {
                     }
                 }
                 if uses.is_captured(*slot) {
-                    self.add(Ways::STORED);
+                    self.add(Sinks::STORED);
                 }
             }
             OpKind::Attribute(of, name) => self.put_into(*of, &within(Part::Field(name.clone()), path)),
@@ -464,7 +464,7 @@ impl<'a, 'r> Body<'a, 'r> {
                 if let OpKind::Load(variable @ (Variable::Global(_) | Variable::Outer(..))) = kind {
                     self.add_taker(variable.clone());
                 }
-                self.add(Ways::STORED);
+                self.add(Sinks::STORED);
                 self.hold(object, path.clone());
             }
         }
@@ -491,7 +491,7 @@ impl<'a, 'r> Body<'a, 'r> {
         match path.split_first() {
             // `__dict__` holds every attribute.
             Some(_) if name.starts_with("__") => self.hold(reader, Path::new()),
-            None if MEASURES.contains(&&**name) => self.add(Ways::SHAPE),
+            None if MEASURES.contains(&&**name) => self.add(Sinks::SHAPE),
             Some((Part::Field(field) | Part::Member(field, _), rest)) => {
                 if field == name {
                     self.hold(reader, rest.to_vec());
@@ -518,17 +518,17 @@ impl<'a, 'r> Body<'a, 'r> {
                 continue;
             };
             let Some(effects) = self.flows.of_parameter((*module, *id), 0, path, self.depth) else {
-                self.add(Ways::ESCAPES);
+                self.add(Sinks::ESCAPES);
                 continue;
             };
-            self.add(effects.ways);
+            self.add(effects.sinks);
             for returned in &effects.returned {
                 self.hold(reader, returned.clone());
             }
             for (slot, changed) in &effects.mutated {
                 match slot {
                     0 => self.put_into(object, changed),
-                    _ => self.add(Ways::STORED),
+                    _ => self.add(Sinks::STORED),
                 }
             }
         }
@@ -564,7 +564,7 @@ impl<'a, 'r> Body<'a, 'r> {
         for reached in run.log.callees.get(&self.place(call)).into_iter().flatten() {
             match (reached, &self.code.ops[callee as usize].kind) {
                 (Callee::Method(_), OpKind::Attribute(object, _)) => self.put_into(*object, &vec![Part::Any]),
-                (Callee::Method(_) | Callee::Unknown, _) => self.add(Ways::ESCAPES),
+                (Callee::Method(_) | Callee::Unknown, _) => self.add(Sinks::ESCAPES),
                 (Callee::Function(..) | Callee::Library(_) | Callee::Class(_), _) => {}
             }
         }
@@ -651,14 +651,9 @@ impl<'a, 'r> Body<'a, 'r> {
 
     /// The parameter slots and parts to which an argument of a call goes; `slots` are the parameters, of which some are bound before the
     /// explicit arguments.
-    pub fn argument_slots(
-        callee: &Function,
-        put_before: usize,
-        arguments: &[Argument],
-        temp: Temp,
-    ) -> Option<Vec<u32>> {
+    pub fn argument_slots(callee: &Function, prebound: usize, arguments: &[Argument], temp: Temp) -> Option<Vec<u32>> {
         let mut slots = Vec::new();
-        let mut position = put_before;
+        let mut position = prebound;
         for argument in arguments {
             match argument {
                 Argument::Positional(value) => {

@@ -5,7 +5,7 @@
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val, Value};
 use crate::analysis::record::{Callee, Recording};
 use crate::ir::{Argument, FunctionId, Name, OpKind, Temp, Variable};
-use crate::judge::consequence::body::{Body, Part, Path, Ways, within};
+use crate::judge::consequence::body::{Body, Part, Path, Sinks, within};
 use crate::models::{BuiltinOp, Effect, KeyPlace, Returns, Runs, TreeOp};
 
 /// The method that an instance runs when it is called.
@@ -16,7 +16,7 @@ const PARTS: u32 = 4;
 
 /// How the value reaches the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Given {
+enum ArgumentRole {
     /// As an argument.
     Argument,
     /// As what the method is called on.
@@ -30,9 +30,9 @@ impl Body<'_, '_> {
     pub(super) fn call(&mut self, call: Temp, (callee, arguments): (Temp, &[Argument]), temp: Temp, path: &Path) {
         let is_method = matches!(self.code.ops[callee as usize].kind, OpKind::Attribute(..));
         let given = match (callee == temp, is_method) {
-            (true, true) => Given::Receiver,
-            (true, false) => Given::Callee,
-            (false, _) => Given::Argument,
+            (true, true) => ArgumentRole::Receiver,
+            (true, false) => ArgumentRole::Callee,
+            (false, _) => ArgumentRole::Argument,
         };
         let place = self.place(call);
         let run = self.flows.run;
@@ -40,8 +40,8 @@ impl Body<'_, '_> {
         if self.only_keys && is_modelled {
             return;
         }
-        if given == Given::Argument && self.reads_only_shapes(callee, arguments, temp) && is_modelled {
-            self.add(Ways::SHAPE);
+        if given == ArgumentRole::Argument && self.reads_only_shapes(callee, arguments, temp) && is_modelled {
+            self.add(Sinks::SHAPE);
             return;
         }
         let Some(callees) = run.log.callees.get(&place) else {
@@ -51,8 +51,8 @@ impl Body<'_, '_> {
                 return;
             }
             // Nothing ran it: a read of numbers through a method is none of an unknown.
-            if given != Given::Receiver || !path.is_empty() {
-                self.add(if is_modelled { Ways::default() } else { Ways::ESCAPES });
+            if given != ArgumentRole::Receiver || !path.is_empty() {
+                self.add(if is_modelled { Sinks::default() } else { Sinks::ESCAPES });
             }
             self.note_taker(call, callee, given);
             self.hold(call, Path::new());
@@ -73,9 +73,9 @@ impl Body<'_, '_> {
                 Callee::Method(name) => self.method(call, callee, path, given, (name, is_modelled, callees)),
                 Callee::Class(class) => self.made(call, arguments, temp, path, (*class, callees)),
                 Callee::Unknown => {
-                    let is_array_method = given == Given::Receiver && path.is_empty();
+                    let is_array_method = given == ArgumentRole::Receiver && path.is_empty();
                     if !is_modelled && !is_array_method && !self.is_of_array(callee) {
-                        self.add(Ways::ESCAPES);
+                        self.add(Sinks::ESCAPES);
                     }
                     self.note_taker(call, callee, given);
                     self.hold(call, Path::new());
@@ -86,7 +86,7 @@ impl Body<'_, '_> {
 
     /// An object absorbs the argument of its method, `store.save(x)`, if the effect is unknown. A method whose result is used,
     /// `optimizer.update(x)`, computes it.
-    fn note_taker(&mut self, call: Temp, callee: Temp, given: Given) {
+    fn note_taker(&mut self, call: Temp, callee: Temp, given: ArgumentRole) {
         let OpKind::Attribute(object, _) = self.code.ops[callee as usize].kind else { return };
         let OpKind::Load(variable) = &self.code.ops[object as usize].kind else { return };
         let names_code = match variable {
@@ -105,7 +105,7 @@ impl Body<'_, '_> {
                 _ => false,
             }),
         };
-        if given == Given::Argument && !names_code && !self.is_read(call) {
+        if given == ArgumentRole::Argument && !names_code && !self.is_read(call) {
             self.add_taker(variable.clone());
         }
     }
@@ -178,22 +178,22 @@ impl Body<'_, '_> {
         arguments: &[Argument],
         temp: Temp,
         path: &Path,
-        given: Given,
+        given: ArgumentRole,
         (module, id): (ModuleIndex, FunctionId),
     ) {
         let callee = self.flows.run.module(module).function(id);
-        let (put_before, keeps) = self.flows.put_before(self.place(call), (module, id));
-        let slots = match (put_before, given) {
+        let (prebound, keeps) = self.flows.prebound(self.place(call), (module, id));
+        let slots = match (prebound, given) {
             // An instance that is called.
-            (Some(1), Given::Callee) if callee.class.is_some() && &*callee.name == CALLED => Some(vec![0]),
-            (Some(1), Given::Argument) if self.receiver(call) == Some(temp) => Some(vec![0]),
+            (Some(1), ArgumentRole::Callee) if callee.class.is_some() && &*callee.name == CALLED => Some(vec![0]),
+            (Some(1), ArgumentRole::Argument) if self.receiver(call) == Some(temp) => Some(vec![0]),
             // What the function captured was followed where it was made.
-            (_, Given::Callee) => {
+            (_, ArgumentRole::Callee) => {
                 self.hold(call, Path::new());
                 return;
             }
-            (Some(1..), Given::Receiver) => Some(vec![0]),
-            (Some(count), Given::Argument) => Self::argument_slots(callee, count, arguments, temp),
+            (Some(1..), ArgumentRole::Receiver) => Some(vec![0]),
+            (Some(count), ArgumentRole::Argument) => Self::argument_slots(callee, count, arguments, temp),
             _ => None,
         };
         let is_placed = slots.is_some();
@@ -202,22 +202,22 @@ impl Body<'_, '_> {
         let part = if is_placed { path.clone() } else { Path::new() };
         for slot in slots.unwrap_or_else(every) {
             let Some(effects) = self.flows.of_parameter((module, id), slot, &part, self.depth) else {
-                self.add(Ways::ESCAPES);
+                self.add(Sinks::ESCAPES);
                 self.hold(call, Path::new());
                 continue;
             };
-            self.add(effects.ways);
+            self.add(effects.sinks);
             for returned in &effects.returned {
                 let held = match () {
                     () if keeps && is_placed && !callee.is_generator => returned.clone(),
                     // Each leaf gives one.
-                    () if maps_leaves && given == Given::Argument => path.clone(),
+                    () if maps_leaves && given == ArgumentRole::Argument => path.clone(),
                     () => Path::new(),
                 };
                 self.hold(call, held);
             }
             for (changed, path) in &effects.mutated {
-                self.change(call, arguments, (put_before, *changed), path);
+                self.change(call, arguments, (prebound, *changed), path);
             }
         }
     }
@@ -227,7 +227,7 @@ impl Body<'_, '_> {
         &mut self,
         call: Temp,
         arguments: &[Argument],
-        (put_before, slot): (Option<usize>, u32),
+        (prebound, slot): (Option<usize>, u32),
         path: &Path,
     ) {
         let place = self.place(call);
@@ -237,8 +237,8 @@ impl Body<'_, '_> {
             self.hold(call, path.clone());
             return;
         }
-        let Some(count) = put_before else {
-            self.add(Ways::STORED);
+        let Some(count) = prebound else {
+            self.add(Sinks::STORED);
             return;
         };
         let object = match (slot as usize).checked_sub(count) {
@@ -251,7 +251,7 @@ impl Body<'_, '_> {
         };
         match object {
             Some(object) => self.put_into(object, path),
-            None => self.add(Ways::STORED),
+            None => self.add(Sinks::STORED),
         }
     }
 
@@ -287,12 +287,12 @@ impl Body<'_, '_> {
 
     fn library(&mut self, call: Temp, arguments: &[Argument], temp: Temp, path: &Path, name: &str, runs_others: bool) {
         let Some(callable) = self.flows.run.program.models.callable(name) else {
-            self.add(Ways::ESCAPES);
+            self.add(Sinks::ESCAPES);
             self.hold(call, Path::new());
             return;
         };
         if callable.writes {
-            self.add(Ways::PRINTED);
+            self.add(Sinks::PRINTED);
             return;
         }
         if !callable.structure.is_empty() {
@@ -305,13 +305,13 @@ impl Body<'_, '_> {
             // Only the pattern is measured; `full_like(pattern, value)` holds the value.
             Effect::ShapeOf { .. } | Effect::Fabricate { .. } => {
                 if matches!(arguments.first(), Some(first) if is_of(first, temp)) {
-                    self.add(Ways::SHAPE);
+                    self.add(Sinks::SHAPE);
                 } else {
                     self.hold(call, Path::new());
                 }
             }
             Effect::Tree { op: TreeOp::Structure, .. }
-            | Effect::Builtin(BuiltinOp::Len | BuiltinOp::Isinstance | BuiltinOp::Type) => self.add(Ways::SHAPE),
+            | Effect::Builtin(BuiltinOp::Len | BuiltinOp::Isinstance | BuiltinOp::Type) => self.add(Sinks::SHAPE),
             Effect::Tree { op: TreeOp::Flatten | TreeOp::FlattenWithPath, .. } => {
                 self.hold(call, vec![Part::Index(0)]);
             }
@@ -330,15 +330,15 @@ impl Body<'_, '_> {
             Effect::Transform(transform)
                 if runs_others && (transform.runs == Runs::TreeMap || transform.returns == Returns::Function) => {}
             Effect::Observe => {
-                self.add(Ways::ESCAPES);
+                self.add(Sinks::ESCAPES);
                 self.hold(call, Path::new());
             }
-            Effect::Builtin(BuiltinOp::Print) => self.add(Ways::PRINTED),
+            Effect::Builtin(BuiltinOp::Print) => self.add(Sinks::PRINTED),
             Effect::Forward { .. } => self.hold(call, path.clone()),
             // The object holds it under a name that is computed.
             Effect::Builtin(BuiltinOp::Setattr) => match arguments.first() {
                 Some(Argument::Positional(object)) if *object != temp => self.put_into(*object, &Path::new()),
-                _ => self.add(Ways::STORED),
+                _ => self.add(Sinks::STORED),
             },
             _ => self.hold(call, Path::new()),
         }
@@ -350,13 +350,13 @@ impl Body<'_, '_> {
         call: Temp,
         callee: Temp,
         path: &Path,
-        given: Given,
+        given: ArgumentRole,
         (name, is_modelled, callees): (&str, bool, &[Callee]),
     ) {
         let models = self.flows.run.program.models;
         match models.of_array(name).map(|callable| &callable.effect) {
-            Some(Effect::Forward { .. }) if given == Given::Receiver => self.hold(call, path.clone()),
-            None if given == Given::Argument && !is_modelled && !callees.contains(&Callee::Unknown) => {
+            Some(Effect::Forward { .. }) if given == ArgumentRole::Receiver => self.hold(call, path.clone()),
+            None if given == ArgumentRole::Argument && !is_modelled && !callees.contains(&Callee::Unknown) => {
                 // A container takes it in, as far as is known.
                 if let OpKind::Attribute(container, _) = self.code.ops[callee as usize].kind {
                     let held = std::iter::once(Part::Any).chain(path.iter().cloned()).collect();

@@ -24,7 +24,7 @@ use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::record::{Activation, Callee, Consumption, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Place};
 use crate::ir::{Constant, Function, FunctionId, FunctionKind, Op, OpKind, Temp, Variable};
-use crate::judge::consequence::body::{Body, Effects, Part, Path, Ways};
+use crate::judge::consequence::body::{Body, Effects, Part, Path, Sinks};
 use crate::judge::facts::Role;
 use crate::models::{Effect, Runs, Transform, TransformResult};
 use crate::text::Span;
@@ -74,7 +74,7 @@ pub struct Flows<'r> {
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
     /// What becomes of it.
-    pub ways: Ways,
+    pub sinks: Sinks,
     /// What it reaches in each frame, innermost first: the activation and its operations.
     pub frames: Vec<Frame>,
 }
@@ -189,9 +189,9 @@ impl<'r> Flows<'r> {
         let excluded = FxHashMap::default();
         let event = &self.run.log.consumptions[consumption];
         let mut reach = self.follow(event, &Query::of(Path::new(), &excluded));
-        if event.role == Role::Split && !reach.ways.is_observed() {
+        if event.role == Role::Split && !reach.sinks.is_observed() {
             let keys = Query { only_keys: true, ..Query::of(Path::new(), &excluded) };
-            reach.ways.add(self.follow(event, &keys).ways);
+            reach.sinks.add(self.follow(event, &keys).sinks);
         }
         let reach = Rc::new(reach);
         self.draws.borrow_mut().insert(consumption, reach.clone());
@@ -204,7 +204,7 @@ impl<'r> Flows<'r> {
         let mut body = Body::new(self, code, &none, DEPTH);
         body.hold(temp, Path::new());
         let effects = body.finish();
-        [effects.ways.enters_results() || !effects.mutated.is_empty(), !effects.returned.is_empty()]
+        [effects.sinks.enters_results() || !effects.mutated.is_empty(), !effects.returned.is_empty()]
     }
 
     /// The consequence of a draw in a mapped function, if it cannot be observed. Storing the next key of a split in its attribute does not
@@ -213,10 +213,10 @@ impl<'r> Flows<'r> {
         let event = &self.run.log.consumptions[consumption];
         let excluded = FxHashMap::default();
         let query = Query { sees_renewal: false, ..Query::of(Path::new(), &excluded) };
-        let ways =
-            if event.role == Role::Split { self.follow(event, &query).ways } else { self.reach(consumption).ways };
-        let kind = if ways.has(Ways::SHAPE) { ConsequenceKind::ShapeOnly } else { ConsequenceKind::Unobserved };
-        (!ways.is_observed()).then(|| new(kind, Some(event.place)))
+        let sinks =
+            if event.role == Role::Split { self.follow(event, &query).sinks } else { self.reach(consumption).sinks };
+        let kind = if sinks.has(Sinks::SHAPE) { ConsequenceKind::ShapeOnly } else { ConsequenceKind::Unobserved };
+        (!sinks.is_observed()).then(|| new(kind, Some(event.place)))
     }
 
     /// The operations that do not run where both draws happen with one key.
@@ -232,7 +232,7 @@ impl<'r> Flows<'r> {
         let event = &self.run.log.consumptions[consumption];
         let excluded = FxHashMap::default();
         let is_seen =
-            |index: u32| self.follow(event, &Query::of(vec![Part::Index(index)], &excluded)).ways.is_observed();
+            |index: u32| self.follow(event, &Query::of(vec![Part::Index(index)], &excluded)).sinks.is_observed();
         (!is_seen(CHILDREN)).then(|| (0..CHILDREN).filter(|index| is_seen(*index)).collect())
     }
 
@@ -240,7 +240,7 @@ impl<'r> Flows<'r> {
     fn follow(&self, event: &Consumption, query: &Query<'_>) -> Reach {
         let mut reach = Reach::default();
         if self.steps.get() == 0 {
-            reach.ways.add(Ways::ESCAPES);
+            reach.sinks.add(Sinks::ESCAPES);
             return reach;
         }
         let mut left = CalleeEffects { returned: vec![query.path.clone()], ..CalleeEffects::default() };
@@ -250,10 +250,10 @@ impl<'r> Flows<'r> {
             }
         }
         if !left.returned.is_empty() {
-            reach.ways.add(Ways::RETURNED);
+            reach.sinks.add(Sinks::RETURNED);
         }
         if !left.changed.is_empty() {
-            reach.ways.add(Ways::STORED);
+            reach.sinks.add(Sinks::STORED);
         }
         reach
     }
@@ -272,7 +272,7 @@ impl<'r> Flows<'r> {
         let call = self.run.call_at(activation, place).or_else(|| method_run_at(function, place.span));
         let advanced = if call.is_none() { advanced_at(function, place.span) } else { None };
         let Some(call) = call.or(advanced) else {
-            reach.ways.add(Ways::ESCAPES);
+            reach.sinks.add(Sinks::ESCAPES);
             return ControlFlow::Break(());
         };
         let none = FxHashSet::default();
@@ -282,24 +282,24 @@ impl<'r> Flows<'r> {
         body.only_keys = query.only_keys;
         if advanced.is_some() {
             // What the iterator itself is afterwards is not followed, nor where in an element its own elements are.
-            reach.ways.add(Ways::ESCAPES);
+            reach.sinks.add(Sinks::ESCAPES);
             left.changed.clear();
             left.returned.iter_mut().for_each(Path::clear);
         }
         let is_dropped = !left.returned.is_empty() && self.run.uses_of(code.0, code.1).readers(call).is_empty();
         if let Some(below) = left.by {
-            reach.ways.add(self.apply_effects(&mut body, (call, place), below, left));
+            reach.sinks.add(self.apply_effects(&mut body, (call, place), below, left));
             if is_dropped && query.only_keys {
-                reach.ways.add(Ways::ESCAPES);
+                reach.sinks.add(Sinks::ESCAPES);
             }
         } else {
-            reach.ways.add(by_itself(event));
+            reach.sinks.add(by_itself(event));
             // A statement that drops what is drawn at once, or a key, is not finished.
             if is_dropped {
-                reach.ways.add(if event.role == Role::Sample { Ways::DROPPED } else { Ways::ESCAPES });
+                reach.sinks.add(if event.role == Role::Sample { Sinks::DROPPED } else { Sinks::ESCAPES });
             }
             if self.uses_only_blank_parts(event, code, call) {
-                reach.ways.add(Ways::SHAPE);
+                reach.sinks.add(Sinks::SHAPE);
                 return ControlFlow::Break(());
             }
             body.renewed = if query.sees_renewal { None } else { renewed(function, event) };
@@ -309,14 +309,14 @@ impl<'r> Flows<'r> {
             }
         }
         let effects = body.finish();
-        reach.ways.add(effects.ways);
+        reach.sinks.add(effects.sinks);
         *left = CalleeEffects { by: Some(code), returned: effects.returned.clone(), changed: effects.mutated.clone() };
         reach.frames.push(Frame { activation: activation.id, code, effects });
         if left.returned.is_empty() && left.changed.is_empty() {
             return ControlFlow::Break(());
         }
         if function.is_async || function.kind == FunctionKind::ClassBody {
-            reach.ways.add(Ways::ESCAPES);
+            reach.sinks.add(Sinks::ESCAPES);
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
@@ -329,34 +329,34 @@ impl<'r> Flows<'r> {
         (call, place): (Temp, Place),
         below: Code,
         left: &CalleeEffects,
-    ) -> Ways {
-        let (put_before, keeps) = self.put_before(place, below);
+    ) -> Sinks {
+        let (prebound, keeps) = self.prebound(place, below);
         if let OpKind::Call(_, arguments) = &body.code.ops[call as usize].kind {
             for (slot, path) in &left.changed {
-                body.change(call, arguments, (put_before, *slot), path);
+                body.change(call, arguments, (prebound, *slot), path);
             }
         }
-        if put_before.is_none() && !left.returned.is_empty() {
+        if prebound.is_none() && !left.returned.is_empty() {
             body.return_to_caller(call);
         }
         if !keeps && let Some(scanned) = self.scanned(place, below, &left.returned) {
             for path in scanned.returned {
                 body.hold(call, path);
             }
-            return scanned.ways;
+            return scanned.sinks;
         }
         for path in &left.returned {
             body.hold(call, if keeps { path.clone() } else { Path::new() });
         }
-        Ways::default()
+        Sinks::default()
     }
 
     /// How many arguments are bound before the explicit ones, if the call passes its arguments on to a function; and whether it returns
     /// that function's result.
-    fn put_before(&self, place: Place, below: Code) -> (Option<usize>, bool) {
+    fn prebound(&self, place: Place, below: Code) -> (Option<usize>, bool) {
         let callees = self.run.log.callees.get(&place).map_or(&[][..], Vec::as_slice);
         let count = callees.iter().find_map(|callee| match callee {
-            Callee::Function(module, id, put_before) if (*module, *id) == below => *put_before,
+            Callee::Function(module, id, prebound) if (*module, *id) == below => *prebound,
             _ => None,
         });
         (count, count.is_some() && callees.iter().all(|callee| self.keeps_result(callee)))
@@ -377,7 +377,7 @@ impl<'r> Flows<'r> {
             match path.split_first() {
                 Some((Part::Index(0), rest)) => {
                     let effects = self.of_parameter(below, 0, &rest.to_vec(), DEPTH)?;
-                    all.ways.add(effects.ways);
+                    all.sinks.add(effects.sinks);
                     if !effects.mutated.is_empty() || at > CARRIES {
                         return None;
                     }
@@ -442,16 +442,16 @@ impl<'r> Flows<'r> {
 }
 
 /// The effects of a draw other than through its result.
-fn by_itself(event: &Consumption) -> Ways {
-    if event.role == Role::Unresolved { Ways::ESCAPES } else { Ways::default() }
+fn by_itself(event: &Consumption) -> Sinks {
+    if event.role == Role::Unresolved { Sinks::ESCAPES } else { Sinks::default() }
 }
 
 /// The consequence of binding a draw to a variable that nothing reads: the callee may also store it, unless it is a sampler.
-fn unread(event: &Consumption) -> Ways {
+fn unread(event: &Consumption) -> Sinks {
     match event.role {
-        Role::Split => Ways::default(),
-        Role::Sample => Ways::UNREAD,
-        _ => Ways::ESCAPES,
+        Role::Split => Sinks::default(),
+        Role::Sample => Sinks::UNREAD,
+        _ => Sinks::ESCAPES,
     }
 }
 
@@ -475,8 +475,8 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
         if is_for_nothing {
             return Some(new(ConsequenceKind::Unobserved, Some(event.place)));
         }
-        let kind = if reach.ways.has(Ways::SHAPE) { ConsequenceKind::ShapeOnly } else { ConsequenceKind::Unobserved };
-        let is_unseen = if other.ways.is_used() { !reach.ways.is_read() } else { !reach.ways.is_observed() };
+        let kind = if reach.sinks.has(Sinks::SHAPE) { ConsequenceKind::ShapeOnly } else { ConsequenceKind::Unobserved };
+        let is_unseen = if other.sinks.is_used() { !reach.sinks.is_read() } else { !reach.sinks.is_observed() };
         is_unseen.then(|| new(kind, Some(event.place)))
     };
     if let Some(fate) = unseen(&one, first, &other).or_else(|| unseen(&other, second, &one)) {
@@ -500,10 +500,10 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
     if let Some(meeting) = meet::meeting(flows.run, (a, &one), (b, &other)) {
         return meeting;
     }
-    let both = |way: Ways| one.ways.has(way) && other.ways.has(way);
+    let both = |sink: Sinks| one.sinks.has(sink) && other.sinks.has(sink);
     let kind = match () {
-        () if both(Ways::RETURNED) => ConsequenceKind::Returned,
-        () if both(Ways::STORED) => ConsequenceKind::Stored,
+        () if both(Sinks::RETURNED) => ConsequenceKind::Returned,
+        () if both(Sinks::STORED) => ConsequenceKind::Stored,
         () => ConsequenceKind::Escapes,
     };
     new(kind, None)
@@ -517,7 +517,7 @@ pub fn alternatives(flows: &Flows<'_>, first: usize, second: usize) -> Option<Pl
     let excluded = FxHashMap::from_iter([(activation, FxHashSet::from_iter([call]))]);
     let goes_elsewhere = |draw: usize| {
         let query = Query::of(Path::new(), &excluded);
-        flows.follow(&log[draw], &query).ways.is_observed()
+        flows.follow(&log[draw], &query).sinks.is_observed()
     };
     (!goes_elsewhere(first) && !goes_elsewhere(second)).then_some(place)
 }

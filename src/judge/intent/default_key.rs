@@ -8,7 +8,7 @@ use crate::analysis::record::{Consumption, Recording};
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{OpKind, Operator, Temp};
 use crate::judge::intent::{Pair, because, intent};
-use crate::judge::paths::Paths;
+use crate::judge::paths::PathQueries;
 
 /// Whether a key is a fallback: `if key is None: key = PRNGKey(0)`.
 pub fn is_fallback(run: &Recording<'_>, event: &Consumption) -> bool {
@@ -40,7 +40,7 @@ pub fn is_default(run: &Recording<'_>, event: &Consumption) -> bool {
 }
 
 /// Whether a consumption happens on paths only where something unknown is `None`.
-pub fn waits_for_none(run: &Recording<'_>, paths: &Paths<'_>, guard: Guard) -> bool {
+pub fn waits_for_none(run: &Recording<'_>, paths: &PathQueries<'_>, guard: Guard) -> bool {
     paths.support(guard).iter().any(|literal| match run.terms.get(*literal) {
         Term::Operate(Operator::Is, parts) => matches!(run.terms.get(parts[1]), Term::None),
         _ => false,

@@ -14,7 +14,7 @@ use crate::analysis::domain::term::Term;
 use crate::analysis::record::{Chain, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
 use crate::ir::{FunctionKind, Variable};
-use crate::judge::consequence::body::Ways;
+use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::repeating_loop::{Kept, RepeatingLoop, returns_results};
 use crate::judge::consequence::{Code, Flows, Frame};
 use crate::judge::facts::{ReuseKind, Role};
@@ -22,7 +22,7 @@ use crate::judge::intent::Pair;
 
 /// Why two draws that start separate computations are intended, if they do.
 pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
-    let is_printed = |draw: usize| flows.reach(draw).ways.has(Ways::PRINTED);
+    let is_printed = |draw: usize| flows.reach(draw).sinks.has(Sinks::PRINTED);
     let are_printed = is_printed(pair.reuse.first) && is_printed(pair.reuse.second);
     let is_apart = is_apart(consequence);
     match kind {

@@ -14,7 +14,7 @@ use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{Op, OpKind, Operator, Variable};
 use crate::judge::facts::Role;
-use crate::judge::paths::Paths;
+use crate::judge::paths::PathQueries;
 use crate::judge::reuse::repetition::repeated_by;
 use crate::models::Construct;
 
@@ -44,7 +44,7 @@ pub struct Reuses {
 }
 
 /// Finds the reuses of a recording.
-pub fn detect(run: &Recording<'_>, paths: &mut Paths<'_>) -> Reuses {
+pub fn detect(run: &Recording<'_>, paths: &mut PathQueries<'_>) -> Reuses {
     let mut reuses = Reuses::default();
     for index in 0..run.log.consumptions.len() {
         compare(run, paths, index, &mut reuses);
@@ -56,7 +56,7 @@ pub fn detect(run: &Recording<'_>, paths: &mut Paths<'_>) -> Reuses {
 ///
 /// One event may be part of several mistakes: a function draws twice from a key that its caller has consumed before. So besides the
 /// surest meeting, the surest one in the innermost frame is taken, if that is another frame.
-fn compare(run: &Recording<'_>, paths: &mut Paths<'_>, index: usize, reuses: &mut Reuses) {
+fn compare(run: &Recording<'_>, paths: &mut PathQueries<'_>, index: usize, reuses: &mut Reuses) {
     let mut met = meetings(run, paths, index);
     let is_derived_again =
         met.iter().any(|reuse| reuse.confidence > Confidence::Low && derive_alike(run, reuse.first, index));
@@ -80,7 +80,7 @@ fn compare(run: &Recording<'_>, paths: &mut Paths<'_>, index: usize, reuses: &mu
 }
 
 /// The earlier events of the same family that an event conflicts with, in execution order.
-fn meetings(run: &Recording<'_>, paths: &mut Paths<'_>, second: usize) -> Vec<Reuse> {
+fn meetings(run: &Recording<'_>, paths: &mut PathQueries<'_>, second: usize) -> Vec<Reuse> {
     let family = run.log.consumptions[second].target.family;
     earlier(run, family, second)
         .into_iter()
@@ -125,7 +125,7 @@ fn earlier(run: &Recording<'_>, family: TermId, before: usize) -> Vec<usize> {
 }
 
 /// The other meetings of a reuse's second event, in execution order: where the one is harmless, another may not be.
-pub fn others(run: &Recording<'_>, paths: &mut Paths<'_>, reuses: &Reuses, reuse: Reuse) -> Vec<Reuse> {
+pub fn others(run: &Recording<'_>, paths: &mut PathQueries<'_>, reuses: &Reuses, reuse: Reuse) -> Vec<Reuse> {
     let mut met = meetings(run, paths, reuse.second);
     let event = |index: usize| &run.log.consumptions[index];
     met.retain(|other| {
@@ -148,7 +148,7 @@ fn is_folded_into_another(run: &Recording<'_>, reuses: &Reuses, first: &Consumpt
 }
 
 /// How certain it is that two events whose parts of a key overlap share it, if it is at all.
-fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize) -> Option<Confidence> {
+fn meet(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: usize) -> Option<Confidence> {
     let (a, b) = (&run.log.consumptions[first], &run.log.consumptions[second]);
     let mut confidence = role_confidence(run, a, b)?;
     if a.target.folded != b.target.folded && !folds_into(run, a.target.extent, b.target.extent) {
@@ -196,7 +196,7 @@ fn meet(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize)
 
 /// Whether the only evidence that a parameter is a key is a test in a callee: `if isinstance(rngs, jax.Array): …`. A parameter that is
 /// annotated as something else is not a key, however callees use it.
-fn is_key_by_test(run: &Recording<'_>, paths: &mut Paths<'_>, event: &Consumption) -> bool {
+fn is_key_by_test(run: &Recording<'_>, paths: &mut PathQueries<'_>, event: &Consumption) -> bool {
     let term = event.target.term;
     if run.log.otherwise.contains(&term) && !event.activation.root {
         return true;
@@ -218,7 +218,7 @@ fn is_key_by_test(run: &Recording<'_>, paths: &mut Paths<'_>, event: &Consumptio
 }
 
 /// Whether a key is used only where none of the children of its split are: `where(c, child, key)` beside `where(c, other_child, other)`.
-fn is_one_choice(run: &Recording<'_>, paths: &mut Paths<'_>, first: usize, second: usize) -> bool {
+fn is_one_choice(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: usize) -> bool {
     let (split, draw) = (&run.log.consumptions[first], &run.log.consumptions[second]);
     if split.role != Role::Split || draw.role == Role::Split {
         return false;
@@ -290,7 +290,7 @@ fn role_confidence(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> Opt
         // Two networks that are there already: what draws in them is at other paths.
         _ if folds_path(run, a) == Some(false) && receiver(a) != receiver(b) => Some(Confidence::Low),
         (Role::Unresolved, Role::Unresolved) if a.place == b.place && a.iteration.is_none() => None,
-        (Role::Unresolved, Role::Unresolved) if is_given_again(run, a, b) => Some(Confidence::Medium),
+        (Role::Unresolved, Role::Unresolved) if is_passed_again(run, a, b) => Some(Confidence::Medium),
         (Role::Unresolved, _) | (_, Role::Unresolved) => Some(Confidence::Low),
         (Role::Library | Role::Protocol, _) | (_, Role::Library | Role::Protocol) => Some(Confidence::Medium),
         _ => Some(Confidence::High),
@@ -300,7 +300,7 @@ fn role_confidence(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> Opt
 /// Whether a loop gives one key to an unresolved call in each iteration, and reads what the call returns. A call with a key whose result is
 /// read draws from it nearly always; one without a result may log or save the key, and a method of a library that is known to draw only
 /// for some receivers may draw nothing.
-fn is_given_again(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> bool {
+fn is_passed_again(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> bool {
     let code = run.code(&b.activation);
     let Some(call) = run.call_at(&b.activation, b.place) else { return false };
     let is_method = match code.ops.get(call as usize).map(|op| &op.kind) {
@@ -349,13 +349,13 @@ fn folds(run: &Recording<'_>, event: &Consumption) -> bool {
 }
 
 /// Whether something decides a guard that iterations which are not run may have written.
-fn needs_unseen(run: &Recording<'_>, paths: &Paths<'_>, guard: Guard) -> bool {
+fn needs_unseen(run: &Recording<'_>, paths: &PathQueries<'_>, guard: Guard) -> bool {
     let is_unseen = |term: TermId| run.terms.symbol(term).is_some_and(|info| info.symbol == Symbol::Unseen);
     paths.support(guard).into_iter().any(|literal| run.terms.mentions(literal, &is_unseen))
 }
 
 /// Whether every path of a guard goes through a method that overrides another, of an instance that may not have it.
-fn needs_override(run: &Recording<'_>, paths: &mut Paths<'_>, guard: Guard) -> bool {
+fn needs_override(run: &Recording<'_>, paths: &mut PathQueries<'_>, guard: Guard) -> bool {
     let is_override = |literal: TermId| match run.terms.get(literal) {
         Term::Operate(Operator::Eq, parts) => {
             parts.iter().any(|part| matches!(run.terms.get(*part), Term::Apply(name, _) if &**name == OVERRIDDEN))
@@ -371,7 +371,7 @@ fn needs_override(run: &Recording<'_>, paths: &mut Paths<'_>, guard: Guard) -> b
 
 /// Whether every path of a guard needs two elements of one iterable to be the same text: `if name == "noise"` in a loop over names, which
 /// are hardly ever repeated.
-fn needs_repeated_element(run: &Recording<'_>, paths: &mut Paths<'_>, guard: Guard) -> bool {
+fn needs_repeated_element(run: &Recording<'_>, paths: &mut PathQueries<'_>, guard: Guard) -> bool {
     let mut elements: Vec<(TermId, TermId, TermId)> = Vec::new();
     let is_text = |term: TermId| matches!(run.terms.get(term), Term::Text(_));
     let is_element = |literal: TermId| match run.terms.get(literal) {
@@ -399,7 +399,7 @@ fn needs_repeated_element(run: &Recording<'_>, paths: &mut Paths<'_>, guard: Gua
 
 /// Whether every path of a guard needs a call of unknown code to have returned `None` in an earlier iteration. `if state is None` tests for
 /// the first iteration, and an update at its end returns a state.
-fn needs_nothing_returned(run: &Recording<'_>, paths: &mut Paths<'_>, event: usize, guard: Guard) -> bool {
+fn needs_nothing_returned(run: &Recording<'_>, paths: &mut PathQueries<'_>, event: usize, guard: Guard) -> bool {
     let chain = run.log.consumptions[event].chain();
     // The code after the draw, in a function that led to it, ran in an earlier iteration.
     let is_before = |(file, start, _): PlaceKey| {
@@ -438,7 +438,7 @@ fn edges_after(run: &Recording<'_>, event: &Consumption) -> Vec<String> {
 }
 
 /// Whether every path of a guard goes through an exception edge, those of these names excepted.
-fn needs_exception(run: &Recording<'_>, paths: &mut Paths<'_>, guard: Guard, except: &[String]) -> bool {
+fn needs_exception(run: &Recording<'_>, paths: &mut PathQueries<'_>, guard: Guard, except: &[String]) -> bool {
     let terms = run.terms;
     let is_edge = |literal: TermId| {
         terms.symbol(literal).is_some_and(|info| {

@@ -6,7 +6,7 @@
 use crate::analysis::domain::marks::SUPPLIED;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Elements, Val, Value};
-use crate::analysis::heap::Kind;
+use crate::analysis::heap::ObjectKind;
 use crate::analysis::is_entry;
 use crate::analysis::program::names::is_named_for_a_key;
 use crate::analysis::record::{Activation, Chain, Consumption, Escape, Recording};
@@ -19,7 +19,7 @@ use crate::judge::intent::Pair;
 use crate::judge::intent::default_key::{is_fallback, waits_for_none};
 use crate::judge::naming::{entries, name_at, own_name};
 use crate::judge::origin::origin;
-use crate::judge::paths::Paths;
+use crate::judge::paths::PathQueries;
 use crate::judge::reuse::Reuse;
 use crate::judge::reuse::repetition::{carried_at, loop_kind, repeated_by};
 use crate::judge::unused::unread_children;
@@ -149,8 +149,8 @@ fn times_held(run: &Recording<'_>, value: &Value, term: TermId) -> usize {
         },
         Val::Tuple(values) => values.iter().filter(is_it).count(),
         Val::Object(object) => match &run.objects[object.0 as usize].kind {
-            Kind::List { items, .. } => items.iter().map(|item| &item.value).filter(is_it).count(),
-            Kind::Dict { entries, .. } => entries.iter().map(|entry| &entry.value).filter(is_it).count(),
+            ObjectKind::List { items, .. } => items.iter().map(|item| &item.value).filter(is_it).count(),
+            ObjectKind::Dict { entries, .. } => entries.iter().map(|entry| &entry.value).filter(is_it).count(),
             _ => 0,
         },
         _ => 0,
@@ -179,7 +179,12 @@ fn sees_itself(run: &Recording<'_>, activation: &Activation, event: &Consumption
 
 /// Describes a reuse for a frame; `None` if there is no evidence that the value is a key. The second part tells whether the frame sees the
 /// reuse by itself.
-pub fn report(run: &Recording<'_>, flows: &Flows<'_>, paths: &mut Paths<'_>, reuse: Reuse) -> Option<(KeyReuse, bool)> {
+pub fn report(
+    run: &Recording<'_>,
+    flows: &Flows<'_>,
+    paths: &mut PathQueries<'_>,
+    reuse: Reuse,
+) -> Option<(KeyReuse, bool)> {
     let first = run.log.consumptions[reuse.first].clone();
     let second = run.log.consumptions[reuse.second].clone();
     if !is_known_key(run, &first) && !is_known_key(run, &second) {

@@ -4,7 +4,7 @@
 //! implementations; it includes JAX's batching rule for `rbg`, by which a batch draws from its first key.
 
 use crate::prng::array::{Array, size_of};
-use crate::prng::dtype::{DType, Kind};
+use crate::prng::dtype::{DType, DTypeKind};
 use crate::prng::error::{Error, Result};
 use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
@@ -12,7 +12,7 @@ use crate::prng::mode::Mode;
 /// `jax.random.bits(key, shape, dtype)`. Exact.
 pub fn bits(mode: Mode, keys: &Keys, shape: &[usize], dtype: Option<DType>) -> Result<Array> {
     let dtype = dtype.map_or(DType::default_uint(mode), |dtype| dtype.canonical(mode));
-    if dtype.kind() != Kind::Unsigned {
+    if dtype.kind() != DTypeKind::Unsigned {
         return Err(Error::DrawType { function: "bits", expected: "unsigned integers", got: dtype });
     }
     let shape = [keys.shape(), shape].concat();

@@ -11,7 +11,7 @@ use super::real::units;
 use super::select::cumulative_sum;
 use crate::prng::array::Array;
 use crate::prng::derive;
-use crate::prng::dtype::{DType, Kind};
+use crate::prng::dtype::{DType, DTypeKind};
 use crate::prng::error::{Error, Result};
 use crate::prng::float::single::{log, log_factorial, log1p};
 use crate::prng::implementation::Implementation;
@@ -24,7 +24,7 @@ const ROUNDS: usize = 1 << 10;
 /// `jax.random.poisson(key, lam, shape, dtype)`.
 pub(super) fn poisson(draw: &Draw<'_>) -> Result<Array> {
     let dtype = draw.dtype.map_or(DType::default_int(draw.mode), |dtype| dtype.canonical(draw.mode));
-    if !matches!(dtype.kind(), Kind::Signed | Kind::Unsigned) {
+    if !matches!(dtype.kind(), DTypeKind::Signed | DTypeKind::Unsigned) {
         return Err(Error::DrawType { function: "poisson", expected: "integers", got: dtype });
     }
     if draw.keys.implementation() != Implementation::Threefry2x32 {
@@ -149,7 +149,7 @@ fn events(rate: f32, u: f32, v: f32) -> Option<f32> {
 pub(super) fn binomial(draw: &Draw<'_>) -> Result<Array> {
     single_type("binomial", draw.mode, draw.dtype)?;
     // It is computed in the type of the probability, whatever that of the result.
-    let probability = draw.parameters.get(1).map(Array::dtype).filter(|dtype| dtype.kind() == Kind::Real);
+    let probability = draw.parameters.get(1).map(Array::dtype).filter(|dtype| dtype.kind() == DTypeKind::Real);
     let elements = Draw { dtype: probability, ..*draw }.elements("binomial")?;
     let counts = binomials(draw.mode, draw.keys, elements.parameter(0), elements.parameter(1))?;
     elements.array(counts)

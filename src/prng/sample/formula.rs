@@ -13,7 +13,7 @@ use super::real_type;
 use super::{count, gamma};
 use crate::prng::array::{Array, size_of};
 use crate::prng::derive;
-use crate::prng::dtype::{DType, Kind};
+use crate::prng::dtype::{DType, DTypeKind};
 use crate::prng::error::{Error, Result};
 use crate::prng::float::Float;
 use crate::prng::float::single::{exp, log, log1p, power};
@@ -218,10 +218,10 @@ fn lognormal(draw: &Draw<'_>) -> Result<Array> {
 /// `jax.random.geometric(key, p, shape, dtype)`: `⌊log(u) / log(1 - p)⌋ + 1`, with 1 for a `u` of 0. Exact.
 fn geometric(draw: &Draw<'_>) -> Result<Array> {
     let dtype = draw.dtype.map_or(DType::default_int(draw.mode), |dtype| dtype.canonical(draw.mode));
-    if !matches!(dtype.kind(), Kind::Signed | Kind::Unsigned) {
+    if !matches!(dtype.kind(), DTypeKind::Signed | DTypeKind::Unsigned) {
         return Err(Error::DrawType { function: "geometric", expected: "integers", got: dtype });
     }
-    let probability = draw.parameters.iter().map(Array::dtype).find(|dtype| dtype.kind() == Kind::Real);
+    let probability = draw.parameters.iter().map(Array::dtype).find(|dtype| dtype.kind() == DTypeKind::Real);
     let elements = Draw { dtype: probability, ..*draw }.elements("geometric")?;
     let units = draw.units(&elements)?;
     let trials = elements.result(units, |unit, p| {

@@ -7,7 +7,7 @@ use super::real::{two_units, units};
 use super::{Resolution, with_float};
 use crate::prng::array::Array;
 use crate::prng::derive::split_in_two;
-use crate::prng::dtype::{DType, Kind};
+use crate::prng::dtype::{DType, DTypeKind};
 use crate::prng::error::{Error, Result};
 use crate::prng::float::Float;
 use crate::prng::float::half::{Bfloat16, Float16};
@@ -92,7 +92,7 @@ impl Range {
 /// Without a shape it is that of `p`.
 pub fn bernoulli(mode: Mode, keys: &Keys, p: &Array, shape: Option<&[usize]>, resolution: Resolution) -> Result<Array> {
     let dtype = p.dtype();
-    if dtype.kind() != Kind::Real {
+    if dtype.kind() != DTypeKind::Real {
         let problem = format!("probability `p` must have a floating dtype, got {dtype}");
         return Err(Error::Argument { function: "bernoulli", problem });
     }

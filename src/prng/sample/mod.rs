@@ -29,7 +29,7 @@ pub mod real;
 pub mod select;
 
 use super::array::Array;
-use super::dtype::{DType, Kind};
+use super::dtype::{DType, DTypeKind};
 use super::error::{Error, Result};
 use super::keys::Keys;
 use super::mode::Mode;
@@ -100,7 +100,7 @@ pub fn unsupported(function: &str) -> Error {
 /// The floating-point type of a draw: the default, or the requested one as JAX canonicalizes it.
 fn real_type(function: &'static str, mode: Mode, dtype: Option<DType>) -> Result<DType> {
     let dtype = dtype.map_or(DType::default_float(mode), |dtype| dtype.canonical(mode));
-    if dtype.kind() == Kind::Real {
+    if dtype.kind() == DTypeKind::Real {
         Ok(dtype)
     } else {
         Err(Error::DrawType { function, expected: "floating-point numbers", got: dtype })

@@ -7,7 +7,7 @@ use super::bits::draw;
 use super::{Resolution, real_type, with_float};
 use crate::prng::array::Array;
 use crate::prng::derive::split_in_two;
-use crate::prng::dtype::{DType, Kind};
+use crate::prng::dtype::{DType, DTypeKind};
 use crate::prng::error::{Error, Result};
 use crate::prng::float::Float;
 use crate::prng::float::half::{Bfloat16, Float16};
@@ -43,7 +43,7 @@ pub fn uniform(
 ///
 /// Exact in `float32`; within 2 units in the last place in `float64`.
 pub fn normal(mode: Mode, keys: &Keys, shape: &[usize], dtype: Option<DType>) -> Result<Array> {
-    let complex = dtype.map(|dtype| dtype.canonical(mode)).filter(|dtype| dtype.kind() == Kind::Complex);
+    let complex = dtype.map(|dtype| dtype.canonical(mode)).filter(|dtype| dtype.kind() == DTypeKind::Complex);
     if let Some(dtype) = complex {
         return complex_normal(mode, keys, shape, dtype);
     }

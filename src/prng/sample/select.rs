@@ -8,7 +8,7 @@ use super::integer::randint;
 use super::real::{gumbel, uniform};
 use crate::prng::array::{Array, axis_of, size_of};
 use crate::prng::derive::split_in_two;
-use crate::prng::dtype::{DType, Kind};
+use crate::prng::dtype::{DType, DTypeKind};
 use crate::prng::error::{Error, Result};
 use crate::prng::float::Float;
 use crate::prng::float::half::{Bfloat16, Float16};
@@ -147,7 +147,7 @@ pub fn choice(mode: Mode, keys: &Keys, choice: &Choice<'_>) -> Result<Array> {
             if p.shape() != [inputs] {
                 return Err(argument(format!("p must be a vector with {inputs} elements, one for each of a")));
             }
-            let p = if p.dtype().kind() == Kind::Real { p.clone() } else { p.cast(DType::default_float(mode)) };
+            let p = if p.dtype().kind() == DTypeKind::Real { p.clone() } else { p.cast(DType::default_float(mode)) };
             if replace {
                 weighted_with_replacement(mode, keys, shape, &p)?
             } else {
@@ -310,7 +310,7 @@ pub struct Categorical<'a> {
 pub fn categorical(mode: Mode, keys: &Keys, arguments: &Categorical<'_>) -> Result<Array> {
     let Categorical { logits, axis, shape, replace, resolution } = *arguments;
     let argument = |problem: String| Error::Argument { function: "categorical", problem };
-    if logits.dtype().kind() != Kind::Real {
+    if logits.dtype().kind() != DTypeKind::Real {
         return Err(argument(format!("logits must have a floating dtype, got {}", logits.dtype())));
     }
     let along = axis_of("categorical", axis, logits.rank())?;

@@ -14,7 +14,7 @@ use super::numbers::drawn;
 use super::search::{Path, Start, explore, start_of};
 use super::symbol::{Node, Symbols};
 use super::{Budget, DrawKind, Project};
-use crate::finding::{self, Evidence, Gap, Place, Sharing, Witness, WitnessStatus};
+use crate::finding::{self, Evidence, Inconclusive, Place, Sharing, Witness, WitnessStatus};
 
 /// How many numbers are shown.
 const SHOWN: usize = 3;
@@ -39,7 +39,7 @@ struct Pair {
 /// question.
 pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], budget: &mut Budget) -> Witness {
     if budget.left == 0 {
-        return Witness::open(Gap::NoBudget);
+        return Witness::open(Inconclusive::NoBudget);
     }
     let targets: Vec<Place> = evidence.first.iter().chain(&evidence.second).copied().collect();
     // The frame of a claim may be the body of a loop or transform elsewhere.
@@ -51,7 +51,7 @@ pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], bud
     }
     let all: Vec<Place> = targets.iter().chain(around).copied().collect();
     let hints = Hints::new(project, &targets, &all);
-    let mut furthest = Gap::NeitherReached;
+    let mut furthest = Inconclusive::NeitherReached;
     // The frame of a claim may only refute it for one call of its own: code that repeats or calls it is run as well.
     let (mut refuted, mut is_open) = (None, false);
     for (index, start) in starts.into_iter().take(STARTS).enumerate() {
@@ -62,10 +62,10 @@ pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], bud
         match (witness.status, witness.gap) {
             (WitnessStatus::Confirmed, _) => return witness,
             (WitnessStatus::Refuted, _) if index == 0 => refuted = Some(witness),
-            (WitnessStatus::Refuted, _) => furthest = furthest.max(Gap::KeysDiffer),
+            (WitnessStatus::Refuted, _) => furthest = furthest.max(Inconclusive::KeysDiffer),
             (_, gap) => {
-                let gap = gap.unwrap_or(Gap::KeysDiffer);
-                is_open |= index > 0 && gap > Gap::NeverBoth;
+                let gap = gap.unwrap_or(Inconclusive::KeysDiffer);
+                is_open |= index > 0 && gap > Inconclusive::NeverBoth;
                 furthest = furthest.max(gap);
             }
         }
@@ -83,7 +83,7 @@ pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], bud
         let witness = witness_from(project, evidence, &hints, caller, budget);
         match witness.status {
             WitnessStatus::Confirmed => return witness,
-            _ => furthest = furthest.max(witness.gap.unwrap_or(Gap::KeysDiffer)),
+            _ => furthest = furthest.max(witness.gap.unwrap_or(Inconclusive::KeysDiffer)),
         }
     }
     refuted.filter(|_| !is_open).unwrap_or_else(|| Witness::open(furthest))
@@ -106,7 +106,7 @@ fn witness_from(
             }
             if [pair.first, pair.second].iter().any(|draw| path.draws[*draw].kind == DrawKind::Unresolved) {
                 seen.add(&path, evidence);
-                (seen.both, seen.unknown) = (Some(Gap::CallUnknown), true);
+                (seen.both, seen.unknown) = (Some(Inconclusive::CallUnknown), true);
                 return false;
             }
             found = Some(witness_of(&path, evidence, &pair));
@@ -128,7 +128,7 @@ struct Seen {
     first: bool,
     second: bool,
     /// How far runs that came to both got.
-    both: Option<Gap>,
+    both: Option<Inconclusive>,
     /// Whether something at one of them was unknown.
     unknown: bool,
 }
@@ -145,11 +145,11 @@ impl Seen {
             for (first, first_frame) in firsts.iter().filter(|(first, _)| first < second) {
                 let (earlier, later) = (&path.draws[*first], &path.draws[*second]);
                 let gap = if !meets(evidence.sharing, (earlier, *first_frame), (later, *second_frame)) {
-                    Gap::OtherExecutions
+                    Inconclusive::OtherExecutions
                 } else if has_keys(earlier) && has_keys(later) {
-                    Gap::KeysDiffer
+                    Inconclusive::KeysDiffer
                 } else {
-                    Gap::NoKeys
+                    Inconclusive::NoKeys
                 };
                 self.both = self.both.max(Some(gap));
             }
@@ -161,13 +161,13 @@ impl Seen {
         self.both.is_some() && !self.unknown
     }
 
-    fn gap(&self) -> Gap {
+    fn gap(&self) -> Inconclusive {
         match self {
             Self { both: Some(gap), .. } => *gap,
-            Self { first: true, second: true, .. } => Gap::NeverBoth,
-            Self { first: true, .. } => Gap::SecondNotReached,
-            Self { second: true, .. } => Gap::FirstNotReached,
-            _ => Gap::NeitherReached,
+            Self { first: true, second: true, .. } => Inconclusive::NeverBoth,
+            Self { first: true, .. } => Inconclusive::SecondNotReached,
+            Self { second: true, .. } => Inconclusive::FirstNotReached,
+            _ => Inconclusive::NeitherReached,
         }
     }
 }

@@ -21,7 +21,7 @@ use super::{Outcome, Problem, complex};
 use crate::arrays::joint_shape;
 use crate::ir::Operator;
 use crate::prng::array::Array;
-use crate::prng::dtype::{DType, Kind};
+use crate::prng::dtype::{DType, DTypeKind};
 use crate::prng::error::Result;
 use crate::prng::float::Float as _;
 use crate::prng::keys::Keys;
@@ -48,7 +48,7 @@ pub fn tensor(mode: Mode, value: &Value<'_>, span: Span) -> Outcome<Tensor> {
 
 /// Converts an array as `astype` does; XLA's result for a number out of range differs between machines.
 pub fn convert(array: &Array, dtype: DType, span: Span) -> Outcome<Array> {
-    if array.dtype().kind() == Kind::Real && dtype.is_integer() {
+    if array.dtype().kind() == DTypeKind::Real && dtype.is_integer() {
         let (low, high) = dtype.bounds();
         // Both bounds are exact: `high + 1` is a power of two.
         let fits = |value: &f64| value.trunc() >= low as f64 && value.trunc() < (high + 1) as f64;
@@ -71,9 +71,9 @@ enum Operand {
 impl Operand {
     fn of(tensor: &Tensor) -> Self {
         match (tensor.weak, tensor.array.dtype().kind()) {
-            (true, Kind::Real) => Self::WeakReal,
-            (true, Kind::Complex) => Self::WeakComplex,
-            (true, Kind::Signed | Kind::Unsigned) => Self::WeakInteger,
+            (true, DTypeKind::Real) => Self::WeakReal,
+            (true, DTypeKind::Complex) => Self::WeakComplex,
+            (true, DTypeKind::Signed | DTypeKind::Unsigned) => Self::WeakInteger,
             _ => Self::Strong(tensor.array.dtype()),
         }
     }
@@ -87,12 +87,12 @@ impl Operand {
             (Strong(DType::Bool), weak) | (weak, Strong(DType::Bool)) => weak,
             (Strong(strong), WeakInteger) | (WeakInteger, Strong(strong)) => Strong(strong),
             (Strong(strong), WeakReal) | (WeakReal, Strong(strong))
-                if matches!(strong.kind(), Kind::Real | Kind::Complex) =>
+                if matches!(strong.kind(), DTypeKind::Real | DTypeKind::Complex) =>
             {
                 Strong(strong)
             }
             (Strong(strong), WeakComplex) | (WeakComplex, Strong(strong))
-                if matches!(strong.kind(), Kind::Real | Kind::Complex) =>
+                if matches!(strong.kind(), DTypeKind::Real | DTypeKind::Complex) =>
             {
                 Strong(strong.complex())
             }
@@ -121,7 +121,7 @@ impl Operand {
 }
 
 fn join_types(a: DType, b: DType) -> Operand {
-    use Kind::{Bool, Complex, Real, Signed, Unsigned};
+    use DTypeKind::{Bool, Complex, Real, Signed, Unsigned};
     let wider = if a.width() >= b.width() { a } else { b };
     Operand::Strong(match (a.kind(), b.kind()) {
         (Complex, Real) | (Real, Complex) => {
@@ -250,12 +250,12 @@ fn arrays<'a>(
     let (a, b) = operands.map_err(|error| Problem::new(span, error.to_string()))?;
     let result = match operator {
         comparison if is_comparison(comparison) => {
-            let answers: Option<Vec<bool>> = if dtype.kind() == Kind::Complex {
+            let answers: Option<Vec<bool>> = if dtype.kind() == DTypeKind::Complex {
                 let wanted = comparison == Operator::Eq;
                 let pairs = a.complexes().into_iter().zip(b.complexes());
                 let has_order = !matches!(comparison, Operator::Eq | Operator::Ne);
                 pairs.map(|(a, b)| (!has_order).then_some((a == b) == wanted)).collect()
-            } else if dtype.kind() == Kind::Real {
+            } else if dtype.kind() == DTypeKind::Real {
                 let pairs = a.reals().into_iter().zip(b.reals());
                 pairs.map(|(a, b)| compare(comparison, a.partial_cmp(&b))).collect()
             } else {
@@ -267,7 +267,7 @@ fn arrays<'a>(
                 .map(Value::array)
                 .map_err(|error| Problem::new(span, error.to_string()));
         }
-        operator if dtype.kind() == Kind::Real => {
+        operator if dtype.kind() == DTypeKind::Real => {
             let pairs = a.reals().into_iter().zip(b.reals());
             // XLA divides by what is the same for many elements once, and multiplies with the result.
             let is_spread = operator == Operator::Div && (is_shared || right.array.len() < a.len());
@@ -287,7 +287,7 @@ fn arrays<'a>(
             }
             array
         }
-        operator if dtype.kind() == Kind::Complex => {
+        operator if dtype.kind() == DTypeKind::Complex => {
             let pairs = a.complexes().into_iter().zip(b.complexes());
             // A factor that is the same for many elements comes first.
             let is_spread = operator == Operator::Mul && (is_shared || right.array.len() < a.len());
@@ -347,7 +347,7 @@ fn divided(operator: Operator, a: f64, b: f64, round: fn(f64) -> f64) -> Option<
 /// The exponent, where floating-point numbers are raised to a Python integer.
 fn constant_power(operator: Operator, base: &Tensor, exponent: &Tensor) -> Option<i128> {
     let is_constant = exponent.array.rank() == 0 && Operand::of(exponent) == Operand::WeakInteger;
-    let is_power = operator == Operator::Pow && base.array.dtype().kind() == Kind::Real;
+    let is_power = operator == Operator::Pow && base.array.dtype().kind() == DTypeKind::Real;
     exponent.array.integers().first().copied().filter(|_| is_constant && is_power)
 }
 
@@ -601,20 +601,20 @@ pub fn unary<'a>(operator: Operator, value: &Value<'a>, span: Span) -> Outcome<V
         (Operator::Invert | Operator::Neg, Value::Array(Tensor { array, weak })) => {
             let (dtype, shape) = (array.dtype(), array.shape());
             let result = match (operator, dtype.kind()) {
-                (Operator::Neg, Kind::Real) => {
+                (Operator::Neg, DTypeKind::Real) => {
                     Array::from_reals(dtype, shape, array.reals().into_iter().map(|value| -value))
                 }
-                (Operator::Neg, Kind::Complex) => {
+                (Operator::Neg, DTypeKind::Complex) => {
                     let negated = array.complexes().into_iter().map(|(real, imaginary)| (-real, -imaginary));
                     Array::from_complexes(dtype, shape, negated)
                 }
-                (Operator::Neg, Kind::Signed | Kind::Unsigned) => {
+                (Operator::Neg, DTypeKind::Signed | DTypeKind::Unsigned) => {
                     Array::from_integers(dtype, shape, array.integers().into_iter().map(|value| -value))
                 }
-                (Operator::Invert, Kind::Signed | Kind::Unsigned) => {
+                (Operator::Invert, DTypeKind::Signed | DTypeKind::Unsigned) => {
                     Array::from_integers(dtype, shape, array.integers().into_iter().map(|value| !value))
                 }
-                (Operator::Invert, Kind::Bool) => {
+                (Operator::Invert, DTypeKind::Bool) => {
                     Array::from_integers(dtype, shape, array.integers().into_iter().map(|value| 1 - value))
                 }
                 _ => return Err(unsupported()),

@@ -16,7 +16,7 @@ use super::arithmetic::{SUBNORMAL, has_subnormals, tensor};
 use super::{Builtin, Computing, Outcome, Problem};
 use crate::ir::Operator;
 use crate::prng::array::Array;
-use crate::prng::dtype::{DType, Kind};
+use crate::prng::dtype::{DType, DTypeKind};
 use crate::prng::error::Result;
 use crate::text::Span;
 
@@ -143,8 +143,8 @@ pub fn magnitudes(array: &Array) -> Result<Array> {
 /// Refuses complex numbers, for a function that would lose their imaginary parts.
 pub fn refuse(array: &Array, span: Span) -> Outcome<()> {
     match array.dtype().kind() {
-        Kind::Complex => Err(Problem::new(span, "complex numbers are not supported here")),
-        Kind::Bool | Kind::Signed | Kind::Unsigned | Kind::Real => Ok(()),
+        DTypeKind::Complex => Err(Problem::new(span, "complex numbers are not supported here")),
+        DTypeKind::Bool | DTypeKind::Signed | DTypeKind::Unsigned | DTypeKind::Real => Ok(()),
     }
 }
 
@@ -175,7 +175,7 @@ fn part<'a>(computing: &mut Computing, arguments: &Arguments<'a>, of: fn(Complex
 /// `jnp.conj(x)`
 fn conjugate<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     elementwise(computing, arguments, &|array| {
-        if array.dtype().kind() != Kind::Complex {
+        if array.dtype().kind() != DTypeKind::Complex {
             return Ok(array.clone());
         }
         let conjugates = array.complexes().into_iter().map(|(real, imaginary)| (real, -imaginary));

@@ -20,7 +20,7 @@ use super::{Builtin, Computing, Outcome, Problem, complex};
 use crate::arrays::{Map, joint_shape};
 use crate::ir::Operator;
 use crate::prng::array::Array;
-use crate::prng::dtype::{DType, Kind};
+use crate::prng::dtype::{DType, DTypeKind};
 use crate::prng::float::single;
 use crate::text::Span;
 
@@ -137,15 +137,17 @@ fn signed<'a>(
         let Tensor { array, weak } = tensor(mode, &values[0], span)?;
         let (dtype, shape) = (array.dtype(), array.shape());
         let result = match dtype.kind() {
-            Kind::Real => Array::from_reals(dtype, shape, array.reals().into_iter().map(of_real)),
-            Kind::Signed | Kind::Unsigned => {
+            DTypeKind::Real => Array::from_reals(dtype, shape, array.reals().into_iter().map(of_real)),
+            DTypeKind::Signed | DTypeKind::Unsigned => {
                 Array::from_integers(dtype, shape, array.integers().into_iter().map(of_integer))
             }
-            Kind::Complex => match of_complex {
+            DTypeKind::Complex => match of_complex {
                 Some(of_complex) => of_complex(&array),
                 None => return Err(Problem::new(span, "this function takes no complex numbers")),
             },
-            Kind::Bool => return Err(Problem::new(span, "this function takes numbers, got an array of truth values")),
+            DTypeKind::Bool => {
+                return Err(Problem::new(span, "this function takes numbers, got an array of truth values"));
+            }
         };
         result.map(|array| held(array, weak)).map_err(|error| problem(span, &error))
     })
@@ -196,7 +198,7 @@ fn extreme_of_two<'a>(computing: &mut Computing, arguments: &Arguments<'a>, want
         let ([left, right], weak) = together(mode, pair, span)?;
         complex::refuse(&left, span)?;
         let (dtype, shape) = (left.dtype(), left.shape());
-        let result = if dtype.kind() == Kind::Real {
+        let result = if dtype.kind() == DTypeKind::Real {
             let pairs = left.reals().into_iter().zip(right.reals());
             Array::from_reals(dtype, shape, pairs.map(|(one, other)| further(wanted, one, other)))
         } else {
@@ -304,10 +306,10 @@ struct Rows {
 impl Rows {
     fn reduce(&self, mode: crate::prng::mode::Mode, how: Reduction, shape: &[usize]) -> Outcome<Array> {
         let dtype = self.elements.dtype();
-        if dtype.kind() == Kind::Complex {
+        if dtype.kind() == DTypeKind::Complex {
             return self.added_by_part(mode, how, shape);
         }
-        let is_real = dtype.kind() == Kind::Real;
+        let is_real = dtype.kind() == DTypeKind::Real;
         let failed = |error: crate::prng::error::Error| problem(self.span, &error);
         let (reals, integers) = (self.elements.reals(), self.elements.integers());
         let reals = || reals.chunks_exact(self.length);
@@ -340,8 +342,8 @@ impl Rows {
             }
             Reduction::Sum if !is_real => {
                 let dtype = match dtype.kind() {
-                    Kind::Unsigned if dtype.width() < 32 => DType::default_uint(mode),
-                    Kind::Bool | Kind::Signed if dtype.width() < 32 => DType::default_int(mode),
+                    DTypeKind::Unsigned if dtype.width() < 32 => DType::default_uint(mode),
+                    DTypeKind::Bool | DTypeKind::Signed if dtype.width() < 32 => DType::default_int(mode),
                     _ => dtype,
                 };
                 let add = |row: &[i128]| row.iter().fold(0_i128, |sum, number| sum.wrapping_add(*number));

@@ -7,7 +7,7 @@
 //! **Invariant:** a printed array may have lost digits and elements; programs read a different, complete format.
 
 use crate::prng::array::Array;
-use crate::prng::dtype::{DType, Kind};
+use crate::prng::dtype::{DType, DTypeKind};
 
 /// Characters in a line.
 pub const WIDTH: usize = 75;
@@ -100,11 +100,11 @@ impl Page<'_> {
 /// The elements at some positions, as wide as each other.
 fn texts(array: &Array, positions: &[usize]) -> Vec<String> {
     match array.dtype().kind() {
-        Kind::Real if array.dtype() != DType::Bfloat16 => reals(array, positions, false),
-        Kind::Complex => complexes(array, positions),
+        DTypeKind::Real if array.dtype() != DType::Bfloat16 => reals(array, positions, false),
+        DTypeKind::Complex => complexes(array, positions),
         // Elements of a type that `NumPy` does not know are printed one by one.
-        Kind::Real => positions.iter().map(|&position| general(array.number(position))).collect(),
-        Kind::Bool | Kind::Signed | Kind::Unsigned => {
+        DTypeKind::Real => positions.iter().map(|&position| general(array.number(position))).collect(),
+        DTypeKind::Bool | DTypeKind::Signed | DTypeKind::Unsigned => {
             let texts: Vec<String> = positions.iter().map(|&position| element(array, position)).collect();
             let least = if array.dtype() == DType::Bool && array.rank() > 0 { "False".len() } else { 0 };
             let width = texts.iter().map(String::len).max().unwrap_or(0).max(least);
@@ -117,9 +117,9 @@ fn texts(array: &Array, positions: &[usize]) -> Vec<String> {
 pub fn element(array: &Array, position: usize) -> String {
     let text = array.element_text(position);
     match (array.dtype().kind(), &*text) {
-        (Kind::Bool, "true") => "True".to_owned(),
-        (Kind::Bool, _) => "False".to_owned(),
-        (Kind::Complex, _) => complex(array, position),
+        (DTypeKind::Bool, "true") => "True".to_owned(),
+        (DTypeKind::Bool, _) => "False".to_owned(),
+        (DTypeKind::Complex, _) => complex(array, position),
         (_, "NaN") => "nan".to_owned(),
         (_, "Infinity") => "inf".to_owned(),
         (_, "-Infinity") => "-inf".to_owned(),

@@ -12,7 +12,7 @@ use super::{Builtin, Computing, complex, functions};
 use super::{Outcome, Problem};
 use crate::arrays::{self, Map};
 use crate::prng::array::Array;
-use crate::prng::dtype::{DType, Kind};
+use crate::prng::dtype::{DType, DTypeKind};
 use crate::prng::error::{Error, Result};
 use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
@@ -147,7 +147,7 @@ fn element(mode: Mode, value: &Value<'_>, dtype: DType, span: Span) -> Outcome<A
             let made_of = if dtype == DType::Bfloat16 { DType::Float32 } else { DType::Float64 };
             convert(&Array::real(made_of, *value), dtype, span)
         }
-        Value::Complex(..) if dtype.kind() != Kind::Complex => {
+        Value::Complex(..) if dtype.kind() != DTypeKind::Complex => {
             Err(Problem::new(span, format!("a complex number cannot become {dtype}")))
         }
         value => convert(&tensor(mode, value, span)?.array, dtype, span),
@@ -156,9 +156,9 @@ fn element(mode: Mode, value: &Value<'_>, dtype: DType, span: Span) -> Outcome<A
 
 /// The elements of some arrays of one type one after another, as an array of a shape.
 pub fn concatenate(arrays: &[&Array], dtype: DType, shape: &[usize]) -> Result<Array> {
-    if dtype.kind() == Kind::Complex {
+    if dtype.kind() == DTypeKind::Complex {
         Array::from_complexes(dtype, shape, arrays.iter().flat_map(|array| array.complexes()))
-    } else if dtype.kind() == Kind::Real {
+    } else if dtype.kind() == DTypeKind::Real {
         Array::from_reals(dtype, shape, arrays.iter().flat_map(|array| array.reals()))
     } else {
         Array::from_integers(dtype, shape, arrays.iter().flat_map(|array| array.integers()))

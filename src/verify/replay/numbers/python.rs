@@ -17,7 +17,7 @@ use super::value::Argument;
 use super::{Computing, Outcome, Problem, complex, elements, functions, operated};
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
-use crate::prng::dtype::{DType, Kind};
+use crate::prng::dtype::{DType, DTypeKind};
 use crate::text::{FileId, Span};
 
 /// Functions of Python that are known.
@@ -143,7 +143,7 @@ fn scalar<'p>(computing: &Computing, kind: &str, arguments: &[Argument<'p>], spa
         Value::Float(number) => (None, *number),
         Value::Array(tensor) if tensor.array.rank() == 0 => {
             complex::refuse(&tensor.array, span)?;
-            let is_real = tensor.array.dtype().kind() == Kind::Real;
+            let is_real = tensor.array.dtype().kind() == DTypeKind::Real;
             let integer = if is_real { None } else { tensor.array.integers().first().copied() };
             (integer, tensor.array.number(0))
         }

@@ -14,7 +14,7 @@ use super::{Builtin, Computing, complex};
 use super::{Outcome, Problem, Settings};
 use crate::prng::array::{Array, size_of};
 use crate::prng::derive;
-use crate::prng::dtype::{DType, Kind};
+use crate::prng::dtype::{DType, DTypeKind};
 use crate::prng::error::{Error, Result};
 use crate::prng::implementation::Implementation;
 use crate::prng::keys::Keys;
@@ -381,7 +381,7 @@ fn fold_data(value: &Value<'_>, span: Span) -> Outcome<u32> {
         }
         Value::Array(tensor) if tensor.array.rank() == 0 => {
             complex::refuse(&tensor.array, span)?;
-            let words = if tensor.array.dtype().kind() == Kind::Real {
+            let words = if tensor.array.dtype().kind() == DTypeKind::Real {
                 convert(&tensor.array, DType::Uint32, span)?.words()
             } else {
                 tensor.array.cast(DType::Uint32).words()

@@ -8,7 +8,7 @@ use super::arguments::{elements, integer};
 use super::numpy::rearranged;
 use super::{Outcome, Problem};
 use crate::arrays::{self, Entry, Map};
-use crate::prng::dtype::Kind;
+use crate::prng::dtype::DTypeKind;
 use crate::prng::error::shape_text;
 use crate::text::Span;
 
@@ -118,7 +118,7 @@ fn elements_at(length: usize, axis: usize, value: &Value<'_>, span: Span) -> Out
     let problem = |message: String| Problem::new(span, message);
     let (numbers, shape) = match value {
         Value::Int(number) => (vec![*number], Vec::new()),
-        Value::Array(tensor) if matches!(tensor.array.dtype().kind(), Kind::Signed | Kind::Unsigned) => {
+        Value::Array(tensor) if matches!(tensor.array.dtype().kind(), DTypeKind::Signed | DTypeKind::Unsigned) => {
             (tensor.array.integers(), tensor.array.shape().to_vec())
         }
         _ => {
