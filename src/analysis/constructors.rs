@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Term;
-use crate::analysis::domain::value::{ClassHandle, Closure, ObjectId, Partial, Val, Value, Wrapped};
+use crate::analysis::domain::value::{ClassHandle, Closure, ObjectId, Partial, PartialKind, Val, Value, Wrapped};
 use crate::analysis::entry;
 use crate::analysis::machine::context::{Stored, StoredInstances};
 use crate::analysis::machine::{Machine, annotate, call};
@@ -214,7 +214,7 @@ pub fn set_stored_attributes(machine: &mut Machine<'_>, class: ClassHandle, inst
 fn is_function(val: &Val) -> bool {
     match val {
         Val::Function(_) | Val::Method(_) | Val::Wrapped(_) => true,
-        Val::Partial(partial) => partial.keywords.iter().all(|(name, _)| !name.starts_with('<')),
+        Val::Partial(partial) => matches!(partial.kind, PartialKind::Bound | PartialKind::Record),
         _ => false,
     }
 }

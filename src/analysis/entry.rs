@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Symbol;
-use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, Val, Value};
+use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, PartialKind, Val, Value};
 use crate::analysis::machine::context::PendingClosure;
 use crate::analysis::machine::{Frame, Machine, annotate, call, captured, construct};
 use crate::analysis::program::names::{excludes_none, is_of_another_kind};
@@ -237,15 +237,15 @@ pub fn symbolic_parameters<'p>(
     let mut slots = Value::places(code.slots.len());
     let file = machine.module(module).file;
     let lookup = class.and_then(|class| machine.state.class_attribute(class, &code.name));
-    let mark = match lookup.as_ref().and_then(Value::single) {
-        Some(Val::Partial(partial)) => partial.keywords.first().map(|(mark, _)| mark.clone()),
-        _ => None,
+    let kind = match lookup.as_ref().and_then(Value::single) {
+        Some(Val::Partial(partial)) => &partial.kind,
+        _ => &PartialKind::Bound,
     };
     for (index, parameter) in code.parameters.iter().enumerate() {
         let place = Place { file, span: parameter.span };
-        let receiver = index == 0 && construct::takes_self(code) && mark.as_deref() != Some("<static>");
+        let receiver = index == 0 && construct::takes_self(code) && *kind != PartialKind::StaticMethod;
         let value = match (receiver, class) {
-            (true, Some(class)) if mark.as_deref() == Some("<class>") => Value::of(Val::Class(class)),
+            (true, Some(class)) if *kind == PartialKind::ClassMethod => Value::of(Val::Class(class)),
             (true, Some(class)) => {
                 let symbol = machine.state.terms.fresh(Symbol::Parameter, parameter.name.clone(), Some(place));
                 let object = machine.state.allocate_with(ObjectKind::Instance, symbol, Some(class), true);

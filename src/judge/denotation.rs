@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val, Value};
+use crate::analysis::domain::value::{ClassHandle, ModuleIndex, PartialKind, Val, Value};
 use crate::analysis::record::Recording;
 use crate::ir::{
     Annotation, Argument, ClassId, Function, FunctionId, FunctionKind, Module, Name, OpKind, Temp, Variable,
@@ -268,7 +268,7 @@ impl<'r, 'a> Denotations<'r, 'a> {
     fn takes_instance(&self, class: ClassHandle, name: &Name) -> bool {
         let value = self.run.classes[class.0 as usize].attributes.get(name);
         !value.and_then(Value::single).is_some_and(|val| match val {
-            Val::Partial(partial) => partial.keywords.iter().any(|(mark, _)| matches!(&**mark, "<static>" | "<class>")),
+            Val::Partial(partial) => matches!(partial.kind, PartialKind::StaticMethod | PartialKind::ClassMethod),
             _ => false,
         })
     }

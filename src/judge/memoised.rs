@@ -3,7 +3,7 @@
 //! **Invariant:** read from the code alone; a result counts as cached if the function that computes it, or the descriptor around it, sets
 //! an attribute of the instance.
 
-use crate::analysis::domain::value::{ClassHandle, Val, Value};
+use crate::analysis::domain::value::{ClassHandle, PartialKind, Val, Value};
 use crate::analysis::record::Recording;
 use crate::ir::{Argument, Function, Op, OpKind, Temp, Variable};
 
@@ -14,7 +14,7 @@ pub fn is_memoised(run: &Recording<'_>, code: &Function) -> bool {
         return true;
     }
     let keeps = |value: &Value| match value.single() {
-        Some(Val::Partial(partial)) => partial.keywords.first().is_some_and(|(mark, _)| mark.starts_with("<cached")),
+        Some(Val::Partial(partial)) => matches!(partial.kind, PartialKind::Cached | PartialKind::CachedProperty),
         Some(Val::Object(id)) => is_caching_descriptor(run, run.objects[id.0 as usize].class),
         _ => false,
     };

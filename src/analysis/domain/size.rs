@@ -6,7 +6,7 @@
 //!
 //! **Invariant:** a value in a variable or an object has at most [`PARTS`] parts, at most [`NESTED`] deep.
 
-use super::value::{Elements, Val, Value};
+use super::value::{Elements, PartialKind, Val, Value};
 
 /// Most parts of a value, those of its parts included.
 pub const PARTS: usize = 4_096;
@@ -42,8 +42,11 @@ fn spend(value: &Value, depth: u32, left: &mut usize) -> Option<()> {
                 each(wrapped.options.iter().map(|(_, value)| value).chain(&wrapped.function), depth, left)?;
             }
             Val::Partial(partial) => {
-                let bound = partial.positional.iter().chain(partial.keywords.iter().map(|(_, value)| value));
-                each(bound.chain([&partial.function]), depth, left)?;
+                let setter = match &partial.kind {
+                    PartialKind::Property(setter) => setter.as_ref(),
+                    _ => None,
+                };
+                each(partial.bound().chain([&partial.function]).chain(setter), depth, left)?;
             }
             Val::Term(_)
             | Val::Key(_)

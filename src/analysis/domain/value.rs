@@ -122,15 +122,58 @@ pub struct Wrapped {
     pub function: Option<Value>,
 }
 
-/// A function with some arguments bound.
+/// What a callable made from a function does when it is called, or looked up through a class.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum PartialKind {
+    /// Calls the function with the bound arguments first: `functools.partial`.
+    Bound,
+    /// Makes a record with the fields that the keywords name: a named tuple.
+    Record,
+    /// Extracts the items that the arguments name: `operator.itemgetter`.
+    Items,
+    /// Extracts the attributes that the arguments name: `operator.attrgetter`.
+    Attributes,
+    /// Runs the function once for equal arguments: `functools.cache`.
+    Cached,
+    /// One of several functions, chosen by the type of the first argument: `functools.singledispatch`.
+    Dispatched,
+    /// A `property`, with the function that sets it.
+    Property(Option<Value>),
+    /// A property that an instance computes once.
+    CachedProperty,
+    /// A function that is not bound to the instance.
+    StaticMethod,
+    /// A function that is bound to the class.
+    ClassMethod,
+    /// The default of a field, computed for each instance: `field(default_factory=f)`.
+    FieldFactory,
+    /// The default of a field: `field(default=x)`.
+    FieldDefault,
+}
+
+/// A function with some arguments bound, or with a kind that decides how it is called or looked up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Partial {
+    /// What it does.
+    pub kind: PartialKind,
     /// The function.
     pub function: Value,
     /// Bound positional arguments.
     pub positional: Vec<Value>,
     /// Bound keyword arguments.
     pub keywords: Vec<(Name, Value)>,
+}
+
+impl Partial {
+    /// A function of this kind without arguments.
+    pub fn of(kind: PartialKind, function: Value) -> Self {
+        Self { kind, function, positional: Vec::new(), keywords: Vec::new() }
+    }
+
+    /// The bound arguments.
+    pub fn bound(&self) -> impl Iterator<Item = &Value> {
+        self.positional.iter().chain(self.keywords.iter().map(|(_, value)| value))
+    }
 }
 
 /// A name that another module of the program binds by an import; it is resolved on demand.

@@ -8,9 +8,8 @@ use std::rc::Rc;
 use crate::analysis::domain::constraint::{MAXIMUM, MINIMUM};
 use crate::analysis::domain::kinds::BufferOp;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
-use crate::analysis::domain::value::{Partial, Val, Value};
+use crate::analysis::domain::value::{Partial, PartialKind, Val, Value};
 use crate::analysis::library::{callbacks, container_construction, functions, iterators};
-use crate::analysis::machine::call::DISPATCHED;
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, exec, getters, name_cache, operate};
 use crate::analysis::store::args::Args;
@@ -128,7 +127,7 @@ pub fn builtin<'p>(
         | BuiltinOp::Callable
         | BuiltinOp::Type
         | BuiltinOp::Issubclass => applied(&mut machine.state, path, args),
-        BuiltinOp::Field => field(&mut machine.state.terms, args),
+        BuiltinOp::Field => field(args),
         BuiltinOp::Namedtuple => {
             let fields = args.positional.get(1).or_else(|| args.keyword("field_names")).map(|arg| arg.value.clone());
             machine.state.record_factory(fields, path, place)
@@ -190,29 +189,29 @@ fn tuple<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, first: Option<Val
 /// Functions that wrap functions, or determine how they are looked up.
 fn wrapper(terms: &mut Terms, op: BuiltinOp, path: &Name, args: &Args, place: Place) -> Value {
     let first = args.positional.first().map(|arg| arg.value.clone());
-    let mark = match (op, &first) {
+    let kind = match (op, &first) {
         (BuiltinOp::Partial | BuiltinOp::PartialMethod, Some(function)) => {
             let positional = args.positional.iter().skip(1).map(|arg| arg.value.clone()).collect();
             let keywords = args.keywords.iter().map(|(name, arg)| (name.clone(), arg.value.clone())).collect();
             // `partial(jax.jit, static_argnums=0)` as a decorator is the transform with options.
-            return Value::of(Val::Partial(Rc::new(Partial { function: function.clone(), positional, keywords })));
+            let (kind, function) = (PartialKind::Bound, function.clone());
+            return Value::of(Val::Partial(Rc::new(Partial { kind, function, positional, keywords })));
         }
         (BuiltinOp::Wraps, _) => return Value::of(Val::Library("builtins.<identity>".into())),
         (BuiltinOp::ContextManager, Some(function)) => return function.clone(),
         (BuiltinOp::Cached | BuiltinOp::ContextManager, None) => return Value::of(Val::Library(path.clone())),
-        (BuiltinOp::Cached, Some(_)) => "<cached>",
+        (BuiltinOp::Cached, Some(_)) => PartialKind::Cached,
         // Which implementation runs depends on the type of the first argument.
-        (BuiltinOp::SingleDispatch, Some(_)) => DISPATCHED,
-        (BuiltinOp::SingleDispatch, None) => "<dispatch>",
-        (BuiltinOp::Property, _) => "<property>",
-        (BuiltinOp::CachedProperty, _) => "<cached property>",
-        (BuiltinOp::Staticmethod, _) => "<static>",
-        (BuiltinOp::Classmethod, _) => "<class>",
-        _ => "<partial>",
+        (BuiltinOp::SingleDispatch, _) => PartialKind::Dispatched,
+        (BuiltinOp::Property, _) => PartialKind::Property(None),
+        (BuiltinOp::CachedProperty, _) => PartialKind::CachedProperty,
+        (BuiltinOp::Staticmethod, _) => PartialKind::StaticMethod,
+        (BuiltinOp::Classmethod, _) => PartialKind::ClassMethod,
+        _ => PartialKind::Bound,
     };
     match first {
-        Some(function) => marked(terms, mark, function),
-        None => terms.opaque(mark, Some(place)),
+        Some(function) => Value::of(Val::Partial(Rc::new(Partial::of(kind, function)))),
+        None => terms.opaque("<partial>", Some(place)),
     }
 }
 
@@ -242,13 +241,14 @@ fn is_instance(machine: &mut Machine<'_>, args: &Args, place: Place) -> Value {
 }
 
 /// `field(default=…)`: what the construction of a record reads.
-fn field(terms: &mut Terms, args: &Args) -> Value {
+fn field(args: &Args) -> Value {
     let keyword = |name: &str| args.keyword(name).map(|arg| arg.value.clone());
-    match (keyword("default_factory"), keyword("default")) {
-        (Some(function), _) => marked(terms, "<factory>", function),
-        (None, Some(value)) => marked(terms, "<default>", value),
-        _ => Value::unbound(),
-    }
+    let (kind, value) = match (keyword("default_factory"), keyword("default")) {
+        (Some(function), _) => (PartialKind::FieldFactory, function),
+        (None, Some(value)) => (PartialKind::FieldDefault, value),
+        _ => return Value::unbound(),
+    };
+    Value::of(Val::Partial(Rc::new(Partial::of(kind, value))))
 }
 
 /// `SimpleNamespace(name=value)`
@@ -373,12 +373,6 @@ fn of_numbers(machine: &mut Machine<'_>, op: BuiltinOp, path: &Name, args: &Args
         }
         _ => machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
     }
-}
-
-/// A function with a mark that determines how it is looked up.
-fn marked(terms: &mut Terms, mark: &str, function: Value) -> Value {
-    let none = terms.none();
-    Value::of(Val::Partial(Rc::new(Partial { function, positional: Vec::new(), keywords: vec![(mark.into(), none)] })))
 }
 
 /// `super()`: attributes of the bases, bound to the instance.

@@ -5,7 +5,7 @@
 use crate::analysis::domain::constraint::TEXT_METHODS;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{ObjectId, Val, Value};
+use crate::analysis::domain::value::{ObjectId, Partial, PartialKind, Val, Value};
 use crate::analysis::library::{callbacks, containers, functions, protocols};
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, arrays, operate, suspend, writes};
@@ -105,8 +105,8 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
             if &**name == "setter"
                 && let Some(function) = args.positional.first()
             {
-                let mut with_setter = (**partial).clone();
-                with_setter.keywords.push(("<setter>".into(), function.value.clone()));
+                let kind = PartialKind::Property(Some(function.value.clone()));
+                let with_setter = Partial { kind, ..(**partial).clone() };
                 return Value::of(Val::Partial(std::rc::Rc::new(with_setter)));
             }
             machine.state.terms.opaque(name.clone(), Some(place))

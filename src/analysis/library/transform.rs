@@ -9,7 +9,7 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{Meeting, WrapperWay};
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Term, TermId, Terms};
-use crate::analysis::domain::value::{Partial, Val, Value, Wrapped};
+use crate::analysis::domain::value::{Partial, PartialKind, Val, Value, Wrapped};
 use crate::analysis::library::wrappers::{self, Crossing};
 use crate::analysis::library::{functions, lanes, meetings, traces, tree};
 use crate::analysis::machine::{Frame, Machine, arrays};
@@ -374,7 +374,7 @@ fn with_operands_of_their_own(branches: Vec<Value>, operands: Vec<Arg>) -> (Vec<
     };
     let given = |function: &Value, operand: &Value| {
         let (function, positional) = (function.clone(), vec![operand.clone()]);
-        Value::of(Val::Partial(Rc::new(Partial { function, positional, keywords: Vec::new() })))
+        Value::of(Val::Partial(Rc::new(Partial { positional, ..Partial::of(PartialKind::Bound, function) })))
     };
     match (branches.as_slice(), operands.as_slice()) {
         ([first, then], [second, orelse])

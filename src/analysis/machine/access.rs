@@ -4,7 +4,7 @@
 
 use crate::analysis::domain::kinds::ReferenceKind;
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{ClassHandle, ObjectId, Val, Value};
+use crate::analysis::domain::value::{ClassHandle, ObjectId, PartialKind, Val, Value};
 use crate::analysis::machine::name_cache::Member;
 use crate::analysis::machine::{Frame, Machine, implied, name_cache, notes};
 use crate::analysis::record::LoggedReference;
@@ -114,11 +114,8 @@ impl<'p> Machine<'p> {
                 return value;
             }
             let bound = self.bound_attribute(frame, &Value::of(Val::Object(id)), class, &value, place);
-            let cached = matches!(
-                value.single(),
-                Some(Val::Partial(partial))
-                    if partial.keywords.first().is_some_and(|(mark, _)| &**mark == "<cached property>")
-            );
+            let cached =
+                matches!(value.single(), Some(Val::Partial(partial)) if partial.kind == PartialKind::CachedProperty);
             if cached {
                 let old = Value::unbound();
                 let kept = self.state.written(&bound, &old);
@@ -151,7 +148,7 @@ impl<'p> Machine<'p> {
             Some(Val::Term(term)) if is_from_outside => term,
             // What `field(default_factory=list)` gives is made for each instance that is not given another.
             Some(Val::Partial(partial)) if is_from_outside => {
-                return partial.keywords.first().is_some_and(|(mark, _)| matches!(&**mark, "<factory>" | "<default>"));
+                return matches!(partial.kind, PartialKind::FieldFactory | PartialKind::FieldDefault);
             }
             _ => return false,
         };
@@ -182,14 +179,13 @@ impl<'p> Machine<'p> {
             Some(Val::Function(_) | Val::Wrapped(_)) => {
                 Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone()))))
             }
-            Some(Val::Partial(partial)) => match partial.keywords.first() {
-                // Descriptors are represented as a function with a mark.
-                Some((mark, _)) if matches!(&**mark, "<property>" | "<cached property>") => {
+            Some(Val::Partial(partial)) => match partial.kind {
+                PartialKind::Property(_) | PartialKind::CachedProperty => {
                     let args = Args::positional(vec![receiver.clone()]);
                     self.call_value(frame, &partial.function.clone(), args, Some(place))
                 }
-                Some((mark, _)) if &**mark == "<static>" => partial.function.clone(),
-                Some((mark, _)) if &**mark == "<class>" => {
+                PartialKind::StaticMethod => partial.function.clone(),
+                PartialKind::ClassMethod => {
                     Value::of(Val::Method(std::rc::Rc::new((Value::of(Val::Class(class)), partial.function.clone()))))
                 }
                 _ => Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone())))),
@@ -260,9 +256,9 @@ impl<'p> Machine<'p> {
 /// A class attribute seen through the class: `Model.create(…)` binds `cls`.
 fn class_member(class: ClassHandle, value: Value) -> Value {
     match value.single() {
-        Some(Val::Partial(partial)) => match partial.keywords.first() {
-            Some((mark, _)) if &**mark == "<static>" => partial.function.clone(),
-            Some((mark, _)) if &**mark == "<class>" => {
+        Some(Val::Partial(partial)) => match partial.kind {
+            PartialKind::StaticMethod => partial.function.clone(),
+            PartialKind::ClassMethod => {
                 Value::of(Val::Method(std::rc::Rc::new((Value::of(Val::Class(class)), partial.function.clone()))))
             }
             _ => value,

@@ -8,7 +8,9 @@ use std::rc::Rc;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::term::{Term, Terms};
-use crate::analysis::domain::value::{ClassHandle, Closure, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
+use crate::analysis::domain::value::{
+    ClassHandle, Closure, EnvironmentId, ModuleIndex, ObjectId, PartialKind, Val, Value,
+};
 use crate::analysis::machine::context::PendingClosure;
 use crate::analysis::machine::{
     CALL_DEPTH, Frame, Machine, RECURSION, cutoff, getters, hover, iterate, name_cache, overrides, prelude,
@@ -22,9 +24,6 @@ use crate::analysis::store::heap::{Environment, ObjectKind, Registration, Source
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::{Argument, EffectWord, FunctionId, Name, Op, OpKind, Temp};
-
-/// Marks a function with several implementations, chosen by the type of its first argument.
-pub const DISPATCHED: &str = "<dispatched>";
 
 /// Size up to which a function is run whatever it mentions, because it may return its argument.
 pub const SHORT: usize = 40;
@@ -138,17 +137,16 @@ impl<'p> Machine<'p> {
                 self.recorder.reach(place, Callee::Library(wrapped.transform.clone()));
                 (self.library.call_wrapped)(self, frame, &wrapped, args, place)
             }
-            Val::Partial(partial) if partial.keywords.first().is_some_and(|(mark, _)| &**mark == "<cached>") => {
+            Val::Partial(partial) if partial.kind == PartialKind::Cached => {
                 self.call_cached(frame, &partial.function.clone(), args, place)
             }
-            Val::Partial(partial) if partial.keywords.first().is_some_and(|(mark, _)| &**mark == DISPATCHED) => {
+            Val::Partial(partial) if partial.kind == PartialKind::Dispatched => {
                 self.unresolved(frame, &args, place, None, written, Some(function))
             }
-            Val::Partial(partial) if getters::is_getter(partial) => {
+            Val::Partial(partial) if matches!(partial.kind, PartialKind::Items | PartialKind::Attributes) => {
                 getters::got(self, frame, &partial.clone(), &args, place)
             }
-            Val::Partial(partial) if matches!(partial.function.single(), Some(Val::Library(path)) if path.ends_with("()")) =>
-            {
+            Val::Partial(partial) if partial.kind == PartialKind::Record => {
                 let names: Vec<Name> = partial.keywords.iter().map(|(name, _)| name.clone()).collect();
                 self.make_record(frame, &names, &args, place)
             }

@@ -145,9 +145,7 @@ impl<'p> Reach<'_, 'p> {
                 self.below(depth, |inner| self.reaches(&method.0, inner) || self.reaches(&method.1, inner))
             }
             Val::Partial(partial) => self.below(depth, |inner| {
-                let bound = partial.keywords.iter().map(|(_, value)| value);
-                self.reaches(&partial.function, inner)
-                    || partial.positional.iter().chain(bound).any(|value| self.reaches(value, inner))
+                self.reaches(&partial.function, inner) || partial.bound().any(|value| self.reaches(value, inner))
             }),
             Val::Wrapped(wrapped) => self.below(depth, |inner| {
                 wrapped.function.as_ref().is_none_or(|function| self.reaches(function, inner))

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{ClassHandle, ModuleIndex, ObjectId, Val, Value};
+use crate::analysis::domain::value::{ClassHandle, ModuleIndex, ObjectId, PartialKind, Val, Value};
 use crate::analysis::machine::{Frame, Machine, annotate, call};
 use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::classes;
@@ -226,16 +226,12 @@ impl<'p> Machine<'p> {
 
     /// `field(default_factory=f)` calls `f` for each instance.
     fn field_default(&mut self, frame: &mut Frame<'p>, value: &Value, place: Place) -> Value {
-        if let Some(Val::Partial(partial)) = value.single()
-            && let Some((mark, _)) = partial.keywords.first()
-        {
-            return match &**mark {
-                "<factory>" => self.call_value(frame, &partial.function.clone(), Args::default(), Some(place)),
-                "<default>" => partial.function.clone(),
-                _ => value.clone(),
-            };
+        let Some(Val::Partial(partial)) = value.single() else { return value.clone() };
+        match partial.kind {
+            PartialKind::FieldFactory => self.call_value(frame, &partial.function, Args::default(), Some(place)),
+            PartialKind::FieldDefault => partial.function.clone(),
+            _ => value.clone(),
         }
-        value.clone()
     }
 
     /// The fields of a record, those of its bases first.

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::term::{Term, TermId, Terms};
-use crate::analysis::domain::value::{Partial, Val, Value};
+use crate::analysis::domain::value::{Partial, PartialKind, Val, Value};
 use crate::analysis::machine::{Frame, Machine, arrays};
 use crate::analysis::store::args::Args;
 use crate::analysis::store::{items, paths};
@@ -13,27 +13,14 @@ use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::BuiltinOp;
 
-/// Marks of the two.
-pub const ITEMS: &str = "<items>";
-pub const ATTRIBUTES: &str = "<attributes>";
-
 /// `itemgetter("a", "b")`
 pub fn getter(terms: &mut Terms, op: BuiltinOp, args: &Args, place: Place) -> Value {
     if args.positional.is_empty() || !args.spread.is_empty() {
         return terms.opaque("<getter>", Some(place));
     }
-    let mark = if op == BuiltinOp::Itemgetter { ITEMS } else { ATTRIBUTES };
-    let none = terms.none();
-    Value::of(Val::Partial(Rc::new(Partial {
-        function: Value::unbound(),
-        positional: args.positional.iter().map(|arg| arg.value.clone()).collect(),
-        keywords: vec![(mark.into(), none)],
-    })))
-}
-
-/// Whether a partial is a getter.
-pub fn is_getter(partial: &Partial) -> bool {
-    partial.keywords.first().is_some_and(|(mark, _)| matches!(&**mark, ITEMS | ATTRIBUTES))
+    let kind = if op == BuiltinOp::Itemgetter { PartialKind::Items } else { PartialKind::Attributes };
+    let positional = args.positional.iter().map(|arg| arg.value.clone()).collect();
+    Value::of(Val::Partial(Rc::new(Partial { positional, ..Partial::of(kind, Value::unbound()) })))
 }
 
 /// A call of a getter.
@@ -46,7 +33,7 @@ pub fn got<'p>(
 ) -> Value {
     let [of] = args.positional.as_slice() else { return machine.state.terms.opaque("<got>", Some(place)) };
     let of = machine.state.possible(&of.value);
-    let is_item = partial.keywords.first().is_some_and(|(mark, _)| &**mark == ITEMS);
+    let is_item = partial.kind == PartialKind::Items;
     let mut parts: Vec<Value> = Vec::new();
     for name in &partial.positional {
         let name = machine.state.term_of(name);

@@ -47,11 +47,7 @@ fn children_in(state: &State, value: &Value, depth: u32, found: &mut Vec<(Deriva
             Val::Tuple(parts) => parts.iter().for_each(|part| children_in(state, part, depth, found)),
             Val::Method(method) => children_in(state, &method.0, depth, found),
             Val::UnknownMethod(method) => children_in(state, &method.0, depth, found),
-            Val::Partial(partial) => partial
-                .positional
-                .iter()
-                .chain(partial.keywords.iter().map(|(_, value)| value))
-                .for_each(|bound| children_in(state, bound, depth, found)),
+            Val::Partial(partial) => partial.bound().for_each(|bound| children_in(state, bound, depth, found)),
             Val::Object(object) => match &state.store.objects[object.0 as usize].kind {
                 ObjectKind::List { items, .. } => {
                     for item in items {

@@ -23,11 +23,7 @@ pub fn note(machine: &mut Machine<'_>, value: &Value) {
             }
             Val::Tuple(parts) => parts.iter().for_each(|part| note(machine, part)),
             Val::Method(method) => note(machine, &method.0),
-            Val::Partial(partial) => partial
-                .positional
-                .iter()
-                .chain(partial.keywords.iter().map(|(_, value)| value))
-                .for_each(|bound| note(machine, bound)),
+            Val::Partial(partial) => partial.bound().for_each(|bound| note(machine, bound)),
             _ => {}
         }
     }

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::term::{Symbol, Term, Terms};
-use crate::analysis::domain::value::{ClassHandle, ObjectId, Partial, Val, Value};
+use crate::analysis::domain::value::{ClassHandle, ObjectId, Partial, PartialKind, Val, Value};
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{ClassInfo, ObjectKind, Registration, Shared};
 use crate::analysis::store::{State, paths};
@@ -91,8 +91,8 @@ impl State {
         let Some(names) = names else { return self.terms.opaque("<class>", Some(place)) };
         let unbound = Value::unbound();
         let keywords = names.into_iter().map(|name| (name, unbound.clone())).collect();
-        let function = Value::of(Val::Library(format!("{path}()").into()));
-        Value::of(Val::Partial(Rc::new(Partial { function, positional: Vec::new(), keywords })))
+        let function = Value::of(Val::Library(path.clone()));
+        Value::of(Val::Partial(Rc::new(Partial { keywords, ..Partial::of(PartialKind::Record, function) })))
     }
 
     /// A copy of a record with some fields replaced: `dataclasses.replace`, `.replace(…)`, `._replace(…)`.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Text};
-use crate::analysis::domain::value::{ClassHandle, ObjectId, Val, Value};
+use crate::analysis::domain::value::{ClassHandle, ObjectId, PartialKind, Val, Value};
 use crate::analysis::store::heap::{Entry, Item, Object, ObjectKind};
 use crate::analysis::store::{ELEMENTS, State, container_mutation};
 use crate::finding::Place;
@@ -53,10 +53,10 @@ impl State {
         let class = self.store.objects[id.0 as usize].class?;
         let value = self.class_attribute(class, name)?;
         match value.single() {
-            Some(Val::Partial(partial)) => {
-                let setter = partial.keywords.iter().find(|(mark, _)| &**mark == "<setter>");
-                setter.map(|(_, setter)| setter.clone())
-            }
+            Some(Val::Partial(partial)) => match &partial.kind {
+                PartialKind::Property(setter) => setter.clone(),
+                _ => None,
+            },
             Some(descriptor @ Val::Object(_)) => self.instance_method(descriptor, &"__set__".into()),
             _ => None,
         }
