@@ -460,6 +460,7 @@ fn references(run: &Recording<'_>) -> Vec<Reference> {
             written: written.as_ref().unwrap_or(path).to_string(),
             kind: *kind,
             function: function.to_string(),
+            reported: run.program.models.reported(path).cloned(),
             is_guarded: false,
             is_evaluated: true,
         })

@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::finding::{Confidence, Consequence, Derivation, Intent, Place};
 use crate::ir::FunctionId;
 use crate::judge::closures::ClosureCall;
+use crate::models::ReportedName;
 use crate::text::{FileId, Span};
 
 /// All facts about one module.
@@ -642,6 +643,8 @@ pub struct Reference {
     pub kind: ReferenceKind,
     /// Qualified name of the function.
     pub function: String,
+    /// The reported name that it is, or is below.
+    pub reported: Option<ReportedName>,
     /// Whether the program made sure that the name exists.
     pub is_guarded: bool,
     /// Whether Python evaluates the name: under `from __future__ import annotations` annotations stay text.

@@ -90,7 +90,7 @@ impl RawProtocolNames {
 }
 
 /// The numbers of `0.8.0`.
-fn numbers(text: &str) -> [u32; 3] {
+pub(super) fn version_numbers(text: &str) -> [u32; 3] {
     let mut parts = text.split('.').map(|part| part.parse().unwrap_or(0));
     std::array::from_fn(|_| parts.next().unwrap_or(0))
 }
@@ -114,8 +114,8 @@ impl RawArrayObject {
             path,
             takes: self.takes.unwrap_or(Takes::Anything),
             registers: self.registers,
-            since: self.since.as_deref().map(numbers),
-            warns: self.warns.as_deref().map(numbers),
+            since: self.since.as_deref().map(version_numbers),
+            warns: self.warns.as_deref().map(version_numbers),
             only: self.only.clone(),
             mapped: self.mapped,
         }

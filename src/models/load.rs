@@ -58,7 +58,7 @@ pub(super) struct Reader<'t> {
     text: &'t str,
     origin: &'t str,
     pub(super) problems: Vec<Problem>,
-    models: Models,
+    pub(super) models: Models,
 }
 
 /// One row: its position and the positions of its fields.
@@ -112,6 +112,7 @@ impl<'t> Reader<'t> {
                 "annotation" => self.rows(value, span, Self::annotation),
                 "protocol" => self.rows(value, span, Self::protocol),
                 "typed" => self.rows(value, span, Self::typed),
+                "reported" => self.rows(value, span, Self::reported),
                 "array-object" => self.rows(value, span, |reader, row, raw| reader.array_object(row, &raw)),
                 "array-protocol" => {
                     if let Some((_, names)) = self.row::<RawProtocolNames>(value) {
@@ -122,7 +123,7 @@ impl<'t> Reader<'t> {
                     span,
                     format!(
                         "unknown table `{other}`, expected one of `library`, `alias`, `callable`, `namespace`, \
-                         `class`, `annotation`, `protocol`, `typed`, `array-object`, `array-protocol`, `implementation`, \
+                         `class`, `annotation`, `protocol`, `typed`, `reported`, `array-object`, `array-protocol`, `implementation`, \
                          `global-implementation`, `words`"
                     ),
                 ),
@@ -176,7 +177,7 @@ impl<'t> Reader<'t> {
         });
     }
 
-    fn paths(&mut self, row: &Row, path: Option<String>, paths: Vec<String>) -> Vec<String> {
+    pub(super) fn paths(&mut self, row: &Row, path: Option<String>, paths: Vec<String>) -> Vec<String> {
         let all: Vec<String> = path.into_iter().chain(paths).collect();
         if all.is_empty() {
             self.problem(row.span.clone(), "a row needs `path` or `paths`".to_owned());

@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::array_objects::ArrayObject;
 use super::implementations::{GlobalChoice, Implementation};
 use super::objects::{Annotation, Class, DrawsBy, Protocol};
+use super::reported::ReportedName;
 use super::roots::{ROOT, rooted};
 use super::schema::{Callable, Effect, Library};
 use super::typed::Typed;
@@ -37,6 +38,9 @@ pub struct Models {
     pub(super) protocols: FxHashMap<String, Vec<Protocol>>,
     pub(super) draws_by: FxHashMap<String, DrawsBy>,
     pub(super) typed: BTreeMap<String, Typed>,
+    pub(super) reported: FxHashMap<String, ReportedName>,
+    /// Reported attributes of a key's dtype.
+    pub(super) dtype_attributes: FxHashSet<String>,
     pub(super) array_objects: BTreeMap<String, ArrayObject>,
     /// The text before and after the root package in the names of conversion methods.
     pub(super) array_protocol: Vec<(String, String)>,
@@ -197,6 +201,8 @@ impl Models {
         self.roots.extend(other.roots);
         self.modules.extend(other.modules);
         self.typed.extend(other.typed);
+        self.reported.extend(other.reported);
+        self.dtype_attributes.extend(other.dtype_attributes);
         self.array_objects.extend(other.array_objects);
         self.array_protocol.extend(other.array_protocol);
         self.words.merge(other.words);
@@ -263,7 +269,7 @@ pub fn is_of_arrays(path: &str) -> bool {
 }
 
 /// The proper dotted prefixes of a name, longest first.
-fn prefixes(path: &str) -> impl Iterator<Item = &str> {
+pub(super) fn prefixes(path: &str) -> impl Iterator<Item = &str> {
     path.rmatch_indices('.').map(|(at, _)| &path[..at])
 }
 

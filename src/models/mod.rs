@@ -3,9 +3,9 @@
 //! A model file has these tables: `[library]` (or `[[library]]`) with name and versions checked; `[[alias]]`, one public path for another;
 //! `[[callable]]`, what a function does; `[[namespace]]`, the default for functions below a path; `[[class]]`, what constructing an
 //! instance does; `[[annotation]]`, names that mark keys; `[[protocol]]`, what methods of a name do on objects of unknown class, in files
-//! that use a library or if a key is passed; `[[typed]]`, which functions accept typed keys like raw ones; `[[array-object]]`, what
-//! functions do with objects that convert to arrays, by the methods of `[array-protocol]`; `[[implementation]]` and
-//! `[global-implementation]`, the PRNG implementations and how a program chooses one for all keys; `[words]`, words in names and comments.
+//! that use a library or if a key is passed; `[[typed]]`, which functions accept typed keys like raw ones; `[[reported]]`, names that are gone or private;
+//! `[[array-object]]`, what functions do with objects that convert to arrays, by the methods of `[array-protocol]`; `[[implementation]]`
+//! and `[global-implementation]`, the PRNG implementations and how a program chooses one for all keys; `[words]`, words in names and comments.
 //! Methods and attributes of arrays are callables below `jax.Array`, with the array as `self`; functions of Python itself are callables
 //! below `builtins`.
 //!
@@ -23,6 +23,7 @@ mod lookup;
 mod objects;
 mod ops;
 mod raw;
+mod reported;
 pub mod roots;
 mod schema;
 mod transform;
@@ -39,6 +40,7 @@ pub use objects::{
     Annotation, AnnotationKind, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, ProtocolEffect, Yield,
 };
 pub use ops::{BuiltinOp, NumberOp, ShapeOp, ShapeQuery, TreeOp};
+pub use reported::{NameStatus, ReportedName, path_of_dtype};
 pub use roots::ROOT;
 pub use schema::{Argument, Callable, Effect, Host, Library, Param, ParamKind, SeedKind};
 pub use transform::{Returns, Runs, Transform, TransformResult};

@@ -11,6 +11,7 @@ use keylint::engine::{self, Analyse, Input, Job, Outcome, check_text, check_text
 use keylint::finding::{Level, Place};
 use keylint::ir::OpKind;
 use keylint::judge::facts::{Facts, Reference, ReferenceKind};
+use keylint::models::Models;
 use keylint::source::{MemoryFiles, Problem};
 
 /// Texts by path; those of `given` are reported on, the others are there to be imported.
@@ -72,12 +73,14 @@ fn imports(_: &mut ImportSnapshot, program: &Program<'_>, module: usize) -> Fact
         };
         let place = Place { file: module.file, span: op.span };
         let (written, function) = (name.to_string(), "<module>".to_owned());
+        let reported = Models::builtin().reported(&path).cloned();
         facts.references.push(Reference {
             place,
             path,
             written,
             kind: ReferenceKind::Import,
             function,
+            reported,
             is_guarded: false,
             is_evaluated: true,
         });

@@ -11,6 +11,7 @@ use keylint::judge::facts::{
     LeakedKey, LoopKind, Meeting, Mismatch, Origin, RawBridge, Reference, ReferenceKind, ReuseKind, Role, StaleState,
     Trace, TraceKind, UnstableSeed, UntypedKey, Use, WrappedKey, WrapperWay,
 };
+use keylint::models::Models;
 use keylint::rules;
 use keylint::text::{FileId, Span};
 
@@ -98,6 +99,7 @@ fn reference(line: u32, path: &str, written: &str, kind: ReferenceKind) -> Refer
         written: written.to_owned(),
         kind,
         function: "f".to_owned(),
+        reported: Models::builtin().reported(path).cloned(),
         is_guarded: false,
         is_evaluated: true,
     }

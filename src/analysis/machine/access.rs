@@ -13,6 +13,7 @@ use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::paths;
 use crate::finding::Place;
 use crate::ir::{Annotation, Name, Op};
+use crate::models::path_of_dtype;
 
 impl<'p> Machine<'p> {
     /// `object.name`
@@ -63,14 +64,11 @@ impl<'p> Machine<'p> {
         {
             return self.state.possible(&value);
         }
-        if &**name == "_impl" || &**name == "_rules" {
-            // Private parts of a key's dtype: named by their chain.
-            if let Term::Attribute(_, outer, _) = self.state.terms.get(term)
-                && &**outer == "dtype"
-            {
-                let path: Name = format!("key.dtype.{name}").into();
-                self.note_reference(frame, &path, ReferenceKind::Value, place);
-            }
+        if self.program.models.is_reported_of_dtype(name)
+            && let Term::Attribute(_, outer, _) = self.state.terms.get(term)
+            && &**outer == "dtype"
+        {
+            self.note_reference(frame, &path_of_dtype(name).into(), ReferenceKind::Value, place);
         }
         let epoch = self.state.epoch_of(term);
         let attribute = self.state.terms.intern(Term::Attribute(term, name.clone(), epoch));

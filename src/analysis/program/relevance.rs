@@ -32,9 +32,6 @@ const MODULES_SEARCHED: usize = 64;
 /// Deepest nesting of displays and wrappers that are searched for functions.
 const NESTED_DISPLAYS: u32 = 4;
 
-/// Private parts of a key's dtype, which may come by way of a variable or a caller.
-const DTYPE_PARTS: &[&str] = &["_impl", "_rules"];
-
 /// The relevant functions, by module.
 #[derive(Debug, Default)]
 pub struct Relevance {
@@ -616,7 +613,8 @@ impl Reader<'_, '_, '_> {
                     }
                 }
                 OpKind::Attribute(object, name) => {
-                    if DTYPE_PARTS.contains(&&**name) {
+                    // The dtype may come by way of a variable or a caller.
+                    if self.vocabulary.is_reported_of_dtype(name) {
                         mentions = mentions.max(Mentions::Names);
                     }
                     paths[temp] = paths[*object as usize].map(|path| self.vocabulary.member(path, name));

@@ -5,25 +5,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ir::Name;
-use crate::models::{Callable, Construct, Effect, Host, Models, is_of_arrays};
-
-/// Names of the library that rules report.
-const NAMES_OF_RULES: &[&str] = &[
-    "KeyArray",
-    "PRNGKey",
-    "PRNGKeyArray",
-    "default_prng_impl",
-    "prng",
-    "rbg_key",
-    "shuffle",
-    "threefry2x32_key",
-    "threefry2x32_p",
-    "threefry_2x32",
-    "unsafe_rbg_key",
-];
-
-/// The private module behind `jax.random`.
-const PRIVATE_RANDOM: &str = "jax._src.random";
+use crate::models::{Callable, Construct, Effect, Host, Models, NameStatus};
 
 /// What a function mentions, in order of relevance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,14 +109,18 @@ impl<'a> Vocabulary<'a> {
         })
     }
 
+    /// Whether rules report an attribute of this name, if it is that of a key's dtype.
+    pub(super) fn is_reported_of_dtype(&self, name: &str) -> bool {
+        self.models.is_reported_of_dtype(name)
+    }
+
     fn judge(&self, path: &str) -> Mentions {
-        let is_private = path.strip_prefix(PRIVATE_RANDOM).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-        if self.packages.contains(path) || is_private || self.handles_keys(path) {
+        let reported = self.models.reported(path).map(|name| name.status);
+        if self.packages.contains(path) || reported == Some(NameStatus::Private) || self.handles_keys(path) {
             return Mentions::Keys;
         }
-        let is_sought = is_of_arrays(path) && path.split('.').any(|segment| NAMES_OF_RULES.contains(&segment));
         let draws = || self.models.callable(path).is_some_and(|callable| callable.host.is_some_and(Host::draws));
-        match (is_sought, draws()) {
+        match (reported.is_some(), draws()) {
             (true, _) => Mentions::Names,
             (false, true) => Mentions::Host,
             (false, false) => Mentions::Nothing,
