@@ -123,8 +123,7 @@ fn note_stated_intent(
     documented::note_default_keys(written, findings);
     for finding in findings.iter_mut().filter(|finding| may_be_intended(finding)) {
         if let Some(intent) = said_so::said_so(written, &project.models.words, finding) {
-            finding.level = Level::Note;
-            finding.intent.get_or_insert(intent);
+            finding.note_intent(intent);
         }
     }
     let script = Path::new(path).file_stem().and_then(OsStr::to_str).unwrap_or_default();

@@ -128,6 +128,12 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// States why the program probably means what is reported, which makes the finding a note. The first reason stays.
+    pub fn note_intent(&mut self, intent: Intent) {
+        self.level = self.level.min(Level::Note);
+        self.intent.get_or_insert(intent);
+    }
+
     /// Calls `visit` with every place of the finding; its edits are in the file of the primary location.
     pub fn each_place(&mut self, visit: &mut dyn FnMut(&mut Place)) {
         let Self { primary, related, flow, evidence, repair, witness, intent, consequence, .. } = self;

@@ -3,7 +3,7 @@
 //! **Invariant:** reported only where no second call is visible; a visible second call is a reuse. A note if the
 //! judge knows why each call may start from the same key.
 
-use crate::finding::{Finding, Level, Repair};
+use crate::finding::{Finding, Repair};
 use crate::judge::facts::{CaptureKind, CapturedUse, Facts};
 
 use super::Rule;
@@ -38,10 +38,7 @@ pub(super) fn describe(rule: &Rule, hit: &CapturedUse) -> Finding {
     };
     let text = Text { message, label: wording::here(&hit.used, "the captured key is consumed"), help };
     let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
-    finding.intent.clone_from(&hit.intent);
-    if hit.intent.is_some() {
-        finding.level = finding.level.min(Level::Note);
-    }
+    hit.intent.clone().into_iter().for_each(|intent| finding.note_intent(intent));
     let origin = wording::origin(hit.origin.as_ref());
     let defined = wording::label(hit.defined_at, defined.to_owned());
     wording::relate(&mut finding, origin.iter().cloned().chain([defined.clone()]));

@@ -55,11 +55,8 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     if hit.consequence.is_some() {
         finding.level = finding.level.min(Level::Note);
     }
-    finding.intent.clone_from(&hit.intent);
     finding.consequence.clone_from(&hit.consequence);
-    if hit.intent.is_some() {
-        finding.level = finding.level.min(Level::Note);
-    }
+    hit.intent.clone().into_iter().for_each(|intent| finding.note_intent(intent));
     let origin = wording::origin(hit.origin.as_ref());
     let mapped = wording::label(hit.mapped_at, mapped.to_owned());
     wording::relate(&mut finding, origin.iter().cloned().chain([mapped.clone()]));

@@ -15,7 +15,7 @@ mod wording;
 
 use std::sync::LazyLock;
 
-use crate::finding::{Finding, Level, RuleId, every_rule};
+use crate::finding::{Finding, RuleId, every_rule};
 use crate::judge::facts::Facts;
 
 pub use rule::{FixAvailability, Rule, Status};
@@ -83,8 +83,7 @@ pub fn check(facts: &Facts) -> Vec<Finding> {
         in_force().filter_map(|rule| rule.check.map(|check| check(rule, facts))).flatten().collect();
     if let Some(intent) = &facts.intent {
         for finding in findings.iter_mut().filter(|finding| finding.rule.may_be_intended()) {
-            finding.level = Level::Note;
-            finding.intent.get_or_insert_with(|| intent.clone());
+            finding.note_intent(intent.clone());
         }
     }
     if let Some(random) = &facts.random {

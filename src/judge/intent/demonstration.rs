@@ -19,8 +19,7 @@ pub fn note_demonstrations(written: Written<'_>, findings: &mut [Finding]) {
         }
         if let Some(header) = direct_run(written, finding.primary.span) {
             let place = Place { file: finding.primary.file, span: header };
-            finding.level = Level::Note;
-            finding.intent.get_or_insert(Intent::new(IntentKind::Demonstration, Some(place)));
+            finding.note_intent(Intent::new(IntentKind::Demonstration, Some(place)));
         }
     }
 }

@@ -58,8 +58,7 @@ pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding
             _ => None,
         };
         if let Some(elsewhere) = elsewhere {
-            finding.level = Level::Note;
-            finding.intent.get_or_insert(Intent::new(IntentKind::SeparateCells, Some(elsewhere)));
+            finding.note_intent(Intent::new(IntentKind::SeparateCells, Some(elsewhere)));
         }
     }
 }
@@ -91,8 +90,7 @@ pub fn note_cells(cells: &Cells, findings: &mut [Finding]) {
             _ if is_computed(finding) => "a cell of a notebook tries something with the current key",
             _ => continue,
         };
-        finding.level = Level::Note;
-        finding.intent.get_or_insert(Intent::because(IntentKind::Demonstration, reason, None));
+        finding.note_intent(Intent::because(IntentKind::Demonstration, reason, None));
     }
 }
 
