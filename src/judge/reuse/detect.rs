@@ -262,7 +262,8 @@ fn are_children_chosen(run: &Recording<'_>, split: &Consumption) -> bool {
     is_chosen
 }
 
-/// Whether the data of a `fold_in` is certainly the index of a child that a `split` made.
+/// Whether the data of a `fold_in` is the index of a child that a `split` made. A number from outside, such as a counter of steps or the
+/// number of a device, is the index of some child in one of its first calls; a computed one, such as a hash, hardly ever.
 fn folds_into(run: &Recording<'_>, a: Extent, b: Extent) -> bool {
     let (Extent::Index(index), Extent::Range { length, .. }) = (match (a, b) {
         (Extent::Range { .. }, _) => (b, a),
@@ -273,7 +274,7 @@ fn folds_into(run: &Recording<'_>, a: Extent, b: Extent) -> bool {
     match (run.terms.as_int(index), length.and_then(|length| run.terms.as_int(length))) {
         (Some(index), Some(length)) => index < length,
         (Some(index), None) => index == 0,
-        (None, _) => false,
+        (None, _) => matches!(run.terms.get(index), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)),
     }
 }
 
