@@ -37,7 +37,7 @@ fn shapes_fit_or_do_not() {
 }
 
 #[test]
-fn arrays_are_put_together() {
+fn arrays_are_concatenated_and_stacked() {
     assert_eq!(Map::stack(&[2], 2, 1), Some(Map { shape: vec![2, 2], positions: vec![0, 2, 1, 3] }));
     let joined = Map::concatenate(&[&[2, 1], &[2, 2]], 1);
     assert_eq!(joined, Some(Map { shape: vec![2, 3], positions: vec![0, 2, 3, 1, 4, 5] }));
@@ -63,7 +63,7 @@ fn shapes() -> impl Strategy<Value = Vec<usize>> {
 
 proptest! {
     #[test]
-    fn a_transpose_turns_coordinates_around(shape in shapes()) {
+    fn transpose_reverses_coordinates(shape in shapes()) {
         let map = Map::transpose(&shape);
         prop_assert_eq!(Some(map.positions.len()), size(&map.shape));
         for (index, position) in map.positions.iter().enumerate() {
@@ -78,7 +78,7 @@ proptest! {
     }
 
     #[test]
-    fn an_axis_that_is_moved_back_was_not_moved(shape in shapes(), from in 0_usize..4, to in 0_usize..4) {
+    fn moving_an_axis_back_is_the_identity(shape in shapes(), from in 0_usize..4, to in 0_usize..4) {
         let Some(there) = Map::moveaxis(&shape, from, to) else {
             prop_assert!(from >= shape.len() || to >= shape.len());
             return Ok(());
@@ -102,7 +102,7 @@ proptest! {
     }
 
     #[test]
-    fn a_broadcast_repeats_along_axes_of_one(shape in shapes(), more in shapes()) {
+    fn broadcasting_repeats_axes_of_length_one(shape in shapes(), more in shapes()) {
         let joint = joint_shape(&shape, &more);
         let Some(map) = Map::broadcast(&shape, &joint) else { return Ok(()) };
         let missing = joint.len() - shape.len();
@@ -114,7 +114,7 @@ proptest! {
     }
 
     #[test]
-    fn a_slice_is_what_counting_gives(length in 0_usize..8, lower in -9_i128..9, upper in -9_i128..9, step in 1_i128..4) {
+    fn slices_match_enumeration(length in 0_usize..8, lower in -9_i128..9, upper in -9_i128..9, step in 1_i128..4) {
         let count = i128::try_from(length).unwrap();
         let bound = |at: i128| (if at < 0 { at + count } else { at }).clamp(0, count);
         let wanted: Vec<usize> = (0..length)
@@ -127,7 +127,7 @@ proptest! {
     }
 
     #[test]
-    fn a_selection_takes_what_its_entries_say(shape in shapes(), picks in proptest::collection::vec(0_usize..4, 0..3)) {
+    fn selections_combine_their_entries(shape in shapes(), picks in proptest::collection::vec(0_usize..4, 0..3)) {
         let entries = [Entry::NewAxis, Entry::Take(picks.clone(), vec![picks.len()])];
         let Some(map) = Map::select(&shape, &entries) else {
             prop_assert!(shape.is_empty() || picks.iter().any(|pick| *pick >= shape[0]));

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_or_foreign_counts_as_absent() {
+    fn damaged_or_foreign_entries_count_as_absent() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path().join("a/b"));
         assert_eq!(cache.read(name("x")), None);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_others_is_left_alone() {
+    fn foreign_folders_are_not_cleaned() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("notes.txt"), "mine").unwrap();
         let cache = Cache::at(folder.path().to_owned());
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn cleaning_leaves_nothing_but_what_others_keep() {
+    fn cleaning_removes_only_our_entries() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path().join("cache"));
         assert!(!cache.clean().unwrap());
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_first() {
+    fn oldest_entries_are_evicted_first() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path().to_owned());
         let names = ["a", "b", "c", "d"].map(name);

@@ -549,7 +549,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_definitions_are_sound() {
+    fn prelude_definitions_are_sound() {
         Args::command().debug_assert();
     }
 

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_pattern_matches_any_component() {
+    fn bare_patterns_match_any_component() {
         assert!(matches("test_*.py", "/p/a/test_x.py"));
         assert!(matches("gen", "/p/a/gen/b.py"));
         assert!(!matches("gen", "/p/a/generated/b.py"));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trailing_slash_means_directories_only() {
+    fn trailing_slashes_match_directories_only() {
         assert!(matches("tests/", "/p/a/tests/b.py"));
         assert!(!matches("tests/", "/p/a/tests"));
     }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_pattern_is_named_by_its_index() {
+    fn malformed_patterns_are_named_by_index() {
         let error = Patterns::new(Path::new("/p"), &["ok".to_owned(), "a[".to_owned()]).unwrap_err();
         assert_eq!(error.0, 1);
     }

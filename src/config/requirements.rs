@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn projects_say_so_in_their_metadata() {
+    fn projects_state_versions_in_their_metadata() {
         let text = "[project]\ndependencies = ['numpy', 'jax>=0.3,<0.4']\n[project.optional-dependencies]\ngpu = ['jax[cuda]<0.4']\n\
                     [dependency-groups]\ndev = ['pytest', {include-group = 'x'}, 'jax==0.3.25']\n";
         assert_eq!(found("pyproject.toml", text), ["<0.4.0", "<0.4.0", "0.3.25"]);

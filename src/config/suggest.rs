@@ -25,7 +25,7 @@ mod tests {
     use super::suggest;
 
     #[test]
-    fn the_nearest_word_wins_and_far_ones_are_not_offered() {
+    fn suggestions_are_near_words_only() {
         let words = ["select", "ignore", "exclude"];
         assert_eq!(suggest("selct", words), Some("select"));
         assert_eq!(suggest("IGNORE", words), Some("ignore"));

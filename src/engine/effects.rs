@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_find_their_def() {
+    fn effect_comments_belong_to_their_def() {
         let text = "\
 # keylint: consumes(far)
 

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn layout_and_comments_do_not_count() {
+    fn layout_and_comments_do_not_matter() {
         let plain = fingerprints("a.py", "x = f(key, n)\n");
         assert_eq!(plain, fingerprints("a.py", "\n# more\n\nx=f( key,  # the key\n  n)  # end\n"));
         assert_eq!(plain, fingerprints("a.py", "if p:\n    x = f(key, \\\n n)\n"));

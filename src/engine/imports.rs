@@ -57,7 +57,7 @@ mod tests {
     use crate::python::{SourceKind, parse};
 
     #[test]
-    fn imports_are_found_wherever_they_stand() {
+    fn imports_are_found_anywhere() {
         let text = "\
 import a.b as c
 try:

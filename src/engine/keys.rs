@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn derivations_are_evaluated_where_they_say_everything() {
+    fn complete_derivations_are_evaluated() {
         let of = |made: Made| Derivation::new(String::new(), made);
         let seed = |seed| of(Made::Seed(seed, None));
         let child = |index| of(Made::Child(Box::new(seed(Some(0))), index));

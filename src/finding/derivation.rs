@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn derivations_are_made_of_what_they_come_from() {
+    fn derivations_contain_their_parents() {
         let of = |text: &str, made: Made| Derivation::new(text.to_owned(), made);
         let root = of("key(0)", Made::Seed(Some(0), None));
         let all = of("split(key(0))", Made::Children(Box::new(root.clone())));

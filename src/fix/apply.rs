@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_not_taken_away_from_another_fix() {
+    fn fixes_do_not_remove_names_that_others_need() {
         let text = "a, b = split(key)\nx = normal(b)\ny = normal(key=c)\n";
         let renamed = fix(text, &[("a, b = ", "key, b = ")]);
         let meets = |pieces: &[(&str, &str)]| {

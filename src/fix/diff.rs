@@ -52,7 +52,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hunks_make_the_other_text(before in "[ab\r\né]{0,12}", after in "[ab\r\né]{0,12}") {
+        fn hunks_reproduce_the_new_text(before in "[ab\r\né]{0,12}", after in "[ab\r\né]{0,12}") {
             prop_assert_eq!(apply_edits(&before, &hunks(&before, &after)), Ok(after));
         }
     }

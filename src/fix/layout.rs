@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_stay_with_what_they_speak_of() {
+    fn comments_stay_with_their_statement() {
         let above = |text: &str| {
             let start = u32::try_from(text.find("draw").unwrap()).unwrap();
             let at = with_comment(text, start);

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn values_die_where_they_are_bound_anew_on_every_path() {
+    fn values_die_where_every_path_rebinds_them() {
         assert!(is_live("    here()\n    g(key)\n"));
         assert!(!is_live("    here()\n    key, a = g(n)\n    g(key)\n"));
         assert!(is_live("    here()\n    key, a = g(key)\n"));
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_come_back_and_are_left() {
+    fn loops_have_back_edges_and_exits() {
         assert!(is_live("    for _ in n:\n        here()\n"));
         assert!(!is_live("    for _ in n:\n        key = p\n        here()\n"));
         assert!(!is_live("    for key in n:\n        here()\n"));
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_raised_may_be_caught() {
+    fn raised_exceptions_may_be_caught() {
         assert!(is_live("    try:\n        here()\n        g(n)\n        key = p\n    except E:\n        g(key)\n"));
         assert!(!is_live("    try:\n        here()\n    except E:\n        key = p\n"));
         assert!(is_live("    try:\n        here()\n        return n\n    finally:\n        g(key)\n"));
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn comprehensions_read_where_they_stand_and_functions_whenever_they_are_called() {
+    fn comprehensions_read_at_their_place_and_functions_when_called() {
         assert!(is_live("    here()\n    return [g(key) for _ in n]\n"));
         assert!(!is_live("    a = [g(key) for _ in n]\n    here()\n    return a\n"));
         assert!(!is_live("    here()\n    return [key for key in n]\n"));

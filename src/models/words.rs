@@ -281,7 +281,7 @@ mod tests {
     use crate::models::Models;
 
     #[test]
-    fn comments_that_say_so() {
+    fn comments_that_state_intent() {
         let models = Models::builtin();
         let says = |text: &str| models.words.clause_on_sharing(text, false).is_some();
         for text in [

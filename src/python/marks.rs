@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn text_in_a_string_marks_nothing() {
+    fn strings_contain_no_cell_marks() {
         assert_eq!(marked("HELP = '''\n# %%\n'''\n# %%\n"), [20]);
         assert_eq!(marked("HELP = '''\n#   jupytext:\n'''\n# +\n"), [0u32; 0]);
     }

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_does_not_stand_in_for_a_library() {
+    fn project_files_do_not_shadow_libraries() {
         assert_eq!(resolve("src/pkg/core.py", 0, "random", ""), "external");
         for from in ["src/pkg/space/loose.py", "src/pkg/space/inner/low.py"] {
             assert_eq!(resolve(from, 0, "random", ""), "external");
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_of_equal_names_is_meant() {
+    fn nearest_definition_of_a_name_wins() {
         let paths = ["a/lib/__init__.py", "b/lib/__init__.py", "b/tests/t.py", "a/tests/t.py", "c/t.py"];
         let graph = ModuleGraph::new(&paths);
         let file = |from| match graph.resolve(FileId(from), 0, Some("lib"), None) {

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn layout_quotes_and_names_do_not_count() {
+    fn layout_quotes_and_names_do_not_matter() {
         let plain = form("x = jr.normal(key, (n, 2), name='a')");
         assert_eq!(plain, "_0=_1.normal(_2,_3,2,name=\"a\")");
         for same in [

@@ -73,7 +73,7 @@ fn nestings() -> Vec<(&'static str, Nesting)> {
 }
 
 #[test]
-fn accepts_what_people_write_and_more() {
+fn accepts_nesting_beyond_what_people_write() {
     for (what, nested) in nestings() {
         accepts(what, &nested(40));
         accepts(what, &nested(190));
@@ -167,7 +167,7 @@ fn ten_megabytes_of_ordinary_code() {
 }
 
 #[test]
-fn garbage_ends_quickly_and_without_panic() {
+fn garbage_is_rejected_quickly() {
     let units = [
         "\0",
         "(",

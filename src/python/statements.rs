@@ -311,7 +311,7 @@ finally: e
     }
 
     #[test]
-    fn broken_headers_end_somewhere_within() {
+    fn headers_of_broken_statements_end_within_them() {
         for text in [
             "if x",
             "def f(",

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_become_elements_and_text_stays_text() {
+    fn colours_become_svg_elements() {
         let text = "\u{1b}[1m\u{1b}[38;5;9ma<b\u{1b}[0m & \u{1b}[36mc\u{1b}[0m\n";
         assert_eq!(terminal(text), "<span class=\"bold c1\">a&lt;b</span> &amp; <span class=\"c6\">c</span>\n");
     }

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn controls_become_pictures_and_the_rest_escapes() {
+    fn control_characters_are_made_visible() {
         assert_eq!(neutral("a\u{1b}[31mb\u{7f}\u{202e}c\td\ne"), "a␛[31mb␡\\u{202e}c d e");
         assert_eq!(neutral("é漢😀"), "é漢😀");
     }

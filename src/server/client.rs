@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_no_capability() {
+    fn missing_capabilities_are_absent() {
         let client = Client::new(&json!({}));
         assert!(!client.pulls && !client.document_changes && !client.watches_files && !client.related_information);
         let client = Client::new(&json!({"textDocument": {"diagnostic": {}}, "window": {"workDoneProgress": false}}));

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_reported_and_passed_over() {
+    fn invalid_entries_are_reported_and_skipped() {
         let (settings, problems) = read(&json!({"minlevel": "note", "minLevel": "loud", "ignoreReason": "a # b"}));
         assert_eq!(settings, EditorSettings::default());
         assert_eq!(problems.len(), 3, "{problems:?}");
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_takes_back_what_it_names() {
+    fn configuration_answers_retract_settings_set_to_null() {
         let mut written =
             Written::from_initialize(&json!({"ignore": ["KEY101"], "verify": false, "unsafeFixes": true}));
         let everywhere = json!({"ignore": null, "inlayHints": true});

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_follow_each_other_whatever_they_hold() {
+    fn frames_are_separated_whatever_their_content() {
         let mut bytes = frame(r#"{"jsonrpc":"2.0","id":1,"method":"shutdown"}"#);
         bytes.extend(frame("{nonsense"));
         bytes.extend(frame(r#"{"id":7,"params":3}"#));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_ends_within_a_frame_is_an_error() {
+    fn truncated_frames_are_errors() {
         for bytes in ["Content-Length: 99\r\n\r\n{}", "Content-Len"] {
             assert!(read(&mut bytes.as_bytes()).is_err(), "{bytes}");
         }

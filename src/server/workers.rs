@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_answered_and_the_thread_lives_on() {
+    fn panics_are_answered_and_the_worker_survives() {
         let (tasks, events) = (mpsc::channel(), mpsc::channel());
         for task in [
             task(1, json!(1), |_, _| panic!("lost")),

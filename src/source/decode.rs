@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_elsewhere_declare_nothing() {
+    fn cookies_on_later_lines_are_ignored() {
         for bytes in [
             "x = 1\n# coding: nonsense\n",
             "\n\n# coding: nonsense\n",

@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_paths_are_no_problems_of_the_rest() {
+    fn missing_paths_do_not_affect_other_files() {
         let tree = sample();
         let (files, problems) = tree.found(&["nowhere", "z.py"], &Selection::default());
         assert_eq!((files, problems), (vec!["z.py".to_owned()], Vec::new()));
@@ -435,7 +435,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_in_a_circle_end() {
+    fn link_cycles_terminate() {
         use std::os::unix::fs::symlink;
         let tree = sample();
         symlink(tree.at("a"), tree.at("a/loop")).unwrap();
@@ -450,7 +450,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_and_links_to_it_are_one() {
+    fn links_to_a_file_count_once() {
         use std::os::unix::fs::symlink;
         let tree = sample();
         symlink(tree.at("z.py"), tree.at("a/link.py")).unwrap();

@@ -114,14 +114,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_stands_alone() {
+    fn files_in_memory_need_no_disk() {
         let files: MemoryFiles = [("a/b/c.py", "c"), ("a/d.py", "d")].into_iter().collect();
         assert_eq!(files.read(Path::new("a/d.py")).unwrap(), b"d");
         assert_eq!(read(&files, Path::new("x"), "x").unwrap_err().message, "no such file or directory; check the path");
     }
 
     #[test]
-    fn memory_hides_what_lies_under() {
+    fn files_in_memory_hide_those_on_disk() {
         let folder = tempfile::tempdir().unwrap();
         let saved = folder.path().join("a.py");
         std::fs::write(&saved, "saved").unwrap();

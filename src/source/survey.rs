@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_sources_and_leaves_out_what_is_none() {
+    fn lists_only_python_sources() {
         let folder = tempfile::tempdir().unwrap();
         for path in ["b.py", "a/c.pyi", "a/d.txt", ".venv/e.py", ".hidden/f.py", "ignored.py", ".gitignore"] {
             let path = folder.path().join(path);

@@ -60,7 +60,7 @@ fn clean(text: &str) {
 }
 
 #[test]
-fn a_comment_reaches_its_statement_from_any_of_its_lines() {
+fn comments_on_any_line_apply_to_the_whole_statement() {
     clean("a = draw(key)  # keylint: ignore[KEY101] the same on purpose\n");
     clean("a = f(  # keylint: ignore[KEY101]\n    draw(key),\n)\n");
     clean("a = f(\n    draw(key),\n)  # keylint: ignore[KEY101]\n");
@@ -69,7 +69,7 @@ fn a_comment_reaches_its_statement_from_any_of_its_lines() {
 }
 
 #[test]
-fn a_comment_alone_on_a_line_reaches_the_statement_below() {
+fn comments_on_their_own_line_apply_to_the_statement_below() {
     clean("# keylint: ignore[KEY101]\na = draw(key)\n");
     clean("# keylint: ignore[KEY101]\n# keylint: ignore[KEY202]\n# why\na = draw(key), 1 + key\n");
     clean("if x:\n    # keylint: ignore[KEY101]\n    a = draw(key)\n");
@@ -78,7 +78,7 @@ fn a_comment_alone_on_a_line_reaches_the_statement_below() {
 }
 
 #[test]
-fn of_a_compound_statement_it_reaches_header_and_decorators_only() {
+fn comments_on_compound_statements_cover_header_and_decorators() {
     clean("@f(draw(key))  # keylint: ignore[KEY101]\ndef g():\n    pass\n");
     clean("@f(draw(key))\ndef g():  # keylint: ignore[KEY101]\n    pass\n");
     clean("while draw(key):  # keylint: ignore[KEY101]\n    pass\n");
@@ -97,20 +97,20 @@ fn one_comment_may_hold_several_directives_and_codes() {
 }
 
 #[test]
-fn a_file_ignore_holds_everywhere() {
+fn file_level_ignores_apply_everywhere() {
     clean("# keylint: file-ignore[KEY101, KEY202] generated\na = draw(key)\nb = draw(key)\nc = 1 + key\n");
     clean("a = draw(key)\nb = 2  # keylint: file-ignore[KEY101]\n");
 }
 
 #[test]
-fn reasons_are_kept() {
+fn reasons_of_suppressions_are_kept() {
     let applied = run("a = draw(key)  # keylint: ignore[KEY101]  compares runs \n", &|_| true);
     assert_eq!(applied.suppressed[0].reason, "compares runs");
     assert_eq!(applied.suppressed[0].finding.rule, RuleId::KeyReused);
 }
 
 #[test]
-fn noqa_is_honoured_and_never_judged() {
+fn noqa_is_honoured_and_never_reported() {
     clean("a = draw(key)  # noqa\n");
     clean("a = draw(key)  # NOQA: E501, KEY101\n");
     clean("a = draw(key)  # noqa:KEY101 it is meant\n");
@@ -124,7 +124,7 @@ fn noqa_is_honoured_and_never_judged() {
 }
 
 #[test]
-fn our_own_comment_is_used_before_noqa() {
+fn own_comments_take_precedence_over_noqa() {
     clean("a = draw(key)  # noqa  # keylint: ignore[KEY101]\n");
 }
 
@@ -153,7 +153,7 @@ fn unused_and_invalid_comments_are_findings() {
 }
 
 #[test]
-fn prose_and_effects_are_no_suppressions() {
+fn prose_and_effect_comments_do_not_suppress() {
     clean("# keylint finds misuse of keys\n");
     clean("# see keylint: it finds misuse\n");
     clean("def f(key):  # keylint: consumes(key)\n    pass\n");

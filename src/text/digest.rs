@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_a_part_ends_counts() {
+    fn digests_depend_on_where_parts_end() {
         let of = |parts: &[&str]| {
             let mut digester = Digester::default();
             for part in parts {

@@ -106,7 +106,7 @@ mod tests {
     proptest! {
         /// Applying all at once equals applying one by one from the back.
         #[test]
-        fn agrees_with_edits_one_by_one(
+        fn batches_of_edits_equal_single_edits(
             text in "[a-zé\n]{0,40}",
             pieces in prop::collection::vec((0_usize..6, 0_usize..4, "[A-Zä]{0,3}"), 0..8),
         ) {

@@ -218,7 +218,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn positions_lead_back(text in texts(), offset in 0_u32..200) {
+        fn positions_round_trip(text in texts(), offset in 0_u32..200) {
             let index = LineIndex::new(&text);
             let place = index.line_column(&text, offset);
             let normal = index.offset(&text, place);

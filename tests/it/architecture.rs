@@ -315,7 +315,7 @@ fn assert_none(problems: &[String]) {
 }
 
 #[test]
-fn the_table_goes_downwards_and_knows_every_room() {
+fn imports_go_downwards_and_all_rooms_are_listed() {
     let table = table();
     assert!(table.len() > 10, "docs/architecture.md: the table was not found");
     let mut problems = Vec::new();
@@ -438,7 +438,7 @@ fn only_one_room_names_the_parser() {
 }
 
 #[test]
-fn every_module_opens_with_its_job_and_every_room_with_its_invariant() {
+fn modules_state_their_purpose_and_rooms_their_invariant() {
     let mut problems = Vec::new();
     for source in rust_files("src").into_iter().chain(rust_files("tests")).chain(rust_files("benches")) {
         let header: Vec<&str> = source.text.lines().take_while(|line| line.starts_with("//!")).collect();
@@ -480,7 +480,7 @@ fn files_are_short() {
 }
 
 #[test]
-fn nothing_is_unfinished_and_nothing_unwraps() {
+fn sources_have_no_todo_and_no_unwrap() {
     let mut problems = Vec::new();
     for source in rust_files("src") {
         let tokens = &source.tokens;
@@ -536,7 +536,7 @@ fn test_items(tokens: &[Token]) -> Vec<(usize, usize)> {
 }
 
 #[test]
-fn bounds_are_what_the_document_says() {
+fn documented_bounds_match_the_code() {
     let document = fs::read_to_string(root().join("docs/architecture.md")).expect("docs/architecture.md exists");
     let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
     let mut problems = Vec::new();
@@ -558,7 +558,7 @@ fn bounds_are_what_the_document_says() {
 }
 
 #[test]
-fn tokens_see_through_comments_strings_and_groups() {
+fn tokens_skip_comments_and_strings() {
     let text = r##"
         // crate::comment
         /* crate::block /* nested */ */

@@ -24,7 +24,7 @@ fn project(files: &[(&str, &str)]) -> TempDir {
 }
 
 #[test]
-fn what_was_there_is_silent_and_what_is_new_is_reported() {
+fn old_findings_are_accepted_and_new_ones_reported() {
     let folder = project(&[("pkg/a.py", REUSE)]);
     let at = folder.path();
     assert_eq!(keylint(at, &["baseline", "create"]).1, "accepted.json: 1 accepted (1 added, 0 removed).\n");
@@ -82,7 +82,7 @@ fn stale_entries_are_reported_and_pruned() {
 }
 
 #[test]
-fn a_baseline_that_cannot_be_read_is_an_error() {
+fn unreadable_baselines_are_errors() {
     let folder = project(&[("a.py", REUSE)]);
     let at = folder.path();
     let (status, _, err) = keylint(at, &["check"]);
@@ -106,7 +106,7 @@ fn a_baseline_that_cannot_be_read_is_an_error() {
 }
 
 #[test]
-fn a_run_that_saw_not_everything_writes_nothing() {
+fn incomplete_runs_write_nothing() {
     let folder = project(&[("a.py", REUSE)]);
     let at = folder.path();
     fs::write(at.join("bad.py"), b"x = '\xff'\n").unwrap();
@@ -129,7 +129,7 @@ fn hidden_findings_are_not_accepted_unless_shown() {
 }
 
 #[test]
-fn what_a_run_did_not_look_for_stays_accepted() {
+fn unchecked_rules_keep_their_baseline_entries() {
     let legacy = REUSE.replace("(key):\n", "(key):\n    jax.random.PRNGKey(0)\n");
     let folder = project(&[("a.py", &legacy)]);
     let at = folder.path();
@@ -164,7 +164,7 @@ fn entries_are_named_from_the_folder_of_the_baseline() {
 }
 
 #[test]
-fn a_file_has_the_baseline_of_its_own_configuration() {
+fn files_use_the_baseline_of_their_own_configuration() {
     let folder = project(&[
         ("a.py", REUSE),
         ("sub/keylint.toml", "baseline = '../sub.json'\n"),
@@ -193,7 +193,7 @@ fn a_file_has_the_baseline_of_its_own_configuration() {
 }
 
 #[test]
-fn a_misspelt_format_is_no_file_name() {
+fn misspelt_formats_are_not_file_names() {
     let folder = project(&[("a.py", "")]);
     let at = folder.path();
     fs::remove_file(at.join("keylint.toml")).unwrap();

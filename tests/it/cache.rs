@@ -171,7 +171,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_cached_run_equals_a_fresh_one(steps in vec(steps(), 1..6)) {
+    fn cached_runs_equal_fresh_ones(steps in vec(steps(), 1..6)) {
         let root = project();
         let root = root.path();
         compare(root, &["check", "--output-format", "json", "--min-level", "note", "--min-confidence", "low"]);
@@ -223,7 +223,7 @@ fn results_are_taken_from_the_cache_only_where_nothing_changed() {
 }
 
 #[test]
-fn a_project_that_moves_takes_its_cache_along() {
+fn caches_survive_moving_the_project() {
     let folder = tempfile::tempdir().unwrap();
     let (old, new) = (folder.path().join("old"), folder.path().join("new"));
     write(&old.join("keylint.toml"), "");
@@ -255,7 +255,7 @@ fn the_folder_is_where_options_variable_and_settings_say() {
 }
 
 #[test]
-fn what_cannot_be_stored_is_no_error() {
+fn unwritable_caches_are_not_errors() {
     let root = project();
     let root = root.path();
     let fresh = ran(root, &["check", "--no-cache"]);
@@ -283,7 +283,7 @@ fn standard_input_stores_nothing() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_looked_at_again() {
+fn unreadable_files_are_tried_again() {
     let root = project();
     let root = root.path();
     write(&root.join("b.py"), "# coding: nonsense\nx = 1\n");
@@ -293,7 +293,7 @@ fn a_file_that_cannot_be_read_is_looked_at_again() {
 }
 
 #[test]
-fn processes_at_work_at_once_do_not_disturb_each_other() {
+fn concurrent_processes_do_not_interfere() {
     let root = project();
     let root = root.path();
     let fresh = ran(root, &["check", "--no-cache"]);

@@ -282,14 +282,14 @@ fn unmarked(line: &str) -> &str {
 }
 
 #[test]
-fn programs_are_silent_once_they_are_right() {
+fn corrected_programs_are_silent() {
     let cases = pairs();
     assert!(cases.len() > 200, "only {} programs were read", cases.len());
     run(&cases);
 }
 
 #[test]
-fn fixtures_report_what_they_state() {
+fn fixtures_report_their_expectations() {
     run(&fixtures("cases"));
 }
 
@@ -299,7 +299,7 @@ fn clean_code_stays_silent() {
 }
 
 #[test]
-fn pages_report_what_they_state() {
+fn rule_pages_report_their_expectations() {
     run(&examples());
 }
 
@@ -334,7 +334,7 @@ mod harness {
     }
 
     #[test]
-    fn shown_findings_need_marks() {
+    fn unmarked_findings_fail() {
         let error = || checked(1, "KEY101", Level::Error, Confidence::High);
         assert!(wrong("x  # error", &[error()]).is_empty());
         assert!(wrong("x  # error: [key-reused] why", &[error()]).is_empty());
@@ -347,7 +347,7 @@ mod harness {
     }
 
     #[test]
-    fn hidden_findings_may_be_marked() {
+    fn hidden_findings_may_have_expectations() {
         let note = || checked(1, "KEY101", Level::Note, Confidence::High);
         let low = || checked(1, "KEY101", Level::Error, Confidence::Low);
         assert!(wrong("x", &[note()]).is_empty());
@@ -358,7 +358,7 @@ mod harness {
     }
 
     #[test]
-    fn bugs_fail_once_they_are_fixed() {
+    fn known_bugs_fail_once_fixed() {
         let error = || checked(1, "KEY101", Level::Error, Confidence::High);
         assert!(wrong("x  # bug: missing [KEY101]", &[]).is_empty());
         assert_eq!(wrong("x  # bug: missing [KEY101]", &[error()]), [1, 1]);

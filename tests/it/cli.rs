@@ -151,7 +151,7 @@ fn options_widen_what_is_shown() {
 }
 
 #[test]
-fn machine_formats_hold_the_findings_shown_and_nothing_else() {
+fn machine_formats_contain_exactly_the_shown_findings() {
     let json: serde_json::Value =
         serde_json::from_str(&run(&["check", "--output-format", "json", "a.py"]).out).unwrap();
     assert_eq!(json.as_array().unwrap().len(), 1);
@@ -166,7 +166,7 @@ fn machine_formats_hold_the_findings_shown_and_nothing_else() {
 }
 
 #[test]
-fn a_bare_word_of_the_command_line_is_a_value() {
+fn command_line_values_need_no_quotes() {
     let wrong = run(&["check", "--config", "min-lvel=note", "a.py"]);
     assert_eq!(wrong.status, Status::Failed);
     assert!(wrong.err.contains("unknown key `min-lvel`") && wrong.err.contains("`min-level`"), "{}", wrong.err);
@@ -176,7 +176,7 @@ fn a_bare_word_of_the_command_line_is_a_value() {
 }
 
 #[test]
-fn standard_input_has_the_name_it_is_given() {
+fn standard_input_uses_the_given_name() {
     let named = run(&["check", "-q", "--output-format", "concise", "--stdin-filename", "p/x.py", "-"]);
     assert!(named.out.starts_with("p/x.py:2:1"), "{}", named.out);
     assert!(run(&["check", "-q", "--output-format", "concise", "-"]).out.starts_with("-:2:1"));
@@ -234,7 +234,7 @@ fn colours_follow_the_option_then_the_environment() {
 }
 
 #[test]
-fn a_report_file_is_replaced_in_one_step_and_leaves_nothing_beside_it() {
+fn report_files_are_replaced_atomically() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("report.json");
     fs::write(&path, "old").unwrap();
@@ -288,7 +288,7 @@ fn settings_are_shown_with_their_sources() {
 }
 
 #[test]
-fn other_views_are_inert() {
+fn unknown_views_are_inert() {
     let run = run(&["why", "c:a.py:7"]);
     assert_eq!(run.out, "c:a.py 7 ␛[31m\n");
     assert_eq!(self::run(&["dev", "ir", "a.py"]).out, "ir\n");
@@ -308,7 +308,7 @@ impl Write for Closed {
 }
 
 #[test]
-fn a_reader_that_stops_early_is_no_error() {
+fn closed_pipes_are_not_errors() {
     for (arguments, expected) in [
         (&["check", "a.py"][..], Status::Findings),
         (&["check", "--ignore", "KEY101", "a.py"], Status::Clean),

@@ -138,7 +138,7 @@ fn the_nearest_file_wins_and_nothing_cascades() {
 }
 
 #[test]
-fn a_broken_project_file_matters_only_if_it_names_us() {
+fn broken_pyproject_matters_only_with_a_keylint_table() {
     let project = Project::new(&[
         ("keylint.toml", "select = ['KEY2']"),
         ("template/pyproject.toml", "[{{ project }}]\n"),
@@ -195,7 +195,7 @@ fn isolated_runs_read_no_file_and_an_explicit_file_is_the_only_one() {
 }
 
 #[test]
-fn mistakes_are_shown_where_they_stand() {
+fn configuration_mistakes_are_shown_at_their_place() {
     let shown = [
         mistake("select = [\n  'KEY101',\n  'key-resued',\n]\n"),
         mistake("selct = ['KEY1']\n"),
@@ -215,7 +215,7 @@ fn mistakes_are_shown_where_they_stand() {
 }
 
 #[test]
-fn mistakes_of_pyproject_and_of_the_command_line_are_shown_where_they_stand() {
+fn mistakes_in_pyproject_and_options_are_shown_at_their_place() {
     let pyproject =
         Project::new(&[("pyproject.toml", "[project]\nname = 'x'\n\n[tool.keylint]\nignored = ['KEY1']\n")]);
     let not_a_table = Project::new(&[("pyproject.toml", "[tool]\nkeylint = 3\n")]);
@@ -372,7 +372,7 @@ proptest::proptest! {
 
     /// Whatever a file holds, it is either settings or a mistake that can be shown.
     #[test]
-    fn any_file_is_settings_or_a_mistake(
+    fn any_file_parses_as_settings_or_problems(
         text in "((select|ignore|levels|extend|exclude|tests|min-level|x) ?= ?|\\[|\\]|'|\"|KEY1|note|\\*|\\{|\\}|,|\n|é|\u{1b}| ){0,24}"
     ) {
         let project = Project::new(&[("keylint.toml", &text)]);

@@ -104,7 +104,7 @@ fn interpreted(texts: &[(&str, &str)], given: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn imports_lead_across_files() {
+fn imports_resolve_across_files() {
     let texts = [
         ("pkg/__init__.py", "from .core import draw\n"),
         ("pkg/core.py", "import jax\nfrom . import low\ndef draw(key): return jax.random.normal(key)\n"),
@@ -138,7 +138,7 @@ fn relative_imports_have_absolute_names() {
 }
 
 #[test]
-fn broken_files_do_not_end_the_run() {
+fn broken_files_do_not_stop_the_run() {
     let texts = [("bad.py", "def f(:\n"), ("good.py", "import jax\nfrom x import y\n"), ("gone.py", "")];
     let mut seen = 0;
     let tree = Tree::new(&texts, &["bad.py", "good.py", "missing.py"], &|_, _, _| Facts::default());
@@ -156,7 +156,7 @@ fn broken_files_do_not_end_the_run() {
 }
 
 #[test]
-fn what_cannot_be_decoded_is_unreadable() {
+fn undecodable_files_are_unreadable() {
     let cwd = Path::new("/project");
     let files: MemoryFiles = [(cwd.join("a.py"), b"x = '\xff'\n".to_vec())].into_iter().collect();
     let resolver = Resolver::new(cwd, known_rules(), CommandLine { isolated: true, ..CommandLine::default() }).unwrap();
@@ -171,7 +171,7 @@ fn what_cannot_be_decoded_is_unreadable() {
 }
 
 #[test]
-fn faults_of_our_own_are_contained() {
+fn internal_errors_are_contained() {
     let analyse = |world: &mut ImportSnapshot, program: &Program<'_>, module: usize| {
         assert!(program.module(module).functions.len() < 2, "a function too many");
         imports(world, program, module)
@@ -203,7 +203,7 @@ fn findings_of_files_not_given_are_left_out() {
 }
 
 #[test]
-fn comments_are_heard_and_judged() {
+fn comments_suppress_findings() {
     let line = "from jax.random import PRNGKeyArray";
     let text = format!("{line}  # keylint: ignore[KEY302] old\n{line}\nx = 1  # keylint: ignore[KEY101]\n");
     let outcome = Tree::new(&[("a.py", &text)], &["a.py"], &imports).check();
@@ -237,7 +237,7 @@ fn fingerprints_survive_moved_lines() {
 }
 
 #[test]
-fn threads_cannot_be_seen() {
+fn results_do_not_depend_on_threads() {
     let mut texts: Vec<(String, String)> = Vec::new();
     for index in 0..60 {
         let mut text = format!("import jax\nfrom mod_{} import key\n", (index * 7 + 1) % 60);
@@ -272,7 +272,7 @@ fn progress_never_falls_and_ends_at_all() {
 }
 
 #[test]
-fn nested_projects_keep_to_themselves_and_see_below() {
+fn nested_projects_are_isolated() {
     let folder = tempfile::tempdir().unwrap();
     let at = |path: &str| folder.path().join(path);
     for (path, text) in [

@@ -54,7 +54,7 @@ fn found(cwd: &Path, path: &Path, options: &[&str]) -> BTreeSet<[String; 7]> {
 }
 
 #[test]
-fn a_tree_is_checked_alike_from_everywhere() {
+fn results_do_not_depend_on_the_working_directory() {
     let around = tempfile::tempdir().unwrap();
     let around = around.path().canonicalize().unwrap();
     let tree = around.join("tree");

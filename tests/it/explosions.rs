@@ -39,7 +39,7 @@ fn repeated(first: &str, line: &str, times: usize, last: &[&str]) -> Vec<String>
 }
 
 #[test]
-fn values_that_double_end() {
+fn doubling_values_terminate() {
     let used = ["random.normal(s[0])", "jax.tree.map(random.normal, s)", "jax.vmap(lambda t: t)(s)", "s == s"];
     for line in ["s = s + s", "s = (*s, *s)", "s = (s, s)", "s = {0: s, 1: s}", "s = tuple(zip(s, s))", "s = s * 2"] {
         check(line, &repeated("s = (key,)", line, 60, &used));
@@ -57,7 +57,7 @@ fn values_that_double_end() {
 }
 
 #[test]
-fn containers_that_hold_themselves_end() {
+fn self_containing_containers_terminate() {
     let used = [
         "jax.tree.map(random.normal, s)",
         "jax.tree_util.tree_map_with_path(lambda p, k: random.normal(k), s)",
@@ -85,7 +85,7 @@ fn containers_that_hold_themselves_end() {
 }
 
 #[test]
-fn numbers_that_are_huge_end() {
+fn huge_numbers_terminate() {
     let lines = [
         "k = random.split(key, 10**9)",
         "jax.vmap(random.normal)(k)",
@@ -108,7 +108,7 @@ fn numbers_that_are_huge_end() {
 }
 
 #[test]
-fn many_draws_and_calls_end() {
+fn many_draws_and_calls_terminate() {
     check("draws", &repeated("x = 0", "x += random.normal(key)", 200, &[]));
     let mut chain = String::new();
     for index in 0..60 {
@@ -123,7 +123,7 @@ fn many_draws_and_calls_end() {
 }
 
 #[test]
-fn what_a_bound_cuts_off_is_said() {
+fn cut_off_results_are_stated() {
     let line = "    key, k = random.split(key)\n    random.normal(k)\n";
     let straight = format!("def f(key):\n{}    return random.normal(key) + random.uniform(key)\n", line.repeat(5_000));
     let mut chain = String::new();
@@ -148,7 +148,7 @@ fn what_a_bound_cuts_off_is_said() {
 }
 
 #[test]
-fn a_reuse_is_found_however_many_other_keys_of_the_family_were_used_before() {
+fn reuse_is_found_among_many_siblings() {
     let draws = |key: &dyn Fn(usize) -> String| -> Vec<String> {
         (0..70).map(|number| format!("random.normal({})", key(number))).collect()
     };

@@ -141,7 +141,7 @@ fn program(text: &str) -> String {
 }
 
 #[test]
-fn programs_are_repaired_in_their_own_style() {
+fn fixes_follow_the_style_of_the_file() {
     let mut shown = String::new();
     for (name, text) in PROGRAMS {
         write!(shown, "# --- {name}\n{}\n", fixed(&program(text))).unwrap();
@@ -150,7 +150,7 @@ fn programs_are_repaired_in_their_own_style() {
 }
 
 #[test]
-fn repaired_programs_parse_everywhere_and_need_no_more_repair() {
+fn fixed_programs_parse_and_need_no_more_fixes() {
     for (name, text) in PROGRAMS {
         let once = fixed(&program(text));
         assert!(parse(&once, SourceKind::Py).problems.is_empty(), "{name}:\n{once}");
@@ -177,7 +177,7 @@ fn line_ends_marks_and_encodings_are_kept() {
 }
 
 #[test]
-fn what_cannot_be_repaired_soundly_is_left_alone() {
+fn unsound_fixes_are_not_offered() {
     let programs = [
         // The key is bound anew between the uses.
         "def f(key, other, p):\n    a = jax.random.normal(key)\n    if p:\n        key = other\n    return a + jax.random.normal(key)\n",
@@ -233,13 +233,13 @@ fn files_are_written_only_when_asked_and_keep_their_permissions() {
 }
 
 #[test]
-fn suppressed_findings_are_not_repaired() {
+fn suppressed_findings_are_not_fixed() {
     let text = "import jax\n\ndef f(key):\n    a = jax.random.normal(key)\n    return a + jax.random.normal(key)  # keylint: ignore[KEY101] meant\n";
     assert_eq!(fixed(text), text);
 }
 
 #[test]
-fn what_is_intended_is_left_to_people() {
+fn intended_reuse_gets_no_fix() {
     let rows = "    return jax.random.permutation(key, xs), jax.random.permutation(key, ys)\n";
     let text = format!("import jax\n\n\ndef shuffled(key, xs, ys):\n{rows}");
     let arguments = ["--fix", "--unsafe-fixes", "--min-level", "note", "-"];
@@ -287,7 +287,7 @@ fn raw_keys_whose_shape_or_dtype_is_written_down_are_left_to_people() {
 }
 
 #[test]
-fn keys_that_stay_behind_are_left_to_people_where_that_is_unsound() {
+fn unsound_migrations_are_left_to_people() {
     for body in [
         // `_` is read.
         "def f(key):\n    _, a = jax.random.split(key)\n    return jax.random.normal(a) + jax.random.normal(_), key\n",
@@ -305,7 +305,7 @@ fn keys_that_stay_behind_are_left_to_people_where_that_is_unsound() {
 }
 
 #[test]
-fn spare_children_are_called_so_safely() {
+fn unused_children_are_renamed_safely() {
     let spare = |body: &str| {
         let text = program(body);
         let (_, out, _) = keylint(&["--fix", "--min-level", "note", "-"], nowhere(), text.as_bytes());
@@ -343,7 +343,7 @@ fn spare_children_are_called_so_safely() {
 }
 
 #[test]
-fn what_other_modules_draw_from_is_no_idle_child() {
+fn children_used_by_other_modules_are_not_unused() {
     let folder = tempfile::tempdir().unwrap();
     let setup = "import jax\n\nkey = jax.random.key(0)\nkey, child = jax.random.split(key)\na = jax.random.normal(key)\nkey, other = jax.random.split(key)\nb = jax.random.normal(other)\n";
     fs::write(folder.path().join("setup.py"), "").unwrap();
@@ -395,7 +395,7 @@ fn methods_that_another_module_traces_store_nothing() {
 
 /// `fixtures/fixes/NAME.py` becomes `NAME.fixed.py`, or stays as it is where there is none. `BLESS=1` writes them.
 #[test]
-fn fixtures_become_what_they_should() {
+fn fixtures_are_fixed_as_expected() {
     let bless = std::env::var_os("BLESS").is_some();
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/fixes"));
     let mut wrong = String::new();
@@ -425,7 +425,7 @@ fn fixtures_become_what_they_should() {
 
 /// The examples of the pages: a `py fixed` block is what the block of Python before it becomes.
 #[test]
-fn pages_show_what_is_written() {
+fn rule_pages_show_the_fixes_that_are_made() {
     let unmarked = |text: &str| -> String {
         text.lines().flat_map(|line| [line.split("  # error").next().unwrap_or(line), "\n"]).collect()
     };

@@ -95,7 +95,7 @@ fn azure_and_pylint_have_a_line_per_finding() {
 }
 
 #[test]
-fn a_page_needs_nothing_else_and_text_of_the_program_is_data() {
+fn html_pages_are_self_contained_and_escaped() {
     let page = written(Format::Html);
     assert_eq!((page.matches("<script>").count(), page.matches("</script>").count()), (1, 1));
     assert!(!page.contains(" src=") && !page.contains("@import") && !page.contains('\u{1b}'));
@@ -165,7 +165,7 @@ fn rdjson_counts_bytes_and_suggests_fixes() {
 }
 
 #[test]
-fn sarif_tells_the_story_of_a_finding() {
+fn sarif_has_locations_flows_and_fixes() {
     let report: serde_json::Value = serde_json::from_str(&written(Format::Sarif)).unwrap();
     let run = &report["runs"][0];
     insta::assert_snapshot!(serde_json::to_string_pretty(&run["results"]).unwrap());

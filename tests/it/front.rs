@@ -9,7 +9,7 @@ use keylint::text::{FileId, LineColumn, LineIndex};
 use crate::run;
 
 #[test]
-fn a_folder_becomes_modules() {
+fn folders_become_modules() {
     let folder = run::folder::<&[u8]>(&[
         ("src/pkg/__init__.py", b"from .core import sample\n"),
         (

@@ -44,7 +44,7 @@ fn a_function_is_named_by_the_end_of_its_name() {
 }
 
 #[test]
-fn a_function_that_is_not_there_is_an_error_that_helps() {
+fn unknown_functions_are_errors_with_a_suggestion() {
     let ran = graph(&["train.py::mian"]);
     assert_eq!((ran.status, ran.out.len()), (Status::Failed, 0));
     assert!(ran.err.contains("did you mean `main`?") && ran.err.contains("`noisy`"), "{}", ran.err);
@@ -86,7 +86,7 @@ fn the_name_of_the_file_decides_on_the_format_unless_one_is_given() {
 }
 
 #[test]
-fn a_syntax_error_is_reported_beside_the_picture() {
+fn graphs_report_syntax_errors() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("a.py");
     std::fs::write(&file, "import jax\nkey = jax.random.key(0)\nx = jax.random.normal(key)\ny = (\n").unwrap();
@@ -107,7 +107,7 @@ fn a_syntax_error_is_reported_beside_the_picture() {
 }
 
 #[test]
-fn a_page_needs_nothing_else_and_text_of_the_program_is_data() {
+fn html_pages_are_self_contained_and_escaped() {
     let page = picture(&["train.py", "--output-format", "html"]);
     assert_eq!(page.matches("<script>").count(), 1);
     assert_eq!(page.matches("</script>").count(), 1);

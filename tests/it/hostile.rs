@@ -140,7 +140,7 @@ fn deep_nesting_within_the_limit_is_analysed() {
 }
 
 #[test]
-fn large_files_are_checked() {
+fn large_files_are_analysed() {
     let line = "    values = [value * 2.0 + 1.0 for value in values if value is not None]  # nothing to see here\n";
     let mut inside = format!("{REUSE}\ndef work(values):\n");
     // More operations than one body may have: what follows such a table is not run, what stands before it is.
@@ -200,7 +200,7 @@ fn folder_with_reuse() -> TempDir {
 
 #[cfg(unix)]
 #[test]
-fn odd_folders_are_walked_once() {
+fn unusual_folders_are_walked_once() {
     use std::os::unix::fs::symlink;
 
     let folder = folder_with_reuse();
@@ -217,7 +217,7 @@ fn odd_folders_are_walked_once() {
 }
 
 #[test]
-fn a_folder_named_as_a_file_is_walked() {
+fn folders_named_like_files_are_walked() {
     let folder = folder_with_reuse();
     fs::create_dir(folder.path().join("x.py")).unwrap();
     let run = check(folder.path());
@@ -271,7 +271,7 @@ fn numbers_may_have_any_size() {
 }
 
 #[test]
-fn many_branches_end() {
+fn many_branches_terminate() {
     let mut ifs = String::from("from jax import random\ndef f(key, a):\n");
     let mut dependent = String::from("from jax import random\ndef f(key, a):\n    x = 0\n");
     let mut rebinding = String::from("from jax import random\ndef f(key, a):\n");
@@ -296,7 +296,7 @@ fn many_branches_end() {
 }
 
 #[test]
-fn long_functions_end() {
+fn long_functions_terminate() {
     let mut straight = String::from("from jax import random\ndef f(key):\n");
     let mut uses = String::from("from jax import random\ndef f(key):\n    keys = random.split(key, 2000)\n");
     let mut reuses = String::from("from jax import random\ndef f(key, out):\n");
@@ -320,7 +320,7 @@ fn long_functions_end() {
 }
 
 #[test]
-fn many_functions_end() {
+fn many_functions_terminate() {
     // Each calls the next, in the order that is the least help to whoever spreads a property along calls.
     let mut chain = String::from("from jax import random\n");
     let mut fan = String::from("from jax import random\ndef f0(key):\n    return random.normal(key)\n");
@@ -336,7 +336,7 @@ fn many_functions_end() {
 }
 
 #[test]
-fn circles_end() {
+fn import_cycles_terminate() {
     let programs = [
         // Mutual recursion.
         "def even(key, n):\n    return odd(key, n - 1) + random.normal(key)\n\
@@ -370,7 +370,7 @@ fn circles_end() {
 }
 
 #[test]
-fn imports_in_a_circle_end() {
+fn circular_imports_terminate() {
     let run = check_files(&[
         ("a.py", b"from jax import random\nfrom b import g\ndef f(key):\n    return g(key) + random.normal(key)\nx = f(random.key(0))\n"),
         ("b.py", b"from jax import random\nfrom a import f, x\ndef g(key):\n    f(key)\n    return random.normal(key)\ny = g(random.key(1))\n"),
@@ -382,7 +382,7 @@ fn imports_in_a_circle_end() {
 }
 
 #[test]
-fn other_texts_by_the_thousand_end() {
+fn random_programs_terminate() {
     let mut keywords = String::from("from jax import random\nrandom.normal(");
     let mut targets = String::new();
     let mut patterns = String::from("from jax import random\ndef f(key):\n    match key:\n");
@@ -407,7 +407,7 @@ fn other_texts_by_the_thousand_end() {
 
 #[cfg(unix)]
 #[test]
-fn pipes_and_devices_are_passed_over() {
+fn pipes_and_devices_are_skipped() {
     use std::os::unix::fs::symlink;
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);

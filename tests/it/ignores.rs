@@ -42,7 +42,7 @@ fn becomes(code: &str, expected: &str) {
 }
 
 #[test]
-fn a_short_statement_gets_its_comment_at_the_end() {
+fn short_statements_get_trailing_comments() {
     becomes("    jax.random.bits(key)\n", "    jax.random.bits(key)  # keylint: ignore[KEY101] meant so\n");
     becomes("    jax.random.bits(key)", "    jax.random.bits(key)  # keylint: ignore[KEY101] meant so");
     becomes("    if a: jax.random.bits(key)\n", "    if a: jax.random.bits(key)  # keylint: ignore[KEY101] meant so\n");
@@ -79,7 +79,7 @@ fn a_long_one_or_one_of_several_rows_gets_it_above() {
 }
 
 #[test]
-fn comments_that_are_wrong_are_corrected_and_not_ignored() {
+fn wrong_comments_are_corrected() {
     let (_, said) = silenced("    jax.random.bits(key)  # keylint: ignore[KEY998]\n");
     assert_eq!(
         said,
@@ -88,7 +88,7 @@ fn comments_that_are_wrong_are_corrected_and_not_ignored() {
 }
 
 #[test]
-fn a_comment_that_is_there_gets_the_code() {
+fn existing_comments_are_extended() {
     becomes(
         "    jax.random.bits(key)  # keylint: ignore[KEY202] old\n",
         "    jax.random.bits(key)  # keylint: ignore[KEY202, KEY101] old\n",
@@ -140,7 +140,7 @@ fn notebooks_are_written_cell_by_cell() {
 }
 
 #[test]
-fn what_cannot_be_ignored_is_reported() {
+fn unignorable_findings_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.py");
     let broken = "import jax\nk = jax.random.key(0)\njax.random.bits(k)\njax.random.bits(k)\nx = (\n";
@@ -161,7 +161,7 @@ fn what_cannot_be_ignored_is_reported() {
 
 /// Every finding of every fixture can be silenced, and once is enough.
 #[test]
-fn all_fixtures_can_be_silenced() {
+fn all_fixtures_can_be_suppressed() {
     let folder = tempfile::tempdir().unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases");
     for entry in WalkDir::new(&root).into_iter().filter_map(Result::ok).filter(|entry| entry.file_type().is_file()) {

@@ -98,7 +98,7 @@ fn misuses_are_reported_where_jax_draws_the_same_numbers() {
 }
 
 #[test]
-fn programs_that_jax_finds_in_order_are_silent() {
+fn programs_that_jax_accepts_are_silent() {
     let mut report = String::new();
     for program in programs().iter().filter(|program| !program.misuse) {
         let findings = misuses(program);
@@ -110,7 +110,7 @@ fn programs_that_jax_finds_in_order_are_silent() {
 }
 
 #[test]
-fn the_collection_is_whole() {
+fn all_programs_of_the_collection_are_there() {
     let programs = programs();
     let misused = programs.iter().filter(|program| program.misuse).count();
     assert_eq!((misused, programs.len() - misused), (98, 43));

@@ -253,7 +253,7 @@ fn lines_above_move_rows_only() {
 }
 
 #[test]
-fn unrelated_code_changes_nothing() {
+fn unrelated_code_does_not_matter() {
     let unrelated = "\n\ndef unrelated_total(amounts):\n    return sum(amount * 2 for amount in amounts)\n\n\n\
                      class UnrelatedBox:\n    def __init__(self, content):\n        self.content = content\n";
     let mut report = String::new();
@@ -329,7 +329,7 @@ fn damaged(text: &str, numbers: &mut Numbers) -> String {
 }
 
 #[test]
-fn damaged_programs_never_panic() {
+fn damaged_programs_do_not_panic() {
     let programs = programs();
     let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
     let mut codes: BTreeMap<&'static str, usize> = BTreeMap::new();

@@ -92,7 +92,7 @@ fn a_second_run_changes_nothing() {
 }
 
 #[test]
-fn without_write_there_is_a_diff_and_no_file_changes() {
+fn dry_runs_show_a_diff_and_write_nothing() {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/migrate/checkpoint");
     let folder = copy(&project);
     let ran = migrate(folder.path(), &[], "");
@@ -105,7 +105,7 @@ fn without_write_there_is_a_diff_and_no_file_changes() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_said_and_the_others_are_written() {
+fn unwritable_files_are_reported_and_the_others_written() {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/migrate/checkpoint");
     let folder = copy(&project);
     // A file with two names would part from the other one.
@@ -119,7 +119,7 @@ fn a_file_that_cannot_be_written_is_said_and_the_others_are_written() {
 }
 
 #[test]
-fn undecided_places_are_asked_about() {
+fn undecided_places_are_queried() {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/migrate/left");
     let folder = copy(&project);
     // The axis in `lanes.py` and the seed made of a word in `main.py`; then whether to write.
@@ -135,7 +135,7 @@ fn undecided_places_are_asked_about() {
 }
 
 #[test]
-fn without_answers_nothing_is_written() {
+fn unanswered_questions_write_nothing() {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/migrate/left");
     let folder = copy(&project);
     let ran = migrate(folder.path(), &["--interactive"], "");

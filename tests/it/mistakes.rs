@@ -24,7 +24,7 @@ fn keylint(folder: &Path, arguments: &[&str]) -> (Status, String, String) {
 }
 
 #[test]
-fn a_path_that_leads_nowhere_is_an_error_beside_the_findings() {
+fn missing_paths_are_errors_beside_the_findings() {
     let folder = folder(&[("a.py", REUSE.as_bytes())]);
     let at = |name: &str| folder.path().join(name).display().to_string();
     let (status, out, err) = keylint(folder.path(), &["check", &at("nope.py")]);
@@ -46,7 +46,7 @@ fn a_path_that_leads_nowhere_is_an_error_beside_the_findings() {
 }
 
 #[test]
-fn tips_lead_somewhere() {
+fn tips_name_existing_commands() {
     let folder = folder(&[("a.py", b""), ("src/b.py", b"")]);
     let err = |arguments: &[&str]| keylint(folder.path(), arguments).2;
     assert!(err(&["a.py"]).contains("tip: to check a file or folder, write `keylint check a.py`"));
@@ -61,14 +61,14 @@ fn tips_lead_somewhere() {
 }
 
 #[test]
-fn a_watch_of_nothing_ends() {
+fn watch_of_nothing_ends() {
     let folder = folder(&[]);
     let (status, _, err) = keylint(folder.path(), &["check", "-w", "nope.py"]);
     assert_eq!((status, err.as_str()), (Status::Failed, "error: `nope.py`: no such file or directory\n"));
 }
 
 #[test]
-fn to_clean_what_is_not_there_is_an_error_and_cleans_nothing() {
+fn cleaning_a_missing_folder_is_an_error() {
     let folder = folder(&[("a.py", b""), ("keylint.toml", b"")]);
     let at = |name: &str| folder.path().join(name).display().to_string();
     keylint(folder.path(), &["check", &at("a.py")]);
@@ -81,7 +81,7 @@ fn to_clean_what_is_not_there_is_an_error_and_cleans_nothing() {
 }
 
 #[test]
-fn a_source_file_is_never_overwritten_and_a_dash_is_standard_output() {
+fn reports_never_overwrite_sources_and_dash_is_stdout() {
     let folder = folder(&[("a.py", REUSE.as_bytes())]);
     let a = folder.path().join("a.py").display().to_string();
     for arguments in [&["check", "-o", "a.py"][..], &["check", "-o", "json=b.ipynb"], &["graph", "-o", "b.pyi"]] {
@@ -115,7 +115,7 @@ fn selectors_forgive_case_and_blanks() {
 }
 
 #[test]
-fn to_select_nothing_is_a_warning() {
+fn selecting_nothing_is_a_warning() {
     let folder = folder(&[("a.py", REUSE.as_bytes())]);
     let a = folder.path().join("a.py").display().to_string();
     for arguments in [&["--select", "KEY101", "--ignore", "KEY101"][..], &["--select", ""], &["--ignore", "ALL"]] {
@@ -127,7 +127,7 @@ fn to_select_nothing_is_a_warning() {
 }
 
 #[test]
-fn a_binary_file_is_one_finding() {
+fn binary_files_are_one_finding() {
     let folder = folder(&[("a.py", b"x = 1\n\x01\x00\x02 ) \x00 ( ] \x00\n")]);
     let a = folder.path().join("a.py").display().to_string();
     let (status, out, _) = keylint(folder.path(), &["check", "--output-format", "concise", "-q", &a]);
@@ -136,7 +136,7 @@ fn a_binary_file_is_one_finding() {
 }
 
 #[test]
-fn whatever_bears_the_name_of_a_configuration_is_one() {
+fn files_with_configuration_names_are_configurations() {
     let run = |files: &[(&str, &[u8])]| {
         let folder = folder(files);
         let a = folder.path().join("a.py").display().to_string();
@@ -175,7 +175,7 @@ fn whatever_bears_the_name_of_a_configuration_is_one() {
 }
 
 #[test]
-fn questions_about_what_is_not_there_are_errors() {
+fn questions_about_missing_places_are_errors() {
     let folder = folder(&[("a.py", REUSE.as_bytes())]);
     let a = folder.path().join("a.py").display().to_string();
     let (status, _, err) = keylint(folder.path(), &["why", &format!("{a}:99")]);

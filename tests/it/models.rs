@@ -173,7 +173,7 @@ fn keys_of(row: &Callable) -> &[String] {
 }
 
 #[test]
-fn keys_stand_at_the_same_position_in_every_version() {
+fn key_parameters_have_one_position_in_all_versions() {
     let models = Models::builtin();
     for (list, names) in recorded().iter().filter(|(list, _)| list.starts_with("jax_")) {
         for (name, params) in names {
@@ -196,7 +196,7 @@ fn samplers_are_called_with_the_key_first() {
 }
 
 #[test]
-fn aliases_lead_somewhere() {
+fn aliases_have_targets() {
     let models = Models::builtin();
     let mut rows: Vec<&str> = models.callables().into_iter().map(|row| row.path.as_str()).collect();
     rows.extend(models.namespaces().into_iter().map(|row| row.path.as_str()));
@@ -231,7 +231,7 @@ fn roots_and_aliases_are_one_library() {
 }
 
 #[test]
-fn a_namespace_speaks_for_what_has_no_row() {
+fn namespaces_cover_members_without_a_row() {
     let models = Models::builtin();
     let effect = |name: &str| models.callable(name).map(|row| (row.exact, row.effect.clone()));
     assert_eq!(effect("jax.numpy.sum"), Some((false, Effect::Pure { numeric: true, many: false, counts: false })));
@@ -246,7 +246,7 @@ fn a_namespace_speaks_for_what_has_no_row() {
 }
 
 #[test]
-fn a_class_is_no_function() {
+fn classes_are_not_functions() {
     let models = Models::builtin();
     for path in ["haiku.PRNGSequence", "flax.nnx.Rngs", "jax.experimental.random.stateful_rng"] {
         assert!(models.callable(path).is_none(), "{path}");
@@ -282,7 +282,7 @@ fn arguments_bind_to_parameters() {
 }
 
 #[test]
-fn constructors_tell_their_kind() {
+fn constructors_determine_kinds() {
     let models = Models::builtin();
     let kind = |name: &str| match models.callable(name).map(|row| &row.effect) {
         Some(Effect::Seed { kind, .. }) => Some(*kind),
@@ -423,7 +423,7 @@ fn broken_toml_is_a_problem() {
 }
 
 #[test]
-fn rows_of_the_user_hold_over_ours() {
+fn user_rows_override_built_in_ones() {
     let mut models = Models::builtin().clone();
     let mine = "[[callable]]\npath = \"optax.add_noise\"\nparams = [\"eta\"]\neffect = \"observe\"\n\
                 [[callable]]\npath = \"my.draw\"\nparams = [\"n\", \"*\", \"key\"]\neffect = \"consume\"\n";

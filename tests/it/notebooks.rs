@@ -60,7 +60,7 @@ fn findings(cells: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_key_of_one_cell_is_reused_in_others() {
+fn keys_reused_across_cells_are_reported() {
     let cells = [
         "# Title",
         "import jax\nkey = jax.random.key(0)",
@@ -85,7 +85,7 @@ fn a_key_of_one_cell_is_reused_in_others() {
 
 /// A cell tries out what it calls with the key that is there; what it draws itself, or does twice with one key, is a finding.
 #[test]
-fn what_cells_compute_with_one_key_is_a_note() {
+fn computations_of_cells_with_one_key_are_notes() {
     let start = "import jax\nkey = jax.random.key(0)\n\ndef walk(key):\n  return jax.random.normal(key).cumsum()";
     assert_eq!(findings(&[start, "a = walk(key)", "b = walk(key)\nprint(a + b)"]), [""; 0]);
     assert_eq!(findings(&[start, "a = walk(key)\nb = walk(key)\nprint(a + b)"]), [""; 0]);
@@ -105,7 +105,7 @@ fn an_excerpt_numbers_the_rows_of_its_cell() {
 }
 
 #[test]
-fn commands_are_tolerated_and_what_they_bind_is_unknown() {
+fn commands_are_tolerated_and_their_bindings_unknown() {
     let start = "%load_ext autoreload\nimport jax\n!pip install jax\nkey = jax.random.key(0)";
     assert_eq!(findings(&[start, "files = !ls {key}\n?jax\njax.random.normal(key)"]), [""; 0]);
     assert_eq!(
@@ -120,7 +120,7 @@ fn commands_are_tolerated_and_what_they_bind_is_unknown() {
 
 /// `IPython` takes the indentation of a cell's first line away.
 #[test]
-fn the_first_line_of_a_cell_may_be_indented() {
+fn first_line_of_a_cell_may_be_indented() {
     let start = "import jax\nkey = jax.random.key(0)";
     assert_eq!(findings(&[start, " def f(x):\n    return x\nf(1)"]), [""; 0]);
     let twice = "  x = jax.random.normal(key)\n  y = jax.random.normal(key)\nprint(x + y)";
@@ -130,7 +130,7 @@ fn the_first_line_of_a_cell_may_be_indented() {
 }
 
 #[test]
-fn a_cell_shows_its_last_expression() {
+fn last_expression_of_a_cell_is_displayed() {
     let start = "import jax\nkey = jax.random.key(0)";
     assert_eq!(findings(&[start, "jax.random.split(key)\n"]), [""; 0]);
     assert_eq!(findings(&[start, "jax.random.split(key)\nx = 1"]), ["a.ipynb:cell 2:1:1 KEY110"]);
@@ -155,7 +155,7 @@ fn warnings_in_cells_are_notes() {
 }
 
 #[test]
-fn one_seed_for_several_draws_of_cells_is_no_warning() {
+fn one_seed_across_cells_is_a_note() {
     let draw = |name: &str| format!("{name} = jax.random.normal(jax.random.key(0))");
     let (a, b) = (draw("a"), draw("b"));
     assert_eq!(findings(&["import jax", &a, &b]), [""; 0]);
@@ -165,7 +165,7 @@ fn one_seed_for_several_draws_of_cells_is_no_warning() {
 }
 
 #[test]
-fn repairs_are_written_into_the_document() {
+fn fixes_are_applied_to_the_document() {
     let cells =
         ["import jax\nkey = jax.random.key(0)", "# Text", "a = jax.random.normal(key)", "b = jax.random.normal(key)"];
     let before = notebook(&cells);
@@ -226,7 +226,7 @@ fn names_in_commands_are_kept() {
 
 /// What one cell does, another does in a second way.
 #[test]
-fn what_is_shown_again_is_left_alone() {
+fn computations_of_two_cells_get_no_fix() {
     let begin = "import jax\nkey = jax.random.key(0)\ndef start(key, x, scale):\n  y = scale * jax.random.normal(key, x.shape)\n  return y\nx = jax.numpy.ones(3)";
     let (first, again) = ("a = start(key, x, 1.0)\nprint(a)", "b = jax.jit(start)(key, x, 2.0)\nprint(b)");
     assert_eq!(repaired(&[begin, first, again]), "");
@@ -235,7 +235,7 @@ fn what_is_shown_again_is_left_alone() {
 }
 
 #[test]
-fn a_broken_cell_keeps_no_other_from_being_repaired() {
+fn broken_cells_do_not_block_fixes_in_others() {
     let reuse = "a = jax.random.normal(key)\nb = jax.random.normal(key)";
     let text =
         notebook(&["import jax\nkey = jax.random.key(0)", "if key:\n    c = jax.random.normal(", reuse, "def g(:"]);
@@ -273,7 +273,7 @@ fn comments_and_baselines_hold_in_notebooks() {
 }
 
 #[test]
-fn why_is_asked_by_cell_and_line() {
+fn why_accepts_cells_and_lines() {
     let text = notebook(&["# Title", "import jax\nkey = jax.random.key(0)"]);
     let why = |place: &str| keylint(&[("a.ipynb", &text)], &["why", place]);
     assert!(why("a.ipynb:2:2").contains("a.ipynb:cell 2:2:7: "), "{}", why("a.ipynb:2:2"));
@@ -283,7 +283,7 @@ fn why_is_asked_by_cell_and_line() {
 }
 
 #[test]
-fn what_is_no_notebook_is_reported() {
+fn invalid_notebooks_are_reported() {
     let reported = |text: &str| keylint(&[("a.ipynb", text)], &["check", "a.ipynb", "--output-format", "concise"]);
     assert!(
         reported("{").contains(
@@ -381,7 +381,7 @@ fn numbers_and_halves_of_characters_that_json_has_not_are_read() {
 
 /// What stands between the strings of a list is nobody's but the author's.
 #[test]
-fn what_stands_between_lines_stays() {
+fn text_between_source_lines_is_kept() {
     let rest = r#""metadata": {}, "outputs": [], "execution_count": null}], "nbformat":4, "nbformat_minor":2, "metadata":{"language_info":{"name":"python"}}}"#;
     let lists = |source: &str| format!("{{\"cells\": [{{\"source\":{source}, \"cell_type\":\"code\", {rest}");
     let before = lists(r#"[ "", "a = 1\n" ,"b = 2\n",   "", "c =" ,  " 3\n"	, "d = 4" , "" ]"#);
@@ -405,7 +405,7 @@ fn what_stands_between_lines_stays() {
 
 /// What a cell leaves open ends with it, as it does where it runs; the others are checked, with what can be found in this one.
 #[test]
-fn a_syntax_error_is_that_of_one_cell() {
+fn syntax_errors_belong_to_one_cell() {
     let start = "import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)";
     let again = "b = jax.random.normal(key)";
     for (open, row) in
@@ -431,7 +431,7 @@ fn a_syntax_error_is_that_of_one_cell() {
 }
 
 #[test]
-fn an_edit_stays_within_its_cell() {
+fn edits_stay_within_their_cell() {
     let file = read(&notebook(&["a = 1", "b = 2"]));
     let edit = |start, end, content: &str| Edit { span: Span::new(start, end), content: content.to_owned() };
     assert!(file.rewrite(&[edit(3, 8, "")]).unwrap_err().message.contains("beyond the end of a cell"));

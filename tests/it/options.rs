@@ -114,7 +114,7 @@ fn fixes_are_listed_counted_and_limited() {
 }
 
 #[test]
-fn comments_can_be_passed_over() {
+fn comments_can_be_ignored() {
     let text =
         REUSE.replace("b = jax.random.normal(key)", "b = jax.random.normal(key)  # keylint: ignore[KEY101] on purpose");
     let project = Project::new(&[("a.py", &text)]);
@@ -145,7 +145,7 @@ fn a_project_can_ask_for_a_version() {
 }
 
 #[test]
-fn variables_stand_for_options() {
+fn environment_variables_set_options() {
     let project = Project::new(&[("a.py", REUSE), ("keylint.toml", "output-format = 'json'\n")]);
     let env = [("KEYLINT_OUTPUT_FORMAT", "concise"), ("KEYLINT_QUIET", "yes")];
     let (status, out, _) = project.check(&[], &env);
@@ -220,7 +220,7 @@ fn configured_formats_are_those_of_reports() {
 }
 
 #[test]
-fn addresses_are_those_of_the_project_wherever_a_run_starts() {
+fn uris_are_relative_to_the_project() {
     let project = Project::new(&[("src/a.py", REUSE)]);
     let elsewhere = TempDir::new().unwrap();
     let path = project.0.path().join("src").display().to_string();
@@ -229,7 +229,7 @@ fn addresses_are_those_of_the_project_wherever_a_run_starts() {
 }
 
 #[test]
-fn comments_of_other_tools_are_heard() {
+fn comments_of_other_tools_are_honoured() {
     let after =
         |comment: &str| REUSE.replace("b = jax.random.normal(key)", &format!("b = jax.random.normal(key)  {comment}"));
     let above = |comment: &str| format!("{comment}\n{REUSE}");
@@ -263,7 +263,7 @@ fn comments_of_other_tools_are_heard() {
 
 #[cfg(unix)]
 #[test]
-fn a_fix_keeps_what_a_file_is() {
+fn fixes_keep_permissions_links_and_encoding() {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     let project = Project::new(&[("a.py", UNUSED)]);
     let a = project.0.path().join("a.py");
@@ -281,7 +281,7 @@ fn a_fix_keeps_what_a_file_is() {
 }
 
 #[test]
-fn a_watch_checks_again_when_a_file_changes() {
+fn watch_checks_again_when_a_file_changes() {
     let project = Project::new(&[("a.py", REUSE)]);
     let mut child = Command::new(env!("CARGO_BIN_EXE_keylint"))
         .args(["check", "--watch", "--output-format", "concise", "--no-progress"])

@@ -119,7 +119,7 @@ fn drawn(screen: &str) -> String {
 }
 
 #[test]
-fn the_picture_shows_what_keylint_prints() {
+fn readme_picture_matches_the_output() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     // Paths given are relative to the current directory, which for a test is the package's root.
     let ran = run::keylint(root, ["--color", "always"].iter().chain(&ARGUMENTS).copied(), &[]);

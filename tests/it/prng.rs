@@ -92,7 +92,7 @@ fn published_numbers() -> Result<()> {
 }
 
 #[test]
-fn split_agrees_with_fold_in_where_counters_do() -> Result<()> {
+fn split_agrees_with_fold_in_for_equal_counters() -> Result<()> {
     for implementation in Implementation::ALL {
         let parent = key(NEW, implementation, 42);
         let children = derive::split(NEW, &parent, &[4])?;

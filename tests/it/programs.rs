@@ -204,7 +204,7 @@ fn has_python() -> bool {
 }
 
 #[test]
-fn findings_agree_with_what_cpython_draws() {
+fn findings_agree_with_draws_under_cpython() {
     if !has_python() {
         eprintln!("skipped: generated programs need python3, version 3.11 or newer");
         return;

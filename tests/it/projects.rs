@@ -26,7 +26,7 @@ const NOISE: &str = "import jax\n\ndef noise(key):\n    return jax.random.normal
 const TWICE: &str = "from top.lib.noise import noise\n\ndef twice(key):\n    return noise(key) + noise(key)\n";
 
 #[test]
-fn a_folder_that_is_given_is_a_project_wherever_the_run_starts() {
+fn given_folders_are_projects_from_any_directory() {
     // Neither folder is a package, as in much research code, and nothing marks the root.
     let project = folder(&[("src/top/lib/noise.py", NOISE), ("src/top/app/main.py", TWICE)]);
     let elsewhere = tempfile::tempdir().unwrap();
@@ -62,7 +62,7 @@ fn one_tree_is_the_same_from_everywhere() {
 }
 
 #[test]
-fn a_file_alone_belongs_to_the_packages_around_it() {
+fn single_files_belong_to_their_packages() {
     let project = folder(&[
         ("src/top/__init__.py", ""),
         ("src/top/lib/__init__.py", ""),
@@ -76,7 +76,7 @@ fn a_file_alone_belongs_to_the_packages_around_it() {
 }
 
 #[test]
-fn a_script_in_a_package_finds_the_modules_of_its_folder() {
+fn scripts_in_packages_import_from_their_folder() {
     let noise = "from helpers import noise\n\ndef twice(key):\n    return noise(key) + noise(key)\n";
     let clock = "import time\nimport numpy\n\ndef f(key):\n    return time.noise(key), time.noise(key), numpy.noise(key), numpy.noise(key)\n";
     let project = folder(&[
@@ -98,7 +98,7 @@ fn a_script_in_a_package_finds_the_modules_of_its_folder() {
 }
 
 #[test]
-fn the_library_may_come_by_way_of_another_module() {
+fn libraries_may_be_imported_indirectly() {
     let project = folder(&[
         ("pyproject.toml", ""),
         ("common.py", "import jax\nfrom jax import random as jr\n"),
@@ -162,7 +162,7 @@ fn a_script_may_get_its_modules_from_a_package_that_alone_imports_the_library() 
 }
 
 #[test]
-fn what_another_module_draws_is_found_where_it_is_traced() {
+fn draws_in_other_modules_are_found_where_traced() {
     let draws = "import random\n\ndef shift(x):\n    return x + random.random()\n\nclass Deck:\n    def __init__(self, seed):\n        self.dice = random.Random(seed)\n\n    def top(self):\n        return self.dice.randrange(52)\n";
     let uses = "import jax\nfrom draws import Deck, shift\n\ndeck = Deck(0)\n\n@jax.jit\ndef moved(x):\n    return shift(x)\n\n@jax.jit\ndef dealt(x):\n    return x[deck.top()]\n\ndef free(x):\n    return shift(x)\n";
     let project = folder(&[("draws.py", draws), ("uses.py", uses)]);
@@ -181,7 +181,7 @@ fn a_name_of_the_project_for_a_removed_one_is_reported_where_it_is_given() {
 }
 
 #[test]
-fn what_a_project_pins_is_read_without_configuration() {
+fn pinned_versions_are_read_without_configuration() {
     let old = "import jax\n\ndef draw(key: jax.random.KeyArray):\n    return key\n";
     let project = folder(&[("top/old.py", old), ("requirements.txt", "jax==0.4.7\n")]);
     assert!(places(project.path(), project.path(), Path::new(".")).is_empty());

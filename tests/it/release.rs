@@ -43,7 +43,7 @@ fn copy() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_tag_is_released_only_if_every_file_has_its_version() {
+fn releases_need_one_version_in_every_file() {
     let tag = concat!("v", env!("CARGO_PKG_VERSION"));
     let dir = copy();
     let ran = release(dir.path(), ["check", tag]);

@@ -87,7 +87,7 @@ fn listed(path: &str) -> Vec<Value> {
 }
 
 #[test]
-fn sentences_say_what_was_seen() {
+fn sentences_describe_what_was_replayed() {
     let known = "\
 import jax
 key = jax.random.key(42)
@@ -139,7 +139,7 @@ print(jax.vmap(lambda x: x + jax.random.bits(key))(jnp.arange(3)))
 
 /// `# shows: SENTENCE` at the end of a line of `fixtures/witnesses`, or alone on the line above.
 #[test]
-fn touched_buffers_show_what_comes_of_them() {
+fn buffer_operations_show_their_result() {
     let mut seen = 0;
     for entry in fs::read_dir(at("fixtures/witnesses")).unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
@@ -180,7 +180,7 @@ y = jax.random.uniform(b)
 }
 
 #[test]
-fn flags_agree_wherever_they_are_asked() {
+fn one_flag_has_one_value_on_a_path() {
     let text = "\
 import jax
 def f(key, train, cfg):
@@ -203,7 +203,7 @@ def f(key, train, cfg):
 }
 
 #[test]
-fn all_that_is_expected_to_be_found_is_confirmed() {
+fn expected_findings_are_confirmed_by_the_replay() {
     let mut texts: Vec<(String, String)> = Vec::new();
     for entry in WalkDir::new(at("fixtures/cases")).sort_by_file_name() {
         let entry = entry.unwrap();
@@ -245,7 +245,7 @@ fn all_that_is_expected_to_be_found_is_confirmed() {
 const MEANT: &str = "ok-clone";
 
 #[test]
-fn clean_programs_never_collide() {
+fn clean_programs_have_no_findings() {
     let mut programs: Vec<(String, String)> = Vec::new();
     for program in listed("fixtures/hard/structures.json") {
         if program["expect"] == "silent" && program["structure"] != MEANT {
@@ -299,7 +299,7 @@ const FIRST: &str = "jax.random.normal(key)";
 const SECOND: &str = "jax.random.uniform(key)";
 
 #[test]
-fn what_is_open_says_why() {
+fn inconclusive_replays_say_why() {
     let text = "\
 import jax
 def f(key, other, flag):
@@ -352,7 +352,7 @@ def f(key):
 }
 
 #[test]
-fn what_somebody_else_had_in_hand_is_unknown() {
+fn values_that_escaped_are_unknown() {
     let program = |made: &str, between: &str, drawn: &str| {
         format!(
             "\
@@ -436,7 +436,7 @@ def f():
 }
 
 #[test]
-fn what_costs_too_much_is_left_and_what_it_may_change_is_unknown() {
+fn exhausted_work_is_skipped_and_its_effects_are_unknown() {
     let text = costly("return n");
     assert_eq!(status(&text, Sharing::Twice, FIRST, SECOND), WitnessStatus::Confirmed);
     // A global that the function would bind anew at its end, and an attribute of what it was given.
@@ -488,7 +488,7 @@ def f(key, n):
 }
 
 #[test]
-fn expected_exceptions_are_swallowed() {
+fn expected_exceptions_are_ignored() {
     let text = "\
 import jax, pytest
 def f(key):
@@ -501,7 +501,7 @@ def f(key):
 }
 
 #[test]
-fn callers_know_what_a_frame_is_given() {
+fn frames_record_written_arguments() {
     let text = "\
 import jax
 def draw(key):
@@ -520,7 +520,7 @@ def outer(key):
 }
 
 #[test]
-fn what_a_star_leaves_open_is_unknown() {
+fn star_imports_leave_names_unknown() {
     let text = "\
 import jax
 def f(key, table):
@@ -555,7 +555,7 @@ fn compared(text: &str, edits: &[(&str, &str)], claim: Option<(&str, &str)>) -> 
 }
 
 #[test]
-fn repairs_are_reported_from_changes() {
+fn fixes_are_reported_from_changes() {
     let text = "\
 import jax
 def f(key, flag):
@@ -588,7 +588,7 @@ fn drawn(text: &str, edits: &[(&str, &str)]) -> Comparison {
 }
 
 #[test]
-fn draws_from_what_was_no_key_are_made_again() {
+fn draws_from_computed_words_are_replayed() {
     let text = "\
 import jax
 def f(key, flag, n):
@@ -616,7 +616,7 @@ def f(key, flag, n):
 }
 
 #[test]
-fn hostile_programs_end() {
+fn hostile_programs_terminate() {
     let programs = [
         "def f(key):\n    return f(f(key))\nf(1)\n",
         "def f(key):\n    while True:\n        key = [key, key]\n",
@@ -642,7 +642,7 @@ fn hostile_programs_end() {
 }
 
 #[test]
-fn any_place_can_be_claimed() {
+fn any_place_can_be_replayed() {
     // Every pair of neighbouring calls of the fixtures, whatever they are: nothing panics.
     for file in ["fixtures/cases/loops", "fixtures/cases/transforms", "fixtures/cases/frameworks"] {
         for entry in WalkDir::new(at(file)).sort_by_file_name() {

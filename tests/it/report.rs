@@ -95,7 +95,7 @@ fn tabs_wide_characters_and_crlf_keep_labels_in_place() {
 }
 
 #[test]
-fn a_label_over_several_lines_is_shown_on_its_first() {
+fn multi_line_labels_are_shown_on_their_first_line() {
     let text = "a = f(\n    k,\n)\nb = f(\n    k,\n)\n";
     insta::assert_snapshot!(full("a.py", text, "f(\n    k,\n)"));
 }
@@ -114,7 +114,7 @@ fn other_files_and_low_confidence_are_notes() {
 }
 
 #[test]
-fn a_line_copied_into_several_files_is_shown_once() {
+fn lines_copied_into_several_files_are_shown_once() {
     let text = "k = key(0)\na = normal(k)\nb = normal(k)\nb = normal(k)\n";
     let report_on = |paths: &[&str]| {
         let mut files = FileTable::default();
@@ -139,7 +139,7 @@ fn a_line_copied_into_several_files_is_shown_once() {
 }
 
 #[test]
-fn places_outside_of_the_text_break_nothing() {
+fn places_outside_the_text_are_tolerated() {
     let mut files = FileTable::default();
     let empty = files.add(PathBuf::from("empty.py"), String::new());
     let short = files.add(PathBuf::from("short.py"), "é".to_owned());
@@ -253,7 +253,7 @@ fn the_summary_counts_what_is_shown_and_what_is_hidden() {
 }
 
 #[test]
-fn people_see_errors_first_and_raw_keys_in_one_line() {
+fn text_reports_show_errors_first_and_fold_raw_keys() {
     let mut files = FileTable::default();
     let text = "f(k)\nf(k)\nf(k)\n";
     let (file, other) = (files.add(PathBuf::from("a.py"), text.into()), files.add(PathBuf::from("b.py"), text.into()));
@@ -294,7 +294,7 @@ fn people_see_errors_first_and_raw_keys_in_one_line() {
 
 proptest! {
     #[test]
-    fn any_text_and_any_places_render_without_danger(
+    fn any_text_and_places_render_safely(
         text in "([a-z(),= é漢😀]|\t|\r|\n|\u{1b}|\u{202e}|x{200}){0,40}",
         spans in proptest::collection::vec((0_u32..400, 0_u32..60), 1..5),
     ) {

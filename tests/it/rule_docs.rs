@@ -96,7 +96,7 @@ fn headings(rule: &Rule) -> Vec<&str> {
 }
 
 #[test]
-fn folder_holds_the_registered_pages() {
+fn rule_pages_match_the_registry() {
     let mut pages = stems("rules", "md");
     assert!(pages.remove("README"), "rules/README.md is missing");
     let registered: BTreeSet<String> = rules::all().iter().map(|rule| rule.name().to_owned()).collect();
@@ -176,7 +176,7 @@ fn pages_have_all_sections_in_order() {
 }
 
 #[test]
-fn examples_stand_under_their_headings() {
+fn examples_are_under_their_headings() {
     for rule in rules::all() {
         let fences = fences(rule.name());
         for section in ["Incorrect", "Correct"] {

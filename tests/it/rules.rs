@@ -207,7 +207,7 @@ fn equal_seeds() {
 }
 
 #[test]
-fn keys_that_outlive_their_draw() {
+fn stored_and_returned_key_rules() {
     let normal = "jax.random.normal";
     let captured = |kind, line| CapturedUse {
         intent: None,
@@ -253,7 +253,7 @@ fn keys_that_outlive_their_draw() {
 }
 
 #[test]
-fn keys_shared_or_lost() {
+fn reuse_rules() {
     let broadcast = |kind, line| Broadcast {
         kind,
         on_devices: false,
@@ -309,7 +309,7 @@ fn trace(line: u32) -> Trace {
 }
 
 #[test]
-fn what_a_trace_leaves_behind() {
+fn tracing_rules() {
     let leaked = |kind, line, name: &str| LeakedKey {
         kind,
         name: name.to_owned(),
@@ -346,7 +346,7 @@ fn what_a_trace_leaves_behind() {
 }
 
 #[test]
-fn objects_in_the_place_of_keys() {
+fn array_wrapper_rules() {
     let wrapped = |way, line, callee: &str| WrappedKey {
         way,
         place: at(line),
@@ -449,7 +449,7 @@ fn implementations_and_seeds() {
 }
 
 #[test]
-fn keys_taken_for_numbers() {
+fn number_rules() {
     let mut reseed = buffer(BufferOp::Reseed, 4, "PRNGKey(key[1])", KeyKind::Raw);
     reseed.raises = false;
     let buffers = vec![
@@ -476,7 +476,7 @@ fn keys_taken_for_numbers() {
 }
 
 #[test]
-fn names_that_are_old_gone_or_private() {
+fn legacy_name_rules() {
     let references = vec![
         reference(1, "jax.random.PRNGKey", "PRNGKey", ReferenceKind::Import),
         reference(2, "jax.random.KeyArray", "KeyArray", ReferenceKind::Import),

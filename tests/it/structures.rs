@@ -161,7 +161,7 @@ fn marks() -> String {
 }
 
 #[test]
-fn the_exceptions_are_the_known_ones() {
+fn only_listed_structures_are_exceptions() {
     let programs = programs();
     let mut report = String::new();
     for program in &programs {

@@ -25,7 +25,7 @@ fn modules_that_import_each_other_share_their_keys() {
 }
 
 #[test]
-fn what_a_module_leaves_is_as_it_was_for_each_that_imports_it() {
+fn importers_see_the_same_module_state() {
     let shared = "import itertools\nimport jax\nKEYS = iter(jax.random.split(jax.random.key(0), 9))\nSTATE = {}\n";
     let user = "import jax\nimport shared\ndef f():\n    shared.STATE['key'] = jax.random.key(1)\n    return jax.random.normal(next(shared.KEYS))\ndef g():\n    return jax.random.normal(next(shared.KEYS))\n";
     assert_eq!(found(&[("shared.py", shared), ("u.py", user), ("v.py", user)]), []);
@@ -48,7 +48,7 @@ const TWICE: &str = "def f(key, config):
 ";
 
 #[test]
-fn a_function_that_is_too_hard_does_not_hide_what_its_callers_do() {
+fn exhausted_functions_do_not_hide_their_callers() {
     for count in [10, 100, 300, 2_000] {
         let text = format!("{}{TWICE}", checks(count));
         assert_eq!(found(&[("a.py", &text)]), [(0, 3 + 2 * count + 4, "KEY101")], "{count} checks");
@@ -56,7 +56,7 @@ fn a_function_that_is_too_hard_does_not_hide_what_its_callers_do() {
 }
 
 #[test]
-fn what_was_given_to_a_function_that_is_too_hard_may_have_changed() {
+fn arguments_of_exhausted_functions_may_have_changed() {
     let mut text = checks(300).replace("return config.size", "config.key, _ = jax.random.split(config.key)");
     text.push_str(
         "class Config:

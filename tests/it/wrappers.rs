@@ -57,12 +57,12 @@ def twice(seed):
 const ALL: [&str; 3] = ["main.py:14 KEY502 error", "main.py:18 KEY501 error", "main.py:23 KEY101 error"];
 
 #[test]
-fn a_class_of_another_module_is_followed() {
+fn classes_of_other_modules_are_followed() {
     assert_eq!(found(&[("main.py", MAIN), ("lib/__init__.py", ""), ("lib/boxes.py", BOXES)]), ALL);
 }
 
 #[test]
-fn a_registration_counts_wherever_it_stands() {
+fn registrations_anywhere_in_the_module_count() {
     let registry = "
 import jax
 from lib import boxes
@@ -76,7 +76,7 @@ jax.tree_util.register_pytree_node(boxes.Box, lambda box: ((box.key,), None), la
 }
 
 #[test]
-fn both_roots_have_the_protocol() {
+fn both_roots_have_the_array_protocol() {
     let renamed = |text: &str| text.replace("jax", "olympus");
     let files = [("main.py", &*renamed(MAIN)), ("lib/__init__.py", ""), ("lib/boxes.py", &*renamed(BOXES))];
     assert_eq!(found(&files), ALL);

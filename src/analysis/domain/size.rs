@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_doubles_or_nests_is_too_large_before_it_is_counted() {
+    fn huge_values_are_rejected_before_counting() {
         let mut doubled = tuple(Vec::new());
         for _ in 0..10 {
             doubled = tuple(vec![doubled.clone(), doubled]);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_ends() {
+    fn walks_terminate() {
         let mut walk = Walk::to(2);
         assert!(walk.down() && walk.down() && !walk.down());
         let mut steps = 3;

@@ -171,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn feasible_guards_have_a_path_with_consistent_constraints(formulas in prop::collection::vec(formula(), 1..6)) {
+    fn feasible_guards_have_consistent_paths(formulas in prop::collection::vec(formula(), 1..6)) {
         let (mut guards, mut terms) = (Guards::default(), Terms::default());
         let literals = about_two(&mut terms);
         let keeps = |assignment: u32| {
@@ -192,7 +192,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_forgotten_changes_no_answer(a in formula(), b in formula(), kept in 0usize..4) {
+    fn evicted_results_change_no_answer(a in formula(), b in formula(), kept in 0usize..4) {
         let (mut fresh, mut reused, mut terms) = (Guards::default(), Guards::default(), Terms::default());
         let literals = about_two(&mut terms);
         for guards in [&mut fresh, &mut reused] {
@@ -240,7 +240,7 @@ fn a_path_condition_grows_by_a_node_for_each_conjunct_and_shrinks_by_joins() {
 }
 
 #[test]
-fn a_portion_ends_what_is_in_it_and_not_what_is_around_it() {
+fn exhausted_portions_end_only_their_own_work() {
     let mut guards = Guards::default();
     guards.renew();
     let literal = guards.literal(TermId(0));
@@ -558,7 +558,7 @@ proptest! {
     }
 
     #[test]
-    fn excluded_literals_never_hold_together(
+    fn excluded_literals_are_incompatible(
         tests in prop::collection::vec(
             (prop::sample::select(vec![Operator::Eq, Operator::Is, Operator::Lt, Operator::Gt, Operator::Le]),
              0..2usize, prop::option::of(2i128..5), constant(), any::<bool>()),

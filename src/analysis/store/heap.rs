@@ -356,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_one_copy_writes_no_other_sees() {
+    fn copies_do_not_share_writes() {
         let mut first: Shared<u32> = Shared::default();
         first.push(1);
         first.push(2);
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_covers_what_was_frozen() {
+    fn layers_cover_frozen_values() {
         let mut first: Layered<u32, u32> = Layered::default();
         first.insert(1, 1);
         first.insert(2, 2);

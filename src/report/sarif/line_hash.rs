@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn layout_within_lines_and_line_ends_do_not_count() {
+    fn spacing_and_line_ends_do_not_matter() {
         let text = "x = f(key)\ny = g(key)\nx = f(key)\n";
         assert_eq!(line_hashes(text), line_hashes("x=f(key)\r\n\ty = g( key )\rx = f(key)\n"));
         assert_eq!(line_hashes(text).len(), 4);

@@ -6,7 +6,7 @@ use super::client::{Client, Folder, edited};
 use super::{REUSED, pushed_to, range};
 
 #[test]
-fn actions_repair_and_silence() {
+fn code_actions_fix_and_suppress() {
     let folder = Folder::new(&[("a.py", REUSED)]);
     let mut client = Client::introduced(&folder.path(), pushed_to(), json!({"settings": {"unsafeFixes": true}}));
     let address = folder.uri("a.py");
@@ -69,7 +69,7 @@ fn actions_of_another_version_are_refused() {
 }
 
 #[test]
-fn a_client_of_few_abilities_gets_whole_edits_and_plain_text() {
+fn clients_with_few_capabilities_get_whole_edits_and_plain_text() {
     let folder = Folder::new(&[("a.py", REUSED)]);
     let mut client = Client::introduced(&folder.path(), json!({}), Value::Null);
     let address = folder.uri("a.py");

@@ -121,7 +121,7 @@ fn diagnostics_are_pushed_as_the_document_changes() {
 }
 
 #[test]
-fn what_is_reported_is_what_the_command_line_says() {
+fn server_and_command_line_agree() {
     let folder = Folder::new(&AWKWARD);
     for encoding in ["utf-8", "utf-16", "utf-32"] {
         let mut capabilities = pushed_to();
@@ -147,7 +147,7 @@ fn what_is_reported_is_what_the_command_line_says() {
 }
 
 #[test]
-fn clients_that_ask_are_answered_and_not_pushed_to() {
+fn pull_clients_get_no_pushed_diagnostics() {
     let folder = Folder::new(&[("a.py", REUSED), ("sub/b.py", REUSED), ("clean.py", "x = 1\n"), ("c.ipynb", NOTEBOOK)]);
     let mut client = Client::introduced(&folder.path(), pulling(), Value::Null);
     let address = folder.uri("a.py");
@@ -295,7 +295,7 @@ fn edits_that_come_together_are_checked_together() {
 }
 
 #[test]
-fn somebody_who_types_without_pause_gets_diagnostics() {
+fn continuous_typing_gets_diagnostics() {
     let folder = Folder::new(&[]);
     let mut client = Client::introduced(&folder.path(), pushed_to(), Value::Null);
     let address = folder.uri("a.py");
@@ -324,7 +324,7 @@ fn somebody_who_types_without_pause_gets_diagnostics() {
 }
 
 #[test]
-fn what_was_closed_is_not_reported_of_what_is_opened_anew() {
+fn reopened_documents_get_no_stale_diagnostics() {
     let folder = Folder::new(&[]);
     let mut client = Client::introduced(&folder.path(), pushed_to(), Value::Null);
     let address = folder.uri("a.py");

@@ -88,7 +88,7 @@ fn reported(text: &str, report: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn an_edit_beyond_the_text_is_reported_and_a_save_brings_the_text_back() {
+fn edits_beyond_the_text_are_reported_and_saving_resynchronises() {
     let folder = Folder::new(&[]);
     let address = folder.uri("edited.py");
     let mut client = Client::introduced(&folder.path(), pulling(), Value::Null);
@@ -117,7 +117,7 @@ fn an_edit_beyond_the_text_is_reported_and_a_save_brings_the_text_back() {
 }
 
 #[test]
-fn a_thousand_edits_leave_what_a_fresh_run_sees() {
+fn a_thousand_edits_equal_a_fresh_run() {
     let folder = Folder::new(&[]);
     let address = folder.uri("edited.py");
     let mut client = Client::introduced(&folder.path(), pulling(), Value::Null);

@@ -6,7 +6,7 @@ use super::client::{Client, Folder};
 use super::{pushed_to, range};
 
 #[test]
-fn hovers_tell_what_is_believed_of_a_key() {
+fn hovers_describe_keys() {
     let text = "import jax\n\n\ndef f():\n    key = jax.random.key(0)\n    a, b = jax.random.split(key)\n    x = jax.random.normal(b)\n    return x + jax.random.normal(b)  # keylint: ignore[KEY101] é\n";
     let folder = Folder::new(&[]);
     let mut client = Client::introduced(&folder.path(), pushed_to(), Value::Null);

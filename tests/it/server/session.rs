@@ -8,7 +8,7 @@ use super::client::{Client, Folder};
 use super::{REUSED, pulling, pushed_to};
 
 #[test]
-fn bad_messages_are_answered_and_survived() {
+fn malformed_messages_are_answered() {
     let folder = Folder::new(&[]);
     let mut client = Client::start(&folder.path());
     let early = client.request("textDocument/hover", json!({}));
@@ -54,7 +54,7 @@ fn bad_messages_are_answered_and_survived() {
 }
 
 #[test]
-fn a_client_that_leaves_without_a_word_is_an_error() {
+fn clients_that_disconnect_without_shutdown_are_an_error() {
     let folder = Folder::new(&[]);
     let mut client = Client::introduced(&folder.path(), json!({}), Value::Null);
     client.notify("exit", Value::Null);
@@ -65,7 +65,7 @@ fn a_client_that_leaves_without_a_word_is_an_error() {
 }
 
 #[test]
-fn requests_are_cancelled() {
+fn requests_can_be_cancelled() {
     let folder = Folder::new(&[]);
     for number in 0..40 {
         folder.write(&format!("m{number}.py"), &REUSED.repeat(20));
@@ -89,7 +89,7 @@ fn requests_are_cancelled() {
 }
 
 #[test]
-fn what_is_no_file_does_not_stand_in_for_one() {
+fn directories_are_not_configuration_files() {
     let folder = Folder::new(&[]);
     let mut client = Client::introduced(&folder.path(), pushed_to(), Value::Null);
     let saved = folder.uri("new.py");
@@ -110,7 +110,7 @@ fn what_is_no_file_does_not_stand_in_for_one() {
 }
 
 #[test]
-fn a_clean_workspace_is_looked_at_again_only_after_a_change() {
+fn clean_workspaces_are_checked_again_only_after_a_change() {
     let folder = Folder::new(&[("a.py", "import jax\n")]);
     let mut client = Client::introduced(&folder.path(), pulling(), Value::Null);
     assert_eq!(client.result("workspace/diagnostic", json!({"previousResultIds": []}))["items"], json!([]));
@@ -124,7 +124,7 @@ fn a_clean_workspace_is_looked_at_again_only_after_a_change() {
 }
 
 #[test]
-fn a_cancelled_scan_leaves_the_next_one_something_to_tell() {
+fn cancelled_scans_are_completed_by_the_next_one() {
     let folder = Folder::new(&[]);
     for number in 0..40 {
         folder.write(&format!("m{number}.py"), &REUSED.repeat(20));

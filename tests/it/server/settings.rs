@@ -12,7 +12,7 @@ fn until_count(client: &mut Client, address: &str, count: usize) {
 }
 
 #[test]
-fn settings_and_files_are_taken_up_as_they_change() {
+fn changed_settings_and_files_are_reloaded() {
     let helper = "import jax\n\ndef draw(key):\n    return jax.random.normal(key)\n";
     let user = "import jax\nfrom helper import draw\nk = jax.random.key(0)\na = draw(k)\nb = jax.random.normal(k)\n";
     let folder =
@@ -99,7 +99,7 @@ fn folders_have_settings_of_their_own() {
 }
 
 #[test]
-fn a_baseline_holds_for_editors_too() {
+fn baselines_apply_in_editors() {
     let folder = Folder::new(&[("a.py", REUSED), ("keylint.toml", "baseline = \"accepted.json\"\n")]);
     folder.keylint(&["baseline", "create"]);
     let mut client = Client::introduced(&folder.path(), pushed_to(), Value::Null);
@@ -113,7 +113,7 @@ fn a_baseline_holds_for_editors_too() {
 }
 
 #[test]
-fn without_watching_a_configuration_is_read_again_when_something_is_saved() {
+fn configurations_are_reread_on_save_without_watching() {
     let folder = Folder::new(&[("keylint.toml", "selekt = []\n")]);
     let mut client = Client::introduced(&folder.path(), pushed_to(), Value::Null);
     let address = folder.uri("a.py");
@@ -133,7 +133,7 @@ fn without_watching_a_configuration_is_read_again_when_something_is_saved() {
 }
 
 #[test]
-fn settings_that_are_taken_back_are_no_longer_in_force() {
+fn retracted_settings_no_longer_apply() {
     let ignoring = json!({"ignore": ["KEY101"]});
     let mut capabilities = pushed_to();
     capabilities["workspace"]["configuration"] = true.into();
@@ -159,7 +159,7 @@ fn settings_that_are_taken_back_are_no_longer_in_force() {
 }
 
 #[test]
-fn what_is_asked_at_once_is_answered() {
+fn simultaneous_requests_are_answered() {
     let folder = Folder::new(&[("a.py", REUSED)]);
     let mut capabilities = pushed_to();
     capabilities["workspace"]["configuration"] = true.into();
