@@ -3,7 +3,7 @@
 //! **Invariant:** every finding counts, however it is shown: a fix must not consume a key that is known to be consumed already.
 
 use crate::finding::{Finding, Place, RuleId};
-use crate::text::{Edit, Span};
+use crate::text::{Edit, Span, moved, written};
 
 /// The rules about keys that are consumed twice.
 pub(super) const REUSE: [RuleId; 4] =
@@ -31,20 +31,4 @@ fn calls(finding: &Finding) -> Option<[Span; 2]> {
     let evidence = finding.evidence.as_ref()?;
     let call = |way: &[Place]| way.first().filter(|place| place.file == finding.primary.file).map(|place| place.span);
     Some([call(&evidence.first)?, call(&evidence.second)?])
-}
-
-/// The span of an edit's text in the edited file; `None` for a deletion.
-fn written(edit: &Edit, edits: &[Edit]) -> Option<Span> {
-    let others: Vec<Edit> = edits.iter().filter(|other| other.span.start < edit.span.start).cloned().collect();
-    let start = moved(edit.span.start, &others);
-    let length = u32::try_from(edit.content.trim_end().len()).ok().filter(|length| *length > 0)?;
-    Some(Span::new(start, start.saturating_add(length)))
-}
-
-/// The position of an offset after edits.
-pub(super) fn moved(offset: u32, edits: &[Edit]) -> u32 {
-    let end = edits.iter().filter(|edit| edit.span.end <= offset).fold(i64::from(offset), |at, edit| {
-        at + i64::try_from(edit.content.len()).unwrap_or_default() - i64::from(edit.span.len())
-    });
-    u32::try_from(end).unwrap_or(offset)
 }

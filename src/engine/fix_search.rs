@@ -1,7 +1,7 @@
 //! The search for fixes of one file's findings: proposed by `fix`, tried by analysing the patched text, and replayed.
 //!
-//! **Invariant:** a finding gets a fix only if the patched file parses and its analysis reports neither the finding nor a new one; a
-//! fix that the replay refutes is withheld. The number of trials per file is bounded by a count.
+//! **Invariant:** a finding gets a fix only if the patched file parses, reads no variable that may be unbound and was not, and its analysis
+//! reports neither the finding nor a new one; a fix that the replay refutes is withheld. The number of trials per file is bounded by a count.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::contain::contained;
-use super::edited::{self, REUSE, moved};
+use super::edited::{self, REUSE};
 use super::effects::Effects;
 use super::file_report::FileReport;
 use super::project::Project;
@@ -24,7 +24,7 @@ use crate::judge::facts::{Facts, KeyFact, KeyKind, KeyUse, KeyValue, Role};
 use crate::judge::reconcile;
 use crate::python::{self, SourceKind};
 use crate::rules::{self, FixAvailability};
-use crate::text::{Edit, Span, apply_edits};
+use crate::text::{Edit, Span, apply_edits, moved};
 use crate::verify::replay::{self, Comparison, Entry, Replacement};
 
 /// Trials for one file: analyses of a patched text.
@@ -261,6 +261,9 @@ impl FixValidator<'_, '_, '_> {
             }
             let effects = Effects::of(&text, &parsed.comments);
             let patched = ir::lower(self.report.file, &parsed.module, &|header| effects.on(header));
+            if fix::reads_unbound(cx.ir(), &patched, &proposal.edits) {
+                return None;
+            }
             // Where the words of keys are used, counts in the whole file.
             let is_partial = !types_keys && self.program.is_akin(self.original, &patched);
             let affected = if is_partial { self.affected(whole, &proposal) } else { None };

@@ -138,7 +138,7 @@ fn around(expr: &Expr, before: &str, behind: &str) -> [Edit; 2] {
 }
 
 /// The result of a function, if every return is explicit.
-fn results(def: &ast::StmtFunctionDef) -> Option<Vec<&Expr>> {
+pub(super) fn results(def: &ast::StmtFunctionDef) -> Option<Vec<&Expr>> {
     struct Gather<'a>(Vec<Option<&'a Expr>>);
     impl<'a> SourceOrderVisitor<'a> for Gather<'a> {
         fn visit_stmt(&mut self, statement: &'a Stmt) {

@@ -150,7 +150,7 @@ impl<'a> FixContext<'a> {
     }
 
     /// The operations of the file, with all functions: code that the analysis skips is edited as well.
-    pub(super) fn ir(&self) -> &ir::Module {
+    pub fn ir(&self) -> &ir::Module {
         self.ir.get_or_init(|| ir::lower(self.file, self.module, &|_| Vec::new()))
     }
 

@@ -4,7 +4,7 @@
 
 use super::attribute_keys::{NOT_STORED, Storage, storage_of};
 use super::carry::{self, Carried};
-use super::children;
+use super::children::{self, Made};
 use super::context::{FixContext, Proposal};
 use super::fold_index::{each_element, fold_index, fold_parameter, replace, scan_children};
 use super::jax;
@@ -35,6 +35,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
             proposals.extend(own_element(cx, &found, statement));
             proposals.extend(folded_before(cx, &found, findings));
             proposals.extend(kept_parent(cx, &found));
+            proposals.extend(free_child_kept(cx, &found));
             proposals.extend(unused_child(cx, &found));
             proposals.extend(split_each(cx, &found, suites(statement).first().copied()));
             if !is_kept {
@@ -44,6 +45,8 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
         Repeats::Comprehension(generators, _) => proposals.extend(each_element(cx, &found, generators, is_kept)),
         Repeats::Body(def) => {
             proposals.extend(kept_parent(cx, &found));
+            proposals.extend(free_child_returned(cx, &found, def));
+            proposals.extend(free_child_kept(cx, &found));
             proposals.extend(unused_child(cx, &found));
             proposals.extend(split_each(cx, &found, None));
             proposals.extend(fold_parameter(cx, &found, findings, index, &def.parameters));
@@ -141,6 +144,38 @@ fn kept_parent(cx: &FixContext<'_>, found: &Loop<'_>) -> Option<Proposal> {
         vec![Edit::replace(span_of(dropped), name.id.as_str().to_owned())],
         found.resolves.clone(),
     ))
+}
+
+/// The child that nothing reads of the only split of the key, with its name as written.
+fn free_child<'a>(cx: &FixContext<'a>, found: &Loop<'a>) -> Option<(&'a ast::ExprName, &'a str)> {
+    let [(call, key @ Expr::Name(name))] = found.calls[..] else { return None };
+    let splits = Use { call, key, steps: cx.steps(span_of(call)) };
+    let made = Made::by(cx, found.scope, &splits)?;
+    let unused = made.unused_until(cx, span_of(call));
+    let child = unused.into_iter().find(|child| child.id.as_str() != "_")?;
+    Some((child, name.id.as_str()))
+}
+
+/// `next_key, subkey = split(key)` in a body that returns `key`, though nothing reads `next_key`: that child is returned.
+fn free_child_returned(cx: &FixContext<'_>, found: &Loop<'_>, def: &ast::StmtFunctionDef) -> Option<Proposal> {
+    let (child, key) = free_child(cx, found)?;
+    let mut edits = Vec::new();
+    for result in carry::results(def)? {
+        let within = tree::expressions_within(result).into_iter();
+        let mut reads = within.filter(|expr| matches!(expr, Expr::Name(read) if read.id.as_str() == key));
+        let (read, None) = (reads.next()?, reads.next()) else { return None };
+        edits.push(replace(read, child.id.to_string()));
+    }
+    let message = format!("pass `{}`, which is still unused, to the next iteration; the numbers change", child.id);
+    Some(Proposal::new(message, edits, found.resolves.clone()))
+}
+
+/// The same in a loop: the child replaces the key.
+fn free_child_kept(cx: &FixContext<'_>, found: &Loop<'_>) -> Option<Proposal> {
+    let (child, key) = free_child(cx, found)?;
+    let message = format!("keep the unused child `{}` as the next `{key}`; the numbers change", child.id);
+    let edits = vec![Edit::replace(span_of(child), key.to_owned())];
+    can_rebind(cx, found.scope, key).then(|| Proposal::new(message, edits, found.resolves.clone()))
 }
 
 /// The unused child beside the key is drawn from.

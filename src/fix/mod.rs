@@ -11,6 +11,7 @@
 mod advance;
 mod apply;
 mod attribute_keys;
+mod bound;
 mod buffer;
 mod captured;
 mod carry;
@@ -51,6 +52,7 @@ mod wrappers;
 mod writer;
 
 pub use apply::{Batch, select};
+pub use bound::reads_unbound;
 pub use context::{FixContext, Proof, Proposal};
 pub use cross_module::CrossModuleUsage;
 pub use diff::{hunks, unified};

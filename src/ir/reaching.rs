@@ -1,11 +1,13 @@
-//! Reaching definitions: which reads of a variable may see the value that a given operation stored in it.
+//! Reaching definitions: which reads of a variable may see the value that a given operation stored in it, and what the variable may
+//! hold where an operation runs. That it is unbound is one of the definitions, so a variable is definitely assigned where this one does
+//! not reach.
 //!
 //! **Invariant:** a read that is not listed for a store sees that store's value on no path. Where the nesting of loops is too deep
-//! to be followed, and inside of `try`, stores overwrite nothing.
+//! to be followed, and inside of `try`, stores overwrite nothing. A context manager is taken to swallow no exception.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Block, Function, OpKind, Temp, Variable};
+use super::{Block, Constant, Function, OpKind, Temp, Variable};
 
 /// Most definitions that may hold at one point; where there are more, every read may see every one.
 const DEFINITIONS: usize = 64;
@@ -25,18 +27,7 @@ pub struct Reaching {
 impl Reaching {
     /// The reaching definitions of a variable.
     pub fn of(function: &Function, variable: &Variable) -> Self {
-        let mut walk = Walk {
-            function,
-            variable,
-            seen: FxHashSet::default(),
-            depth: 0,
-            breaks: Vec::new(),
-            nexts: Vec::new(),
-            is_lost: false,
-        };
-        let is_parameter = matches!(variable, Variable::Local(slot) if (*slot as usize) < function.parameters.len());
-        let entry: State = is_parameter.then_some(Definition::Parameter).into_iter().collect();
-        let _ = walk.block(&function.body, Some(entry));
+        let (walk, _) = Walk::through(function, variable, &[]);
         let mut reaching = Self::default();
         if walk.is_lost {
             let loads = (0u32..).zip(&function.ops);
@@ -48,6 +39,7 @@ impl Reaching {
             match definition {
                 Definition::Store(store) => reaching.stores.entry(store).or_default().push(load),
                 Definition::Parameter => reaching.parameter.push(load),
+                Definition::Unbound => {}
             }
         }
         for loads in reaching.stores.values_mut().chain([&mut reaching.parameter]) {
@@ -70,10 +62,50 @@ impl Reaching {
     }
 }
 
+/// What a variable may hold where some operations of its function run, and where the function's body ends.
+#[derive(Clone, Debug)]
+pub struct Holds {
+    /// Absent where too many definitions reach some point.
+    before: Option<FxHashMap<Temp, State>>,
+    end: State,
+}
+
+impl Holds {
+    /// What a variable may hold right before each of these operations.
+    pub fn before(function: &Function, variable: &Variable, ops: &[Temp]) -> Self {
+        let (walk, end) = Walk::through(function, variable, ops);
+        let mut before: FxHashMap<Temp, State> = FxHashMap::default();
+        for (definition, temp) in walk.seen.iter().filter(|(_, temp)| ops.contains(temp)) {
+            before.entry(*temp).or_default().push(*definition);
+        }
+        Self { before: Some(before).filter(|_| !walk.is_lost), end: end.unwrap_or_default() }
+    }
+
+    /// Whether the variable may be unbound right before one of the operations.
+    pub fn may_be_unbound(&self, op: Temp) -> bool {
+        self.before
+            .as_ref()
+            .is_none_or(|before| before.get(&op).is_some_and(|held| held.contains(&Definition::Unbound)))
+    }
+
+    /// Whether the variable may be unbound where the body ends.
+    pub fn may_be_unbound_at_the_end(&self) -> bool {
+        self.before.is_none() || self.end.contains(&Definition::Unbound)
+    }
+
+    /// Whether the variable holds what a store put there right before one of the operations, on every path.
+    pub fn is_always(&self, op: Temp, store: Temp) -> bool {
+        let held = self.before.as_ref().and_then(|before| before.get(&op));
+        held.is_some_and(|held| held[..] == [Definition::Store(store)])
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Definition {
     Store(Temp),
     Parameter,
+    /// The variable is unbound.
+    Unbound,
 }
 
 /// Which definitions the variable may hold.
@@ -95,6 +127,8 @@ fn join(into: &mut Option<State>, other: Option<State>) {
 struct Walk<'f> {
     function: &'f Function,
     variable: &'f Variable,
+    /// Operations besides the reads of the variable for which it is wanted what the variable may hold.
+    wanted: &'f [Temp],
     seen: FxHashSet<(Definition, Temp)>,
     /// Loops around.
     depth: u32,
@@ -106,7 +140,25 @@ struct Walk<'f> {
     is_lost: bool,
 }
 
-impl Walk<'_> {
+impl<'f> Walk<'f> {
+    /// A walk through a function, and what holds where its body ends.
+    fn through(function: &'f Function, variable: &'f Variable, wanted: &'f [Temp]) -> (Self, Option<State>) {
+        let mut walk = Self {
+            function,
+            variable,
+            wanted,
+            seen: FxHashSet::default(),
+            depth: 0,
+            breaks: Vec::new(),
+            nexts: Vec::new(),
+            is_lost: false,
+        };
+        let is_parameter = matches!(variable, Variable::Local(slot) if (*slot as usize) < function.parameters.len());
+        let entry = if is_parameter { Definition::Parameter } else { Definition::Unbound };
+        let end = walk.block(&function.body, Some(vec![entry]));
+        (walk, end)
+    }
+
     /// What holds after a block, given what holds before it; `None` where nothing runs.
     fn block(&mut self, block: &Block, mut state: Option<State>) -> Option<State> {
         for temp in block {
@@ -122,20 +174,23 @@ impl Walk<'_> {
         if self.is_lost {
             return None;
         }
+        let is_read = matches!(&op.kind, OpKind::Load(variable) if variable == self.variable);
+        if is_read || self.wanted.contains(&temp) {
+            self.seen.extend(state.iter().map(|definition| (*definition, temp)));
+        }
         match &op.kind {
-            OpKind::Load(variable) if variable == self.variable => {
-                self.seen.extend(state.iter().map(|definition| (*definition, temp)));
-                Some(state)
-            }
             OpKind::Store(variable, _) if variable == self.variable => Some(vec![Definition::Store(temp)]),
-            OpKind::Delete(variable) if variable == self.variable => Some(State::new()),
+            OpKind::Delete(variable) if variable == self.variable => Some(vec![Definition::Unbound]),
             OpKind::If { then, orelse, .. } => {
                 let mut after = self.block(then, Some(state.clone()));
                 let other = self.block(orelse, Some(state));
                 join(&mut after, other);
                 after
             }
-            OpKind::Loop { head, body, orelse, .. } => self.iterate(head, body, orelse, state),
+            OpKind::Loop { head, test, body, orelse } => {
+                let is_endless = test.is_some_and(|test| self.is_true(test));
+                self.iterate([head, body, orelse], is_endless, state)
+            }
             OpKind::Try { body, handlers, orelse, finally } => {
                 // Any operation of the body may raise: a handler sees every store of it.
                 let mut raised = Some(state.clone());
@@ -171,7 +226,14 @@ impl Walk<'_> {
         }
     }
 
-    fn iterate(&mut self, head: &Block, body: &Block, orelse: &Block, state: State) -> Option<State> {
+    /// Whether an operation is a constant that is true.
+    fn is_true(&self, temp: Temp) -> bool {
+        let constant = self.function.ops.get(temp as usize).map(|op| &op.kind);
+        matches!(constant, Some(OpKind::Constant(Constant::Bool(true))))
+            || matches!(constant, Some(OpKind::Constant(Constant::Int(number))) if **number != 0)
+    }
+
+    fn iterate(&mut self, [head, body, orelse]: [&Block; 3], is_endless: bool, state: State) -> Option<State> {
         self.depth += 1;
         let mut before = Some(state);
         if self.depth > NESTED {
@@ -195,21 +257,26 @@ impl Walk<'_> {
         let tested = self.block(head, before);
         join(&mut done, tested);
         self.depth -= 1;
-        let mut after = self.block(orelse, done);
+        let mut after = self.block(orelse, done.filter(|_| !is_endless));
         join(&mut after, left);
         after
     }
 
-    /// Adds every store of a block to what may hold.
+    /// Adds every store of a block to what may hold, and that nothing is bound where the block deletes the variable.
     fn add_stores(&self, block: &Block, state: &mut Option<State>) {
         let Some(state) = state else { return };
         let mut work: Vec<&Block> = vec![block];
         while let Some(block) = work.pop() {
             for temp in block {
                 let Some(op) = self.function.ops.get(*temp as usize) else { continue };
-                let is_new = |state: &State| state.len() <= DEFINITIONS && !state.contains(&Definition::Store(*temp));
-                if matches!(&op.kind, OpKind::Store(variable, _) if variable == self.variable) && is_new(state) {
-                    state.push(Definition::Store(*temp));
+                let definition = match &op.kind {
+                    OpKind::Store(variable, _) if variable == self.variable => Some(Definition::Store(*temp)),
+                    OpKind::Delete(variable) if variable == self.variable => Some(Definition::Unbound),
+                    _ => None,
+                };
+                let is_new = |one: &Definition| state.len() <= DEFINITIONS && !state.contains(one);
+                if let Some(definition) = definition.filter(is_new) {
+                    state.push(definition);
                 }
                 work.extend(op.kind.blocks());
             }

@@ -9,7 +9,7 @@ use crate::analysis::domain::term::Term;
 use crate::analysis::program::names::is_of_another_kind;
 use crate::analysis::record::{Activation, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Block, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, Variable};
+use crate::ir::{Block, Function, FunctionId, FunctionKind, Holds, Name, OpKind, ParameterKind, Temp, Variable};
 use crate::judge::facts::{Discarded, Facts, IgnoredCaller, Role};
 use crate::judge::stale::leaf_use;
 use crate::models::Effect;
@@ -22,9 +22,30 @@ enum Fate {
     /// It is stored in a variable that nothing reads.
     Unread(Name),
     /// It is taken apart, and nothing reads these children.
-    Children(Vec<Name>),
+    Children(Vec<Child>),
     /// It is used as a whole.
     Used,
+}
+
+/// A child of a split that is stored in a variable.
+pub struct Child {
+    /// The variable's name.
+    pub name: Name,
+    slot: u32,
+    /// The operation that stores it.
+    store: Temp,
+}
+
+impl Child {
+    /// Whether its variable holds it where a call of its function is made, on every path that leads there.
+    pub fn is_held_at(&self, run: &Recording<'_>, activation: &Activation, call: Place) -> bool {
+        let (module, id) = (activation.module, activation.function);
+        let call = run.uses_of(module, id).call_at(call.span);
+        call.is_some_and(|call| {
+            let code = run.module(module).function(id);
+            Holds::before(code, &Variable::Local(self.slot), &[call]).is_always(call, self.store)
+        })
+    }
 }
 
 /// `split` and `fold_in` results that go nowhere, and callers' keys that are ignored.
@@ -57,8 +78,8 @@ pub fn extract_unused(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             Some(Fate::Ignored) => facts.discarded.push(discarded(true, None)),
             Some(Fate::Unread(name)) => facts.discarded.push(discarded(true, Some(name.to_string()))),
             Some(Fate::Children(unread)) => {
-                for name in unread.iter().filter(|name| !name.starts_with('_')) {
-                    facts.discarded.push(discarded(false, Some(name.to_string())));
+                for child in unread.iter().filter(|child| !child.name.starts_with('_')) {
+                    facts.discarded.push(discarded(false, Some(child.name.to_string())));
                 }
             }
             Some(Fate::Used) | None => {}
@@ -67,10 +88,10 @@ pub fn extract_unused(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     extract_ignored(run, facts, file);
 }
 
-/// The names of the children of the split at this place that nothing reads; `None` where that cannot be decided.
-pub fn unread_children(run: &Recording<'_>, place: Place, activation: &Activation) -> Option<Vec<Name>> {
+/// The children of the split at this place that nothing reads; `None` where that cannot be decided.
+pub fn unread_children(run: &Recording<'_>, place: Place, activation: &Activation) -> Option<Vec<Child>> {
     match fate_of(run, activation, place)? {
-        Fate::Children(unread) => Some(unread.into_iter().filter(|name| !name.starts_with('_')).collect()),
+        Fate::Children(unread) => Some(unread.into_iter().filter(|child| !child.name.starts_with('_')).collect()),
         _ => None,
     }
 }
@@ -93,15 +114,11 @@ fn fate_of(run: &Recording<'_>, activation: &Activation, place: Place) -> Option
             OpKind::Unpack { star: None, .. } => {
                 let mut unread = Vec::new();
                 for part in uses.readers(*only) {
-                    let slot = match uses.readers(*part) {
-                        [store] => match &code.ops[*store as usize].kind {
-                            OpKind::Store(Variable::Local(slot), _) => Some(*slot),
-                            _ => None,
-                        },
-                        _ => None,
-                    };
-                    if let Some(slot) = slot.filter(|slot| !is_read(run, module, id, *slot)) {
-                        unread.push(code.slots.get(slot as usize)?.clone());
+                    let [store] = uses.readers(*part) else { continue };
+                    let OpKind::Store(Variable::Local(slot), _) = &code.ops[*store as usize].kind else { continue };
+                    if !is_read(run, module, id, *slot) {
+                        let name = code.slots.get(*slot as usize)?.clone();
+                        unread.push(Child { name, slot: *slot, store: *store });
                     }
                 }
                 Some(Fate::Children(unread))

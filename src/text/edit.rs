@@ -75,6 +75,22 @@ pub fn apply_edits(text: &str, edits: &[Edit]) -> Result<String, EditError> {
     Ok(result)
 }
 
+/// The span of an edit's text in the text after all edits; `None` for a deletion.
+pub fn written(edit: &Edit, edits: &[Edit]) -> Option<Span> {
+    let others: Vec<Edit> = edits.iter().filter(|other| other.span.start < edit.span.start).cloned().collect();
+    let start = moved(edit.span.start, &others);
+    let length = u32::try_from(edit.content.trim_end().len()).ok().filter(|length| *length > 0)?;
+    Some(Span::new(start, start.saturating_add(length)))
+}
+
+/// The position of an offset after edits.
+pub fn moved(offset: u32, edits: &[Edit]) -> u32 {
+    let end = edits.iter().filter(|edit| edit.span.end <= offset).fold(i64::from(offset), |at, edit| {
+        at + i64::try_from(edit.content.len()).unwrap_or_default() - i64::from(edit.span.len())
+    });
+    u32::try_from(end).unwrap_or(offset)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

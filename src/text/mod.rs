@@ -10,6 +10,6 @@ mod span;
 
 pub use cells::{Cell, Cells};
 pub use digest::{Digest, Digester};
-pub use edit::{Edit, EditError, apply_edits};
+pub use edit::{Edit, EditError, apply_edits, moved, written};
 pub use lines::{EditorPosition, LineColumn, LineIndex, Unit};
 pub use span::{FileId, Span};

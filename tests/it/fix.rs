@@ -24,7 +24,7 @@ fn nowhere() -> &'static Path {
 }
 
 /// The text after `--fix --unsafe-fixes`.
-fn fixed(text: &str) -> String {
+pub fn fixed(text: &str) -> String {
     fixed_with(&[], text)
 }
 

@@ -264,7 +264,8 @@ fn is_held(run: &Recording<'_>, term: TermId) -> bool {
     }
 }
 
-/// The only unused child of the split that was intended for the second consumption: the split before it, or the one that made the key.
+/// The only unused child of the split that was intended for the second consumption: the split before it, or the one that made the key. It
+/// is there on every path to that consumption.
 fn sister_unused(run: &Recording<'_>, first: &Consumption, second: &Consumption, kind: ReuseKind) -> Option<String> {
     let (place, activation) = match kind {
         ReuseKind::SplitAndSampled if first.role == Role::Split => (first.place, first.activation.clone()),
@@ -275,7 +276,9 @@ fn sister_unused(run: &Recording<'_>, first: &Consumption, second: &Consumption,
         _ => return None,
     };
     match unread_children(run, place, &activation)?.as_slice() {
-        [only] if activation.id == second.activation.id => Some(only.to_string()),
+        [only] if activation.id == second.activation.id && only.is_held_at(run, &activation, second.place) => {
+            Some(only.name.to_string())
+        }
         _ => None,
     }
 }
