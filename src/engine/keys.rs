@@ -3,12 +3,13 @@
 //! **Invariant:** notes are those of the analysis that makes the findings; key data are computed by the reference PRNG from the
 //! derivation itself, and are absent where that names anything unknown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::inspect::{Seen, syntax_error, with_facts};
 use super::{FileTable, Job};
 use crate::finding::{Derivation, Label, Made, Place};
 use crate::judge::facts::{KeyKind, KeyValue, ReuseKind, Role};
+use crate::models::{Models, Words};
 use crate::text::{FileId, Span};
 use crate::verify::derived;
 
@@ -78,6 +79,7 @@ pub fn keys(job: &Job<'_>) -> Result<Keys, String> {
             KeyNote::new(value, known.clone().filter(|_| of_one))
         });
         let mut notes: Vec<KeyNote> = notes.collect();
+        drop_unknown(&mut notes, &facts.values, files.text(file), &Models::builtin().words);
         find_uses_elsewhere(&mut notes);
         let reported = facts.reuses.iter().filter(|reuse| !reuse.is_harmless());
         let reported = reported.filter(|reuse| reuse.kind != ReuseKind::FoldAndSampled);
@@ -124,6 +126,19 @@ impl KeyNote {
             within: value.within,
         }
     }
+}
+
+/// Drops what is only passed to unresolved calls: that is no evidence of a key, unless its name is one.
+fn drop_unknown(notes: &mut Vec<KeyNote>, values: &[KeyValue], text: &str, words: &Words) {
+    let is_known = |value: &KeyValue| {
+        let is_made = !matches!(value.derivation.made(), Made::Elsewhere | Made::Part(_));
+        let is_named = text.get(value.place.span.range()).is_some_and(|name| words.is_keyish(name));
+        let is_used = value.uses.iter().any(|used| used.role != Role::Unresolved);
+        value.kind != KeyKind::Unknown || is_made || is_named || is_used || value.uses.is_empty()
+    };
+    let known: BTreeSet<(&Derivation, Span)> =
+        values.iter().filter(|value| is_known(value)).map(|value| (&value.derivation, value.within)).collect();
+    notes.retain(|note| known.contains(&(&note.derivation, note.within)));
 }
 
 /// A key of the module's body, or of an object, is consumed by functions that run later: a key without uses at its place gets the uses of

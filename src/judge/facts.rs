@@ -274,6 +274,12 @@ pub struct KeyReuse {
     pub entries: Vec<String>,
     /// Where the key of the first consumption is passed on to the next iteration, if that is the mistake.
     pub carried_at: Option<Place>,
+    /// The function that returns the key after the first consumption, and where, if that is the mistake.
+    pub returned_at: Option<(String, Place)>,
+    /// Whether the two iterations follow each other.
+    pub is_adjacent: bool,
+    /// Whether the loop itself binds the key's name in each iteration: `for k in repeat(key)`.
+    pub is_loop_target: bool,
     /// The other child that nothing uses, where the parent was probably intended to be a child (`key, sub = split(key)`).
     pub intended_child: Option<String>,
     /// Why the program probably means it.

@@ -1,7 +1,7 @@
 //! The `concise` format: `path:row:column: CODE [level] message`, in a notebook `path:cell number:row:column: …`. `[*]` before the message
 //! marks findings that can be fixed.
 //!
-//! **Invariant:** exactly one line per finding, except for raw keys in many files, which share one line.
+//! **Invariant:** exactly one line per finding, in the order of the lines of a file, except for raw keys in many files, which share one line.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::finding::Finding;
 
 pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
     let paint = Paint(colour);
-    for finding in report.for_people() {
+    for finding in report.by_line() {
         let locus = paint.with(BOLD, &report.locus(finding.primary));
         let code = paint.with(of_level(finding.level), &report.code(finding));
         writeln!(out, "{locus}: {code} {}", rest(report, finding))?;

@@ -139,11 +139,16 @@ impl<'a> Report<'a> {
         Self { lists_raw_keys, ..self }
     }
 
-    /// The findings that people are shown one by one: file by file, in each the worst first.
-    fn for_people(&self) -> Vec<&'a Finding> {
+    /// The findings that people are shown one by one, in the order of the lines.
+    fn by_line(&self) -> Vec<&'a Finding> {
         let folds = self.folded() > 0;
         let is_listed = |finding: &&Finding| !folds || finding.rule != RuleId::LegacyPrngkey;
-        let mut listed: Vec<&'a Finding> = self.findings.iter().copied().filter(|finding| is_listed(finding)).collect();
+        self.findings.iter().copied().filter(|finding| is_listed(finding)).collect()
+    }
+
+    /// The same: file by file, in each the worst first.
+    fn for_people(&self) -> Vec<&'a Finding> {
+        let mut listed = self.by_line();
         let path = |finding: &Finding| self.files.path(finding.primary.file);
         listed.sort_by(|a, b| path(a).cmp(path(b)).then_with(|| b.level.cmp(&a.level)));
         listed

@@ -20,7 +20,7 @@ pub(super) fn describe(rule: &Rule, hit: &Exhausted) -> Finding {
     let text = Text {
         message: format!("{function} was not analysed in full: it exceeds the limit on {}", hit.budget),
         label: "mistakes in here may be missed".to_owned(),
-        help: "split it into smaller functions, so that all of it is analysed".to_owned(),
+        help: "no change is needed; keys are followed further if the part that uses them is a function of its own".to_owned(),
     };
     let mut finding = wording::finding(rule, hit.function_at, Confidence::High, &hit.function, text);
     if hit.budget == NESTED {

@@ -22,6 +22,9 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
             "{subject} equals the key that {first} consumed in an earlier iteration: {}",
             reuse::folds_like_split(&hit.derivation)
         )
+    } else if hit.first.leaf == hit.second.leaf && (!hit.is_adjacent || hit.is_loop_target) {
+        let (does, repetition) = (wording::participle(hit.second.role), wording::repetition(hit.second.role));
+        format!("{subject} is the same key in two iterations, and {does} in both, so {callee} {repetition} again")
     } else if hit.first.leaf == hit.second.leaf {
         match hit.second.role {
             Role::Split => {
@@ -73,6 +76,9 @@ fn help(hit: &KeyReuse) -> String {
     }
     if hit.carried_at.is_some() || reuse::two_names(hit).is_some() {
         return "pass an unused key to the next iteration".to_owned();
+    }
+    if hit.is_loop_target {
+        return "iterate over `jax.random.split(key, n)`, which has a key for each iteration".to_owned();
     }
     let Some(known) = name else { return "give each iteration its own key".to_owned() };
     let key = &known.text;

@@ -15,6 +15,9 @@ pub(super) const NOT_INDEPENDENT: &str = ", so the draws are not independent";
 
 /// The finding for a reuse, at its second consumption.
 pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
+    if let Some(help) = wording::returned_help(hit.returned_at.as_ref()) {
+        text.help = help;
+    }
     // The place where both draws meet is more informative than that they are not independent.
     let is_named = |fate: &&Consequence| fate.kind == ConsequenceKind::Meet && fate.message != fate.kind.sentence();
     if let Some(fate) = hit.consequence.as_ref().filter(is_named)
@@ -51,7 +54,12 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
         let spent = hit.first.name.as_ref().map_or_else(|| "the key".to_owned(), |name| wording::code(&name.text));
         wording::label(place, format!("{spent}, already {}, is passed on here", wording::participle(hit.first.role)))
     });
+    let returned = hit.returned_at.as_ref().map(|(_, place)| {
+        let spent = hit.first.written.as_deref().map_or_else(|| "the key".to_owned(), wording::code);
+        wording::label(*place, format!("{spent}, already {}, is returned here", wording::participle(hit.first.role)))
+    });
     wording::relate(&mut finding, carried.clone());
+    wording::relate(&mut finding, returned.clone());
 
     let middle = if both_before_use { [derived_again, first] } else { [first, derived_again] };
     finding.evidence = Some(Evidence {
@@ -74,6 +82,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
         .chain(derived_first)
         .chain(middle.into_iter().flatten())
         .chain(carried)
+        .chain(returned)
         .chain(second)
         .collect();
     finding

@@ -80,6 +80,12 @@ pub(super) fn rebinding(name: Option<&KeyName>) -> Option<String> {
     (!is_kept).then(|| format!("`{key}, {child} = jax.random.split({key})`"))
 }
 
+/// The advice on a key that a function of the project consumes and then returns.
+pub(super) fn returned_help(returned_at: Option<&(String, Place)>) -> Option<String> {
+    let (function, _) = returned_at?;
+    Some(format!("return a key from {} that it has not consumed", callee(function)))
+}
+
 /// The advice that fits most reuse.
 pub(super) fn split_help(name: Option<&KeyName>) -> String {
     match name {

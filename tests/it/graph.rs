@@ -37,6 +37,15 @@ fn dot_shows_one_function() {
 }
 
 #[test]
+fn what_unresolved_functions_are_given_is_no_key_for_that_alone() {
+    let shown = picture(&["unresolved.py"]);
+    assert!(shown.contains("<b>key</b>") && shown.contains("mystery may consume it"), "{shown}");
+    for other in ["data", "config", "prepared"] {
+        assert!(!shown.contains(&format!("<b>{other}</b>")), "{shown}");
+    }
+}
+
+#[test]
 fn a_function_is_named_by_the_end_of_its_name() {
     let of_class = picture(&["train.py::Trainer.epoch"]);
     assert_eq!(picture(&["train.py::epoch"]), of_class);

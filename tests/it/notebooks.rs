@@ -261,7 +261,7 @@ fn comments_and_baselines_hold_in_notebooks() {
     assert_eq!(findings(&[start, "b = jax.random.normal(key)  # keylint: ignore[KEY101] meant"]), [""; 0]);
     assert_eq!(findings(&[start, "\n# keylint: ignore[KEY101]\nb = jax.random.normal(key)"]), [""; 0]);
     let apart = [start, "x = 1\n# keylint: ignore[KEY101]", "b = jax.random.normal(key)"];
-    assert_eq!(findings(&apart), ["a.ipynb:cell 3:1:5 KEY101", "a.ipynb:cell 2:2:1 KEY002"]);
+    assert_eq!(findings(&apart), ["a.ipynb:cell 2:2:1 KEY002", "a.ipynb:cell 3:1:5 KEY101"]);
     let reuse = notebook(&[start, "b = jax.random.normal(key)"]);
     let moved = notebook(&[start, "import os", "\n\nb = jax.random.normal(key)"]);
     let fingerprint = |text: &str| {

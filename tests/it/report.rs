@@ -272,9 +272,11 @@ fn text_reports_show_errors_first_and_fold_raw_keys() {
     let lines = written(&all, Format::Concise, false);
     let rows: Vec<&str> = lines.lines().collect();
     assert!(
-        rows[0].starts_with("a.py:3:1: KEY101 [error]") && rows[1].starts_with("a.py:1:1: KEY101 [warning]"),
+        rows[0].starts_with("a.py:1:1: KEY101 [warning]") && rows[1].starts_with("a.py:3:1: KEY101 [error]"),
         "{lines}"
     );
+    let grouped = written(&all, Format::Grouped, false);
+    assert!(grouped.find("[error]") < grouped.find("[warning]"), "{grouped}");
     assert_eq!(
         rows[2..],
         [

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use keylint::finding::{Confidence, Derivation, Finding, Intent, IntentKind, Made, Place};
+use keylint::finding::{Confidence, Derivation, Finding, Intent, IntentKind, Level, Made, Place};
 use keylint::judge::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, ChoiceKind,
     ConstantKey, Discarded, Facts, GlobalChoice, HostDraw, IgnoredCaller, KeyKind, KeyName, KeyReuse, LeakKind,
@@ -69,6 +69,9 @@ fn reuse(kind: ReuseKind, first: Use, second: Use) -> KeyReuse {
         loop_kind: LoopKind::Statement,
         entries: Vec::new(),
         carried_at: None,
+        returned_at: None,
+        is_adjacent: true,
+        is_loop_target: false,
         intended_child: None,
         intent: None,
         consequence: None,
@@ -131,6 +134,52 @@ fn story(findings: &[Finding]) -> String {
 /// The findings over reuses alone.
 fn of_reuses(reuses: Vec<KeyReuse>) -> String {
     story(&rules::check(&Facts { reuses, ..Facts::default() }))
+}
+
+/// The message, the help and the labels of the only finding of a program.
+fn only_finding(program: &str) -> (String, String, Vec<String>) {
+    let found = keylint::engine::check_text("program.py", &format!("import itertools\nimport jax\n{program}"));
+    let shown: Vec<&Finding> = found.iter().map(|one| &one.finding).filter(|one| one.level > Level::Note).collect();
+    let [finding] = shown[..] else { panic!("{} findings:\n{program}", shown.len()) };
+    let labels = finding.related.iter().map(|label| label.message.clone()).collect();
+    (finding.message.clone(), finding.help.clone().unwrap_or_default(), labels)
+}
+
+#[test]
+fn a_helper_that_returns_a_consumed_key_is_what_has_to_change() {
+    let returned = "def draw(key):\n    sub, rest = jax.random.split(key)\n    x = jax.random.uniform(sub)\n    return x, KEY\n\ndef run(key):\n    x, key = draw(key)\n    return x + jax.random.normal(key)\n";
+    let (message, help, labels) = only_finding(&returned.replace("KEY", "sub"));
+    assert!(message.starts_with("`key` is consumed twice"), "{message}");
+    assert_eq!(help, "return a key from `draw` that it has not consumed");
+    assert!(labels.iter().any(|label| label == "`sub`, already consumed, is returned here"), "{labels:?}");
+    assert!(
+        keylint::engine::check_text("program.py", &format!("import jax\n{}", returned.replace("KEY", "rest")))
+            .is_empty()
+    );
+    // The caller has the key as well, so it is the caller that uses it twice.
+    let passed = "def draw(key):\n    return jax.random.uniform(key), 0\n\ndef run(key):\n    x, _ = draw(key)\n    return x + jax.random.normal(key)\n";
+    let (_, help, _) = only_finding(passed);
+    assert_eq!(help, "give each call its own key: `key1, key2 = jax.random.split(key)`");
+}
+
+#[test]
+fn a_loop_that_hands_out_one_key_again_is_told_to_iterate_over_others() {
+    let (message, help, _) = only_finding(
+        "def run(key, xs):\n    out = []\n    for k, x in zip(itertools.repeat(key), xs):\n        out.append(x * jax.random.normal(k))\n    return out\n",
+    );
+    let expected = "`k` is the same key in two iterations, and consumed in both, so `jax.random.normal` draws the same numbers again";
+    assert!(message.starts_with(expected), "{message}");
+    assert_eq!(help, "iterate over `jax.random.split(key, n)`, which has a key for each iteration");
+    let (message, help, _) = only_finding(
+        "def run(key):\n    keys = itertools.cycle(jax.random.split(key, 2))\n    return [jax.random.normal(next(keys)) for _ in range(3)]\n",
+    );
+    assert!(message.contains("is the same key in two iterations"), "{message}");
+    assert_eq!(help, "give each iteration its own key");
+    let (message, help, _) = only_finding(
+        "def run(key, xs):\n    out = []\n    for x in xs:\n        out.append(x * jax.random.normal(key))\n    return out\n",
+    );
+    assert!(message.starts_with("`key` is consumed in every iteration"), "{message}");
+    assert!(help.starts_with("take a child in each iteration"), "{help}");
 }
 
 #[test]

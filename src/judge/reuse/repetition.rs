@@ -58,6 +58,54 @@ pub fn carried_at(run: &Recording<'_>, first: &Consumption, second: &Consumption
     Some(Place { file: module.file, span: hands_on.span })
 }
 
+/// The function that makes and consumes the first key and returns it to the frame of the second consumption, and where it does.
+pub fn returned_at(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> Option<(String, Place)> {
+    let (activation, spent) = (&first.activation, first.written.as_deref()?);
+    let is_inside = second.chain().iter().any(|(around, _)| around.id == activation.id);
+    if is_inside || first.target.term < activation.born {
+        return None;
+    }
+    let (module, code) = (run.module(activation.module), run.code(activation));
+    let slot = code.slots.iter().take(code.named as usize).position(|slot| &**slot == spent)?;
+    let returns = |kind: &OpKind| matches!(kind, OpKind::Return(Some(value)) if reads(code, *value, slot, DEPTH));
+    let returned = code.ops.iter().find(|op| op.span.start > first.place.span.start && returns(&op.kind))?;
+    Some((code.name.to_string(), Place { file: module.file, span: returned.span }))
+}
+
+/// Whether the two events happened in iterations of one loop that follow each other.
+pub fn are_adjacent(first: &Consumption, second: &Consumption) -> bool {
+    let (a, b) = (first.iterations(), second.iterations());
+    a.iter().any(|x| b.iter().any(|y| x.instance == y.instance && x.copy.abs_diff(y.copy) == 1))
+}
+
+/// Whether the loop with its head at a place binds the name of an event's key anew in each iteration.
+pub fn is_loop_target(run: &Recording<'_>, event: &Consumption, head: Place) -> bool {
+    let (module, code) = (run.module(event.activation.module), run.code(&event.activation));
+    let Some(written) = event.written.as_deref().filter(|_| module.file == head.file) else { return false };
+    let is_name = |variable: &Variable| match variable {
+        Variable::Local(slot) => code.slots.get(*slot as usize).is_some_and(|slot| &**slot == written),
+        Variable::Global(name) => &**name == written,
+        Variable::Outer(..) => false,
+    };
+    let binds = |temp: Temp| match &code.ops[temp as usize].kind {
+        OpKind::Store(variable, value) => is_name(variable) && is_next(code, *value),
+        _ => false,
+    };
+    code.ops.iter().any(|op| match &op.kind {
+        OpKind::Loop { body, .. } if op.span == head.span => code.within(body).any(binds),
+        _ => false,
+    })
+}
+
+/// Whether a value is the next element of an iterator, or a part of it.
+fn is_next(code: &Function, temp: Temp) -> bool {
+    match code.ops.get(temp as usize).map(|op| &op.kind) {
+        Some(OpKind::Next(_)) => true,
+        Some(OpKind::Project(of, _) | OpKind::Unpack { value: of, .. }) => is_next(code, *of),
+        _ => false,
+    }
+}
+
 /// Whether a value is a variable, or a display that holds it.
 fn reads(code: &Function, temp: Temp, slot: usize, depth: u32) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };

@@ -21,7 +21,7 @@ use crate::judge::naming::{entries, name_at, own_name};
 use crate::judge::origin::origin;
 use crate::judge::paths::PathQueries;
 use crate::judge::reuse::Reuse;
-use crate::judge::reuse::repetition::{carried_at, loop_kind, repeated_by};
+use crate::judge::reuse::repetition::{are_adjacent, carried_at, is_loop_target, loop_kind, repeated_by, returned_at};
 use crate::judge::unused::unread_children;
 
 /// How the two consumptions of a meeting are placed.
@@ -246,6 +246,9 @@ pub fn report(
         loop_kind,
         entries: entries(run, &first, &second),
         carried_at,
+        returned_at: returned_at(run, &first, &second),
+        is_adjacent: are_adjacent(&first, &second),
+        is_loop_target: repeated.is_some_and(|head| is_loop_target(run, &second, head)),
         intended_child: sister_unused(run, &first, &second, kind),
         intent,
         consequence: Some(consequence),
