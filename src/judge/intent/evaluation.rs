@@ -4,10 +4,10 @@
 //!
 //! **Invariant:** both draws are within the function that is named for it, or directly in the module or `main` function of a script that is. A
 //! name between the draws and that function that indicates training, or any name that indicates an evolutionary search, is evidence
-//! against it. Draws that meet or are returned together are not excused if one body calls both samplers, or if several iterations make
-//! them: an average over equal episodes is not an average.
+//! against it. Draws that meet or are returned together are not excused, since an average over equal episodes is not an average, and a
+//! renderer may be what a training step differentiates. Only a split of a key that was used before is.
 
-use crate::finding::{ConsequenceKind, Finding, Intent, IntentKind, Level, Place, RuleId, Sharing};
+use crate::finding::{ConsequenceKind, Finding, Intent, IntentKind, Level, Place, RuleId};
 use crate::models::Words;
 use crate::text::Span;
 
@@ -34,26 +34,17 @@ pub fn note_evaluations(written: Written<'_>, words: &Words, script: &str, findi
         }
         if let Some((reason, span)) = evaluation(written, words, script, finding) {
             let place = span.map(|span| Place { file: finding.primary.file, span });
-            finding.level = Level::Note;
-            finding.intent.get_or_insert(Intent::because(IntentKind::Evaluation, &reason, place));
+            finding.note_intent(Intent::because(IntentKind::Evaluation, &reason, place));
         }
     }
 }
 
-/// Whether draws meet or are returned together, and several iterations make them or one body calls two samplers.
+/// Whether draws meet or are returned together, other than by a split of a key that was used before: an episode often splits the key that its
+/// start was drawn from.
 fn is_certain_mistake(finding: &Finding) -> bool {
     let kind = finding.consequence.as_ref().map(|consequence| consequence.kind);
     let meet = matches!(kind, Some(ConsequenceKind::Meet | ConsequenceKind::Returned));
-    if finding.rule == RuleId::KeyReusedInLoop && meet {
-        return true;
-    }
-    let are_direct = finding.evidence.as_ref().is_some_and(|evidence| {
-        evidence.draws_numbers
-            && evidence.sharing == Sharing::Twice
-            && evidence.first.len() == 1
-            && evidence.second.len() == 1
-    });
-    meet && are_direct
+    meet && !matches!(finding.rule, RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice)
 }
 
 /// The reason why a finding is in code that evaluates or shows something, and the definition that says so.
