@@ -65,7 +65,7 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, process: &mut Proce
     let started = Instant::now();
     Destinations::of(&command.output_file)?;
     countable(command)?;
-    let mut repaired = if command.fix || command.diff {
+    let mut fixed = if command.fix || command.diff {
         let accepted = baseline::accepted(command.baseline.as_deref(), &resolver, || backend.files(&request), process)?;
         let least = fix::least(command);
         let is_wanted = |finding: &Finding| {
@@ -78,17 +78,17 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, process: &mut Proce
     };
     ticker.clear();
     report_warnings(&resolver, args, process)?;
-    report_missing(&repaired.outcome.missing, process)?;
-    baseline::apply(command.baseline.as_deref(), &resolver, &mut repaired.outcome, args.quiet, process)?;
+    report_missing(&fixed.outcome.missing, process)?;
+    baseline::apply(command.baseline.as_deref(), &resolver, &mut fixed.outcome, args.quiet, process)?;
     if let Some(reason) = reason {
-        let added = ignores::add(&repaired.outcome, reason, process)?;
-        repaired.outcome = backend.check(&request)?;
-        baseline::apply(command.baseline.as_deref(), &resolver, &mut repaired.outcome, true, process)?;
+        let added = ignores::add(&fixed.outcome, reason, process)?;
+        fixed.outcome = backend.check(&request)?;
+        baseline::apply(command.baseline.as_deref(), &resolver, &mut fixed.outcome, true, process)?;
         if !args.quiet {
-            writeln!(process.stderr, "{}", ignores::summary(&added, &repaired.outcome))?;
+            writeln!(process.stderr, "{}", ignores::summary(&added, &fixed.outcome))?;
         }
     }
-    let outcome = &repaired.outcome;
+    let outcome = &fixed.outcome;
     let checked = outcome.checked;
     if args.verbose {
         let seconds = started.elapsed().as_secs_f64();
@@ -116,16 +116,16 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, process: &mut Proce
         writeln!(process.stderr, "warning: no rule is selected, so only files that cannot be checked are reported")?;
     }
     if command.diff {
-        return show_diff(command, args, &repaired, process);
+        return show_diff(command, args, &fixed, process);
     }
-    let status = status(&repaired, command);
+    let status = status(&fixed, command);
     if command.fix {
-        fix::write(&repaired, stdin_source.as_ref(), process)?;
+        fix::write(&fixed, stdin_source.as_ref(), process)?;
     }
     if command.fix_only {
-        return report_fixes(command, args, &repaired, process).map(|()| status);
+        return report_fixes(command, args, &fixed, process).map(|()| status);
     }
-    match print(command, args, &repaired, stdin_source.is_some(), process) {
+    match print(command, args, &fixed, stdin_source.is_some(), process) {
         // The reader of the output may stop early; the status is still that of the run.
         Err(Failure::Write(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(status),
         Err(failure) => Err(failure),
@@ -143,8 +143,8 @@ fn show_files(listing: &Listing, process: &mut Process<'_>) -> Result<Status, Fa
 }
 
 /// Lists what was fixed, if nothing else is reported.
-fn report_fixes(command: &Check, args: &Args, repaired: &FixOutcome, process: &mut Process<'_>) -> Result<(), Failure> {
-    for line in fix::summary(repaired, command.show_fixes).iter().filter(|_| !args.quiet) {
+fn report_fixes(command: &Check, args: &Args, fixed: &FixOutcome, process: &mut Process<'_>) -> Result<(), Failure> {
+    for line in fix::summary(fixed, command.show_fixes).iter().filter(|_| !args.quiet) {
         writeln!(process.stderr, "{line}")?;
     }
     Ok(())
@@ -180,24 +180,19 @@ fn source_of(stdin: &Stdin) -> Result<SourceFile, Failure> {
 }
 
 /// Prints what `--fix` would change.
-fn show_diff(
-    command: &Check,
-    args: &Args,
-    repaired: &FixOutcome,
-    process: &mut Process<'_>,
-) -> Result<Status, Failure> {
+fn show_diff(command: &Check, args: &Args, fixed: &FixOutcome, process: &mut Process<'_>) -> Result<Status, Failure> {
     let colour = Colour::new(args.color, process.env).on(process.stdout_is_terminal);
-    let diff = fix::diff(repaired, process.stdout_is_terminal, colour);
+    let diff = fix::diff(fixed, process.stdout_is_terminal, colour);
     process.stdout.write_all(diff.as_bytes())?;
     process.stdout.flush()?;
     if !args.quiet {
-        let would = fix::summary(repaired, command.show_fixes);
+        let would = fix::summary(fixed, command.show_fixes);
         let would = would.into_iter().map(|line| line.replacen("Fixed", "Would fix", 1));
-        for line in would.chain(fix::available(&repaired.outcome, command)) {
+        for line in would.chain(fix::available(&fixed.outcome, command)) {
             writeln!(process.stderr, "{line}")?;
         }
     }
-    Ok(match (repaired.outcome.failed, repaired.changed.is_empty() || command.exit_zero) {
+    Ok(match (fixed.outcome.failed, fixed.changed.is_empty() || command.exit_zero) {
         (true, _) => Status::Failed,
         (false, true) => Status::Clean,
         (false, false) => Status::Findings,
@@ -282,12 +277,12 @@ fn inputs(command: &Check, process: &mut Process<'_>) -> Result<(Vec<PathBuf>, O
     Ok((paths, Some(Stdin { filename, bytes })))
 }
 
-fn status(repaired: &FixOutcome, command: &Check) -> Status {
-    let remain = || repaired.outcome.findings.iter().any(|reported| reported.shown);
+fn status(fixed: &FixOutcome, command: &Check) -> Status {
+    let remain = || fixed.outcome.findings.iter().any(|reported| reported.shown);
     let counts = !(command.exit_zero || command.fix_only);
-    if repaired.outcome.failed {
+    if fixed.outcome.failed {
         Status::Failed
-    } else if counts && remain() || command.exit_non_zero_on_fix && !repaired.changed.is_empty() {
+    } else if counts && remain() || command.exit_non_zero_on_fix && !fixed.changed.is_empty() {
         Status::Findings
     } else {
         Status::Clean
@@ -297,11 +292,11 @@ fn status(repaired: &FixOutcome, command: &Check) -> Status {
 fn print(
     command: &Check,
     args: &Args,
-    repaired: &FixOutcome,
+    fixed: &FixOutcome,
     from_stdin: bool,
     process: &mut Process<'_>,
 ) -> Result<(), Failure> {
-    let outcome = &repaired.outcome;
+    let outcome = &fixed.outcome;
     let shown = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
     let report = Report::new(&outcome.files, shown, &outcome.hidden)
         .with_root(repository(&command.paths, process))
@@ -311,12 +306,12 @@ fn print(
     let format = command.format();
     let Destinations { main, further } = Destinations::of(&command.output_file)?;
     let lines: Vec<String> =
-        fix::summary(repaired, command.show_fixes).into_iter().chain(fix::available(outcome, command)).collect();
+        fix::summary(fixed, command.show_fixes).into_iter().chain(fix::available(outcome, command)).collect();
     let is_void = outcome.checked == 0 && outcome.failed;
-    let layout = Layout { colour: false, statistics: false, is_void, repairs: &lines };
+    let layout = Layout { colour: false, statistics: false, is_void, fixes: &lines };
     // A report that cannot be written does not prevent the others.
     let mut failures: Vec<String> = Vec::new();
-    // The repaired text has standard output to itself.
+    // The fixed text has standard output to itself.
     let aside = command.fix && from_stdin;
     for (format, to) in further {
         failures.extend(to.put(&rendered(args, &report, format, layout)?, aside, process)?.err());
@@ -337,8 +332,8 @@ struct Layout<'a> {
     statistics: bool,
     /// Whether the run failed before it checked a file.
     is_void: bool,
-    /// What was repaired and what could be, in sentences.
-    repairs: &'a [String],
+    /// What was fixed and what could be, in sentences.
+    fixes: &'a [String],
 }
 
 /// One report, with the summary where people read it.
@@ -358,7 +353,7 @@ fn rendered(args: &Args, report: &Report<'_>, format: Format, layout: Layout<'_>
             writeln!(bytes, "{gap}{table}")?;
         }
         writeln!(bytes, "{}", report::summary(report))?;
-        for line in layout.repairs {
+        for line in layout.fixes {
             writeln!(bytes, "{line}")?;
         }
     }

@@ -95,7 +95,7 @@ fn value(option: &Arg, given: &BTreeSet<String>, env: &dyn Fn(&str) -> Option<St
     })
 }
 
-/// Gives options the values that `value` has for them; it is also told whether the command has the opposite of the option.
+/// Gives options the values that `value` has for them; it also gets whether the command has the opposite of the option.
 fn with_defaults(command: Command, value: &mut dyn FnMut(&Arg, bool) -> Option<String>) -> Command {
     let names: BTreeSet<String> = command.get_arguments().map(|option| option.get_id().to_string()).collect();
     let has_opposite =

@@ -24,14 +24,10 @@ pub(super) fn least(command: &Check) -> Applicability {
     }
 }
 
-/// Writes the repaired files; the one from standard input goes to standard output.
-pub(super) fn write(
-    repaired: &FixOutcome,
-    stdin: Option<&SourceFile>,
-    process: &mut Process<'_>,
-) -> Result<(), Failure> {
+/// Writes the fixed files; the one from standard input goes to standard output.
+pub(super) fn write(fixed: &FixOutcome, stdin: Option<&SourceFile>, process: &mut Process<'_>) -> Result<(), Failure> {
     let mut failures: Vec<String> = Vec::new();
-    for changed in &repaired.changed {
+    for changed in &fixed.changed {
         if stdin.is_some() {
             process.stdout.write_all(&changed.bytes)?;
         } else {
@@ -50,7 +46,7 @@ pub(super) fn write(
     if !failures.is_empty() {
         return Err(Failure::Usage(failures.join("\nerror: ")));
     }
-    if let (Some(source), []) = (stdin, &repaired.changed[..]) {
+    if let (Some(source), []) = (stdin, &fixed.changed[..]) {
         let bytes = source.encode(&source.text);
         process.stdout.write_all(&bytes.map_err(|problem| Failure::Usage(problem.message))?)?;
     }
@@ -58,9 +54,9 @@ pub(super) fn write(
 }
 
 /// The changes as one unified diff, fit for a terminal where it goes to one.
-pub(super) fn diff(repaired: &FixOutcome, to_terminal: bool, colour: bool) -> String {
+pub(super) fn diff(fixed: &FixOutcome, to_terminal: bool, colour: bool) -> String {
     let mut diff = String::new();
-    for changed in &repaired.changed {
+    for changed in &fixed.changed {
         let one = changed.diff();
         let one = if to_terminal { report::neutral_line(&one) } else { one };
         diff.push_str(&if colour { report::coloured_diff(&one) } else { one });
@@ -87,14 +83,14 @@ impl Changed {
 }
 
 /// How many findings were resolved, and on request which.
-pub(super) fn summary(repaired: &FixOutcome, lists: bool) -> Vec<String> {
-    let (findings, files) = (repaired.resolved, repaired.changed.len());
+pub(super) fn summary(fixed: &FixOutcome, lists: bool) -> Vec<String> {
+    let (findings, files) = (fixed.resolved, fixed.changed.len());
     if findings == 0 {
         return Vec::new();
     }
     let end = if lists { ":" } else { "." };
     let mut lines = vec![format!("Fixed {} in {}{end}", counted(findings, "finding"), counted(files, "file"))];
-    for changed in repaired.changed.iter().filter(|_| lists) {
+    for changed in fixed.changed.iter().filter(|_| lists) {
         lines.push(format!("- {}:", report::neutral(&changed.before.path)));
         lines.extend(changed.resolved.iter().map(|(rule, count)| format!("    {count} × {rule} ({})", rule.name())));
     }

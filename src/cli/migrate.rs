@@ -60,20 +60,20 @@ pub(super) fn run(
     check::report_warnings(&resolver, args, process)?;
     check::report_missing(&migrated.outcome.missing, process)?;
     let failed = migrated.outcome.failed;
-    let repaired = FixOutcome { changed: std::mem::take(&mut migrated.changed), ..FixOutcome::default() };
-    let is_changed = !repaired.changed.is_empty();
+    let fixed = FixOutcome { changed: std::mem::take(&mut migrated.changed), ..FixOutcome::default() };
+    let is_changed = !fixed.changed.is_empty();
     if !command.write {
         let colour = Colour::new(args.color, process.env).on(process.stdout_is_terminal);
-        process.stdout.write_all(fix::diff(&repaired, process.stdout_is_terminal, colour).as_bytes())?;
+        process.stdout.write_all(fix::diff(&fixed, process.stdout_is_terminal, colour).as_bytes())?;
         process.stdout.flush()?;
     }
-    let question = format!("Write these changes to {}?", counted(repaired.changed.len(), "file"));
+    let question = format!("Write these changes to {}?", counted(fixed.changed.len(), "file"));
     let is_agreed = command.interactive && is_changed && !command.write && answers.ask(&question, false, process)?;
     let writes = command.write || is_agreed;
     if writes {
-        fix::write(&repaired, None, process)?;
+        fix::write(&fixed, None, process)?;
     }
-    let summary = summary(&migrated, repaired.changed.len(), writes);
+    let summary = summary(&migrated, fixed.changed.len(), writes);
     if !args.quiet {
         for line in summary {
             writeln!(process.stderr, "{}", report::neutral_line(&line))?;

@@ -52,7 +52,7 @@ mod tests {
     use super::place;
 
     #[test]
-    fn a_place_is_read_as_reports_print_it() {
+    fn places_are_parsed_as_reports_print_them() {
         let read = |written| place(written).ok();
         assert_eq!(read("a.py:7"), Some(("a.py", None, 7)));
         assert_eq!(read("a.py:7:13"), Some(("a.py", None, 7)));

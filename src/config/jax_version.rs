@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_version_below_another() {
+    fn newest_version_below_a_bound() {
         let newest = |text: &str| JaxPin::Below(JaxVersion::parse(text).unwrap()).newest();
         assert_eq!(newest("0.4.31"), JaxVersion::parse("0.4.30").unwrap());
         assert!(

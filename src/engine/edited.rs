@@ -10,7 +10,7 @@ pub(super) const REUSE: [RuleId; 4] =
     [RuleId::KeyReused, RuleId::KeyReusedInLoop, RuleId::KeyUsedAfterSplit, RuleId::KeyDerivedTwice];
 
 /// Whether a call that was written shares its key with another one, or one that was edited with one that was not, and did not before.
-/// What two calls shared that were both edited is another mistake, which another fix repairs.
+/// What two calls shared that were both edited is another mistake, which another fix fixes.
 pub(super) fn shares_a_key(before: &[Finding], after: &[Finding], edits: &[Edit]) -> bool {
     let reuse = |finding: &&Finding| REUSE.contains(&finding.rule);
     let texts: Vec<Span> = edits.iter().filter_map(|edit| written(edit, edits)).collect();

@@ -86,7 +86,7 @@ pub(super) fn search_fixes(
 
 /// Whether a finding is about one seed that was passed twice.
 fn is_seeded_alike(finding: &Finding) -> bool {
-    finding.repair.as_ref().is_some_and(|repair| repair.is_seeded_alike)
+    finding.fix_hints.as_ref().is_some_and(|fix_hints| fix_hints.is_seeded_alike)
 }
 
 /// Whether fixes were requested for a finding.

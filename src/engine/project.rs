@@ -106,7 +106,7 @@ impl<'a> Project<'a> {
         targets
     }
 
-    /// What an import names. Where Python would find nothing but for the folder of a script, a module of that folder is meant, unless a
+    /// What an import names. Where Python would find nothing but for the folder of a script, it is a module of that folder, unless a
     /// library is called so.
     fn resolve(&self, position: usize, level: u32, module: Option<&str>, name: Option<&str>) -> Resolution {
         match (self.graph.resolve(id(position), level, module, name), module) {

@@ -19,7 +19,7 @@ use crate::source::{self, Files, MemoryFiles, OsFiles, Problem, Selection, Sourc
 use crate::suppress::Baseline;
 use crate::text::{Digest, Digester, Edit, FileId, Span, apply_edits};
 
-/// How often files are repaired and checked again.
+/// How often files are fixed and checked again.
 const ROUNDS: usize = 10;
 
 /// The inputs of a run.
@@ -105,7 +105,7 @@ impl Default for RunOptions<'_> {
     }
 }
 
-/// A file that repairs changed.
+/// A file that fixes changed.
 #[derive(Clone, Debug)]
 pub struct Changed {
     /// Where it is.
@@ -143,10 +143,10 @@ impl Changed {
     }
 }
 
-/// What repairs came to.
+/// What fixes came to.
 #[derive(Debug, Default)]
 pub struct FixOutcome {
-    /// What is found in the repaired files.
+    /// What is found in the fixed files.
     pub outcome: Outcome,
     /// The changed files, in the order in which they were given.
     pub changed: Vec<Changed>,
@@ -213,7 +213,7 @@ impl<'a> RunContext<'a> {
                 let wanted = shown.map(|reported| &reported.finding).filter(|finding| is_wanted(finding));
                 for (file, batch) in fix::select(wanted, |file| outcome.files.text(file)) {
                     let Some(input) = given.inputs.get(file.0 as usize) else { continue };
-                    let Some((before, after)) = repaired(&given.files, input, outcome.files.text(file), &batch.edits)
+                    let Some((before, after)) = fixed(&given.files, input, outcome.files.text(file), &batch.edits)
                     else {
                         continue;
                     };
@@ -321,7 +321,7 @@ pub fn accept(resolver: &Resolver, outcome: &mut Outcome) -> Result<Result<(), S
 }
 
 /// A file before and after edits of this very text.
-fn repaired(files: &dyn Files, input: &Input, text: &str, edits: &[Edit]) -> Option<(SourceFile, String)> {
+fn fixed(files: &dyn Files, input: &Input, text: &str, edits: &[Edit]) -> Option<(SourceFile, String)> {
     let before = source::read(files, &input.path, &input.display).ok().filter(|before| before.text == text)?;
     let after = apply_edits(text, edits).ok().filter(|after| after != text)?;
     Some((before, after))

@@ -14,7 +14,7 @@ mod rule_id;
 pub use derivation::{Derivation, Made};
 pub use intent::{Consequence, ConsequenceKind, Intent, IntentKind};
 pub use proof::{
-    Applicability, BufferAccess, BufferPart, Draw, Evidence, Fix, Inconclusive, Repair, Sharing, Verdict, Witness,
+    Applicability, BufferAccess, BufferPart, Draw, Evidence, Fix, FixHints, Inconclusive, Sharing, Verdict, Witness,
     WitnessStatus,
 };
 pub(crate) use rule_id::every_rule;
@@ -114,14 +114,14 @@ pub struct Finding {
     #[serde(skip)]
     pub touch: Option<BufferAccess>,
     /// What a fix needs to know; `None` if the places are enough.
-    pub repair: Option<Repair>,
+    pub fix_hints: Option<FixHints>,
     /// What the replay showed; `None` where nothing was replayed.
     pub witness: Option<Witness>,
     /// Why the program probably means it, where that is known: then it is only a note, or hidden.
     pub intent: Option<Intent>,
     /// What becomes of the two draws, where that is known.
     pub consequence: Option<Consequence>,
-    /// How it can be repaired.
+    /// How it can be fixed.
     pub fix: Option<Fix>,
     /// Fingerprint that survives moved lines; filled by the engine, empty before.
     pub fingerprint: String,
@@ -136,14 +136,14 @@ impl Finding {
 
     /// Calls `visit` with every place of the finding; its edits are in the file of the primary location.
     pub fn each_place(&mut self, visit: &mut dyn FnMut(&mut Place)) {
-        let Self { primary, related, flow, evidence, repair, witness, intent, consequence, .. } = self;
+        let Self { primary, related, flow, evidence, fix_hints, witness, intent, consequence, .. } = self;
         visit(primary);
         related.iter_mut().chain(flow).for_each(|label| visit(&mut label.place));
         if let Some(Evidence { sharing: _, first, second, draws_numbers: _ }) = evidence {
             first.iter_mut().chain(second).for_each(&mut *visit);
         }
-        if let Some(Repair { derived_at, repeated_by, used_at, wrapper, written: _, is_seeded_alike: _, unused: _ }) =
-            repair
+        if let Some(FixHints { derived_at, repeated_by, used_at, wrapper, written: _, is_seeded_alike: _, unused: _ }) =
+            fix_hints
         {
             if let Some((first, second)) = derived_at {
                 visit(first);
@@ -174,7 +174,7 @@ impl Finding {
             function: String::new(),
             evidence: None,
             touch: None,
-            repair: None,
+            fix_hints: None,
             witness: None,
             intent: None,
             consequence: None,

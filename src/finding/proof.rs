@@ -1,4 +1,4 @@
-//! What a finding claims in a form that can be replayed, what the replay showed, and how the misuse is repaired.
+//! What a finding claims in a form that can be replayed, what the replay showed, and how the misuse is fixed.
 //!
 //! **Invariant:** plain data, like the finding that carries it.
 
@@ -57,9 +57,9 @@ pub struct BufferAccess {
     pub derivation: Derivation,
 }
 
-/// What a repair needs to know of a finding beyond its places.
+/// What a fix needs to know of a finding beyond its places.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Repair {
+pub struct FixHints {
     /// The keys of the earlier and the later consuming call, as written, if they are names or attribute chains.
     pub written: [Option<String>; 2],
     /// The two calls that derived equal keys, where they are two (seeds, folds).
@@ -156,13 +156,13 @@ impl Witness {
 pub enum Applicability {
     /// A person, after thought: shown, never applied.
     Display,
-    /// `--unsafe-fixes`: numbers, shapes or checkpoints change, as they must when a reuse is repaired.
+    /// `--unsafe-fixes`: numbers, shapes or checkpoints change, as they must when a reuse is fixed.
     Unsafe,
     /// `--fix`: nothing that can be observed changes.
     Safe,
 }
 
-/// What the replay of the repaired program showed. A refuted fix is withheld and so has no word here.
+/// What the replay of the fixed program showed. A refuted fix is withheld and so has no word here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -174,7 +174,7 @@ pub enum Verdict {
     NotRun,
 }
 
-/// A repair.
+/// A fix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fix {
     /// The effect of the fix, as an imperative without full stop; it says if numbers change.

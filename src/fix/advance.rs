@@ -102,15 +102,16 @@ fn ways(finding: &Finding) -> Option<[&[Place]; 2]> {
 
 /// The key of a finding's draw.
 fn key_of<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option<&'a Expr> {
-    let repair = findings[index].repair.as_ref()?;
-    let call = tree::call_at(cx.module, cx.here(repair.used_at?)?)?;
-    only_key(cx, call, repair.written[0].as_deref()).filter(|key| is_plain(key))
+    let fix_hints = findings[index].fix_hints.as_ref()?;
+    let call = tree::call_at(cx.module, cx.here(fix_hints.used_at?)?)?;
+    only_key(cx, call, fix_hints.written[0].as_deref()).filter(|key| is_plain(key))
 }
 
 /// `key, subkey = split(key)` before the draw, so that the key passed on is a fresh one.
 pub(super) fn passed_on(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     // What the attribute holds already has to be split there.
-    let is_held = findings[index].repair.as_ref().is_some_and(|repair| repair.used_at == Some(findings[index].primary));
+    let is_held =
+        findings[index].fix_hints.as_ref().is_some_and(|fix_hints| fix_hints.used_at == Some(findings[index].primary));
     if is_held {
         return stored(cx, findings, index);
     }
@@ -128,8 +129,8 @@ fn split_before(
     can_store: &dyn Fn(&FixContext<'_>, ScopeId, &Expr) -> bool,
 ) -> Option<Proposal> {
     let finding = &findings[index];
-    let repair = finding.repair.as_ref()?;
-    let call = tree::call_at(cx.module, cx.here(repair.used_at?)?)?;
+    let fix_hints = finding.fix_hints.as_ref()?;
+    let call = tree::call_at(cx.module, cx.here(fix_hints.used_at?)?)?;
     let key = key_of(cx, findings, index)?;
     let scope = cx.names.frame_at(span_of(key).start)?;
     if cx.names.scopes[scope].kind == ScopeKind::Class || !can_store(cx, scope, key) {
@@ -194,7 +195,7 @@ pub(super) fn ignored(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
 
 fn callers(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
     let finding = &findings[index];
-    let parameter = finding.repair.as_ref()?.unused.as_deref()?;
+    let parameter = finding.fix_hints.as_ref()?.unused.as_deref()?;
     let call = tree::call_at(cx.module, cx.here(finding.primary)?)?;
     let seed = cx.seed_of(call)?;
     let scope = cx.names.scope_at(span_of(call).start);
@@ -211,13 +212,13 @@ fn callers(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Pr
     let is_seed = parameter.to_ascii_lowercase().contains("seed")
         || default.is_some_and(|default| matches!(default, Expr::NumberLiteral(_)));
     let annotation = annotation_of(cx, declared.span).map(|annotation| cx.code(annotation));
-    let is_meant = match annotation {
+    let is_intended = match annotation {
         Some(annotation) if is_seed => annotation.trim_matches(['"', '\'']) == "int",
         Some(annotation) => annotation.contains("Key") || annotation.contains("Array"),
         // Several keys are not one.
         None => is_seed || !parameter.ends_with('s'),
     };
-    if !is_meant {
+    if !is_intended {
         return None;
     }
     let span = if is_seed { span_of(seed) } else { span_of(call) };

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_guarded_may_have_raised() {
+    fn try_bodies_may_have_raised() {
         assert!(breaks("    try:\n        key, sub = s(key)\n    except E:\n        pass\n    g(key)\n"));
         assert!(!breaks("    try:\n        key, sub = s(key)\n    except E:\n        raise\n    g(key)\n"));
         assert!(breaks("    try:\n        key, sub = s(key)\n    except E:\n        g(key)\n"));
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_unbound_before_is_no_worse() {
+    fn reads_that_were_unbound_before_are_allowed() {
         let text = "def f(p, n):\n    if p:\n        key = n\n    if p:\n        g(key)\n        h(key)\n";
         let at = u32::try_from(text.find("g(key)").unwrap()).unwrap();
         let split = |at: u32, indent: &str| Edit::insert(at, format!("key, sub = s(key)\n{indent}"));

@@ -27,9 +27,9 @@ fn proposal(message: String, edits: Vec<Edit>, index: usize) -> Proposal {
 
 /// `def f(x, key=jax.random.key(0))` becomes `def f(x, key)`.
 fn required(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
-    let repair = findings[index].repair.as_ref()?;
-    let parameter = repair.unused.as_deref()?;
-    let def = tree::function_around(cx.module, cx.here(repair.used_at?)?)?;
+    let fix_hints = findings[index].fix_hints.as_ref()?;
+    let parameter = fix_hints.unused.as_deref()?;
+    let def = tree::function_around(cx.module, cx.here(fix_hints.used_at?)?)?;
     let all: Vec<&ast::ParameterWithDefault> = def.parameters.iter_non_variadic_params().collect();
     let at = all.iter().position(|one| one.parameter.name.as_str() == parameter)?;
     let default = all[at].default.as_deref()?;
@@ -63,8 +63,8 @@ fn gives(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, position: usize, param
 
 /// `def f(x)` becomes `def f(x, key)`, for the key that it captures.
 fn passed_on(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
-    let repair = findings[index].repair.as_ref().filter(|repair| repair.unused.is_none())?;
-    let call = tree::call_at(cx.module, cx.here(repair.used_at?)?)?;
+    let fix_hints = findings[index].fix_hints.as_ref().filter(|fix_hints| fix_hints.unused.is_none())?;
+    let call = tree::call_at(cx.module, cx.here(fix_hints.used_at?)?)?;
     let key = only_key(cx, call, None).filter(|key| key.is_name_expr())?;
     let name = cx.code(key);
     let def = tree::function_around(cx.module, span_of(call))?;

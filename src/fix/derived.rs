@@ -16,7 +16,7 @@ use crate::python::span_of;
 use crate::text::Edit;
 
 pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    let derived = findings[index].repair.as_ref().and_then(|repair| repair.derived_at);
+    let derived = findings[index].fix_hints.as_ref().and_then(|fix_hints| fix_hints.derived_at);
     let Some((first, again)) = derived else { return reuse::propose(cx, findings, index) };
     let used = |place: Place| {
         let span = cx.here(place)?;
@@ -38,7 +38,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
 
 /// A `split` whose result is not bound: what resolves the draw from the parent after it resolves this as well.
 pub(super) fn bind_discarded(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    let unused = findings[index].repair.as_ref().and_then(|repair| repair.unused.as_deref());
+    let unused = findings[index].fix_hints.as_ref().and_then(|fix_hints| fix_hints.unused.as_deref());
     if let Some(unused) = unused {
         return spare(cx, findings, index, unused).into_iter().collect();
     }
@@ -57,7 +57,7 @@ pub(super) fn bind_discarded(cx: &FixContext<'_>, findings: &[Finding], index: u
 
 /// Whether a finding is about a key that should have been another one.
 fn is_mistaken(finding: &Finding) -> bool {
-    finding.evidence.is_some() || finding.repair.as_ref().is_some_and(|repair| repair.used_at.is_some())
+    finding.evidence.is_some() || finding.fix_hints.as_ref().is_some_and(|fix_hints| fix_hints.used_at.is_some())
 }
 
 /// A child that nothing uses is called `_`, where its name means nothing else.

@@ -59,7 +59,7 @@ fn are_calls_alike(cx: &FixContext<'_>, finding: &Finding) -> bool {
     let (Some(evidence), Some([first, second])) = (&finding.evidence, pair(cx, finding)) else { return false };
     let code = |call: &ast::ExprCall| cx.slice(span_of(call));
     // A child that was made beside the key and never used was intended for one of them.
-    let has_child = finding.repair.as_ref().is_some_and(|repair| repair.unused.is_some());
+    let has_child = finding.fix_hints.as_ref().is_some_and(|fix_hints| fix_hints.unused.is_some());
     if has_child || evidence.sharing != Sharing::Twice || span_of(first) == span_of(second) {
         return false;
     }

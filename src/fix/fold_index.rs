@@ -247,7 +247,7 @@ pub(super) fn fold_parameter(
     index: usize,
     parameters: &ast::Parameters,
 ) -> Option<Proposal> {
-    let place = findings[index].repair.as_ref()?.repeated_by?;
+    let place = findings[index].fix_hints.as_ref()?.repeated_by?;
     let call = tree::call_at(cx.module, cx.here(place)?)?;
     // With `partial`, the parameters of the body are shifted.
     let is_itself = match &found.repeats {
@@ -302,7 +302,7 @@ pub(super) fn scan_children(
     index: usize,
     parameters: &ast::Parameters,
 ) -> Option<Proposal> {
-    let place = findings[index].repair.as_ref()?.repeated_by?;
+    let place = findings[index].fix_hints.as_ref()?.repeated_by?;
     let scan = tree::call_at(cx.module, cx.here(place)?)?;
     let (transform, callable) = run_by(cx, scan)?;
     if transform.runs != Runs::Scan {

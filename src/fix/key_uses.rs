@@ -191,12 +191,12 @@ pub(super) fn shared(uses: &[Use<'_>]) -> Vec<usize> {
 /// The finding and those of its function that share a consumption with it, directly or through others.
 pub(super) fn family(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<usize> {
     let lead = &findings[index];
-    let is_derived = lead.repair.as_ref().is_some_and(|repair| repair.derived_at.is_some());
+    let is_derived = lead.fix_hints.as_ref().is_some_and(|fix_hints| fix_hints.derived_at.is_some());
     let candidates = cx.matching(findings, |other| {
         matches!(other.rule, RuleId::KeyReused | RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice)
             && other.function == lead.function
             && other.evidence.as_ref().is_some_and(|evidence| evidence.sharing == Sharing::Twice)
-            && other.repair.as_ref().is_some_and(|repair| repair.derived_at.is_some() == is_derived)
+            && other.fix_hints.as_ref().is_some_and(|fix_hints| fix_hints.derived_at.is_some() == is_derived)
     });
     let places = |at: usize| {
         let evidence = findings[at].evidence.as_ref();
@@ -229,8 +229,8 @@ pub(super) fn uses_of<'a>(cx: &FixContext<'a>, findings: &[Finding], family: &[u
     let mut known_text = None;
     for at in family {
         let finding = &findings[*at];
-        let (evidence, repair) = (finding.evidence.as_ref()?, finding.repair.as_ref()?);
-        for (way, written) in [&evidence.first, &evidence.second].into_iter().zip(&repair.written) {
+        let (evidence, fix_hints) = (finding.evidence.as_ref()?, finding.fix_hints.as_ref()?);
+        for (way, written) in [&evidence.first, &evidence.second].into_iter().zip(&fix_hints.written) {
             let span = cx.here(*way.first()?)?;
             // The argument of the consuming call says nothing about a call that leads to it.
             let written = written.as_deref().filter(|_| way.len() == 1);

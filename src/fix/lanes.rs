@@ -19,7 +19,8 @@ use crate::text::{Edit, Span};
 
 pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let finding = &findings[index];
-    let mapped = finding.repair.as_ref().and_then(|repair| repair.repeated_by).and_then(|place| cx.here(place));
+    let mapped =
+        finding.fix_hints.as_ref().and_then(|fix_hints| fix_hints.repeated_by).and_then(|place| cx.here(place));
     let Some(call) = mapped.and_then(|span| tree::call_at(cx.module, span)) else { return Vec::new() };
     let found = copied(cx, call).or_else(|| {
         let mapping = mapping(cx, call)?;

@@ -51,7 +51,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
             proposals.extend(split_each(cx, &found, None));
             proposals.extend(fold_parameter(cx, &found, findings, index, &def.parameters));
             proposals.extend(scan_children(cx, &found, findings, index, &def.parameters));
-            let place = findings[index].repair.as_ref().and_then(|repair| repair.repeated_by);
+            let place = findings[index].fix_hints.as_ref().and_then(|fix_hints| fix_hints.repeated_by);
             let looped = place.and_then(|place| tree::call_at(cx.module, cx.here(place)?));
             let of = looped.map(|looped| {
                 let (scope, calls, resolves) = (found.scope, &found.calls[..], &found.resolves[..]);

@@ -84,7 +84,7 @@ fn stores_none(cx: &FixContext<'_>, class: &ast::StmtClassDef, name: &str) -> bo
 }
 
 /// What a function assigns to targets like these; `None` where it is a part of a value.
-fn values(def: &ast::StmtFunctionDef, is_meant: impl Fn(&Expr) -> bool) -> Vec<Option<&Expr>> {
+fn values(def: &ast::StmtFunctionDef, is_intended: impl Fn(&Expr) -> bool) -> Vec<Option<&Expr>> {
     let mut found = Vec::new();
     let mut open: Vec<&Stmt> = def.body.iter().collect();
     while let Some(statement) = open.pop() {
@@ -97,9 +97,9 @@ fn values(def: &ast::StmtFunctionDef, is_meant: impl Fn(&Expr) -> bool) -> Vec<O
                 Stmt::AnnAssign(assign) => assign.value.as_deref(),
                 _ => None,
             };
-            if is_meant(target) {
+            if is_intended(target) {
                 found.push(value);
-            } else if tree::assigned(target).into_iter().any(&is_meant) {
+            } else if tree::assigned(target).into_iter().any(&is_intended) {
                 found.push(None);
             }
         }

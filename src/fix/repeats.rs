@@ -74,13 +74,13 @@ impl Repeats<'_> {
 
 /// The calls of a finding and their keys: those of the reported frame, or, if it runs a function repeatedly, those within that function.
 fn keys_of<'a>(cx: &FixContext<'a>, finding: &Finding) -> Option<Vec<(&'a ast::ExprCall, &'a Expr)>> {
-    let (evidence, repair) = (finding.evidence.as_ref()?, finding.repair.as_ref()?);
+    let (evidence, fix_hints) = (finding.evidence.as_ref()?, finding.fix_hints.as_ref()?);
     if evidence.sharing != Sharing::Iteration {
         return None;
     }
-    let repeats = repair.repeated_by.and_then(|place| cx.here(place));
+    let repeats = fix_hints.repeated_by.and_then(|place| cx.here(place));
     let mut keys: Vec<(&ast::ExprCall, &Expr)> = Vec::new();
-    for (way, written) in [&evidence.first, &evidence.second].into_iter().zip(&repair.written) {
+    for (way, written) in [&evidence.first, &evidence.second].into_iter().zip(&fix_hints.written) {
         let mut place = *way.first()?;
         // The repeating call does not take the key itself.
         let mut leads = way.len() > 1;
@@ -109,7 +109,8 @@ pub(super) fn is_constant(cx: &FixContext<'_>, key: &Expr) -> bool {
 
 /// What repeats a place, from within: the innermost loop or comprehension, else the innermost function if a call repeats it.
 fn innermost<'a>(cx: &FixContext<'a>, span: Span, finding: &Finding) -> Option<Repeats<'a>> {
-    let repeated_by = finding.repair.as_ref().and_then(|repair| repair.repeated_by).and_then(|place| cx.here(place));
+    let repeated_by =
+        finding.fix_hints.as_ref().and_then(|fix_hints| fix_hints.repeated_by).and_then(|place| cx.here(place));
     let by_call = repeated_by.is_some_and(|place| tree::call_at(cx.module, place).is_some());
     for node in tree::ancestors(cx.module, span).into_iter().rev() {
         let repeats = match node {

@@ -164,12 +164,12 @@ fn bound_result(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Op
 /// The unused child that was intended.
 fn unused_sibling(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
     let finding = findings.get(index)?;
-    let repair = finding.repair.as_ref()?;
-    let unused = repair.unused.as_ref()?;
+    let fix_hints = finding.fix_hints.as_ref()?;
+    let unused = fix_hints.unused.as_ref()?;
     let span = cx.here(*finding.evidence.as_ref()?.second.first()?)?;
     let call = tree::call_at(cx.module, span)?;
     // What an object stores is split again by others, and must not be drawn from first.
-    let key = only_key(cx, call, repair.written[1].as_deref()).filter(|key| !key.is_attribute_expr())?;
+    let key = only_key(cx, call, fix_hints.written[1].as_deref()).filter(|key| !key.is_attribute_expr())?;
     let scope = cx.names.frame_at(span.start)?;
     // Keys that are derived afterwards would collide with the draw that keeps the key.
     let behind = cx.behind(cx.steps(span).pop()?);

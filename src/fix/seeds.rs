@@ -14,7 +14,7 @@ use crate::python::span_of;
 use crate::text::{Edit, Span};
 
 pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    let derived = findings[index].repair.as_ref().and_then(|repair| repair.derived_at);
+    let derived = findings[index].fix_hints.as_ref().and_then(|fix_hints| fix_hints.derived_at);
     let superseded = derived.and_then(|derived| superseded(cx, index, derived));
     merged(cx, findings, index).into_iter().chain(superseded).collect()
 }
@@ -52,7 +52,7 @@ fn superseded(cx: &FixContext<'_>, index: usize, (first, again): (Place, Place))
 
 /// `a = key(0)` … `b = key(0)` becomes `a, b = split(key(0))`.
 fn merged(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
-    let (first, again) = findings[index].repair.as_ref()?.derived_at?;
+    let (first, again) = findings[index].fix_hints.as_ref()?.derived_at?;
     let (first, again) = (cx.here(first)?, cx.here(again)?);
     let (first, again) = if first.start <= again.start { (first, again) } else { (again, first) };
     let (here, there) = (cx.steps(first), cx.steps(again));

@@ -188,13 +188,13 @@ impl<'a> Uses<'_, 'a> {
         if !key.is_name_expr() || !def.decorator_list.is_empty() {
             return false;
         }
-        let is_meant = |expr: &Expr| match expr {
+        let is_intended = |expr: &Expr| match expr {
             Expr::Name(name) => !is_method && name.id == def.name.id,
             Expr::Attribute(attribute) => is_method && attribute.attr == def.name,
             _ => false,
         };
-        let mentions = tree::expressions(self.cx.module).into_iter().filter(|expr| is_meant(expr)).count();
-        let calls = tree::calls(self.cx.module).into_iter().filter(|call| is_meant(&call.func));
+        let mentions = tree::expressions(self.cx.module).into_iter().filter(|expr| is_intended(expr)).count();
+        let calls = tree::calls(self.cx.module).into_iter().filter(|call| is_intended(&call.func));
         let mut count = 0;
         for call in calls {
             let place = position.checked_sub(usize::from(is_method)).unwrap_or(position);

@@ -18,7 +18,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
 
 fn checked(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
     let finding = &findings[index];
-    let name = finding.repair.as_ref()?.written[0].as_deref()?;
+    let name = finding.fix_hints.as_ref()?.written[0].as_deref()?;
     let around = tree::ancestors(cx.module, cx.here(finding.primary)?);
     let def = around.into_iter().rev().find_map(|node| match node {
         AnyNodeRef::StmtFunctionDef(def) => Some(def),

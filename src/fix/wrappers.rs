@@ -20,10 +20,10 @@ pub(super) fn converted(cx: &FixContext<'_>, findings: &[Finding], index: usize)
 
 fn conversion(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
     let finding = &findings[index];
-    let repair = finding.repair.as_ref()?;
-    let (class, _) = repair.wrapper.as_ref()?;
+    let fix_hints = finding.fix_hints.as_ref()?;
+    let (class, _) = fix_hints.wrapper.as_ref()?;
     let Expr::Call(call) = tree::expression_at(cx.module, cx.here(finding.primary)?)? else { return None };
-    let is_it = |expr: &Expr| match (&repair.written[0], expr) {
+    let is_it = |expr: &Expr| match (&fix_hints.written[0], expr) {
         (Some(written), _) => cx.code(expr) == written,
         (None, Expr::Call(made)) => cx.code(&made.func).rsplit('.').next() == Some(class),
         _ => false,
@@ -66,14 +66,14 @@ pub(super) fn registered(cx: &FixContext<'_>, findings: &[Finding], index: usize
 }
 
 fn registration(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
-    let (_, class_at) = findings[index].repair.as_ref()?.wrapper.as_ref()?;
+    let (_, class_at) = findings[index].fix_hints.as_ref()?.wrapper.as_ref()?;
     let class = tree::ancestors(cx.module, cx.here(*class_at)?).into_iter().rev().find_map(|node| match node {
         AnyNodeRef::StmtClassDef(class) => Some(class),
         _ => None,
     })?;
     let name = class.name.as_str();
     let of_class = |other: &Finding| {
-        let wrapper = other.repair.as_ref().and_then(|repair| repair.wrapper.as_ref());
+        let wrapper = other.fix_hints.as_ref().and_then(|fix_hints| fix_hints.wrapper.as_ref());
         other.rule == RuleId::ArrayWrapperCrossesTransform && wrapper.is_some_and(|(_, at)| at == class_at)
     };
     let edits = if is_dataclass(cx, class) { as_dataclass(cx, class) } else { as_node(cx, class) }?;

@@ -128,9 +128,9 @@ pub fn extract_constant_keys(
             let takes_arguments = code.parameters.len() > usize::from(code.class.is_some());
             let may_be =
                 takes_arguments && !passed.contains(&activation.id) && is_within(&event.activation, activation);
-            let is_meant = || !is_known && draws_from_a_given_key(run, activation);
+            let is_intended = || !is_known && draws_from_a_given_key(run, activation);
             let is_anew = || event.iterations().is_empty() && is_of_a_caller(run, event.target.term, activation);
-            is_fixed(run, event.target.term, activation).filter(|_| may_be && !is_meant() && !is_anew())
+            is_fixed(run, event.target.term, activation).filter(|_| may_be && !is_intended() && !is_anew())
         });
         let is_traceable = steps.iter().any(|step| step.bound.is_some());
         // What only shapes are taken from may be drawn again and again.

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_and_what_does_not_parse_have_one_too() {
+    fn headers_and_broken_code_have_normal_forms() {
         assert_eq!(form("for i in range(n):"), "for _0 in range(_1):");
         assert_eq!(form("@jit\n    def f(key, n=3):"), "@_0 def f(_1,_2=3):");
         assert_eq!(form("f'{x} a' 'it\\'s'"), "f\"{_0} a\"\"it's\"");

@@ -81,7 +81,7 @@ fn accepts_nesting_beyond_what_people_write() {
 }
 
 #[test]
-fn the_deepest_tree_is_dropped_on_a_small_stack() {
+fn deepest_trees_drop_on_small_stacks() {
     accepts("unary minus", &format!("x = {}1\n", "-".repeat(MAX_DEPTH as usize - 10)));
     accepts("attributes", &format!("x = a{}\n", ".b".repeat(MAX_DEPTH as usize - 10)));
 }

@@ -28,7 +28,7 @@ struct Entry<'a> {
     related: Vec<Related<'a>>,
     flow: Vec<Step<'a>>,
     witness: Option<Shown<'a>>,
-    fix: Option<Repair<'a>>,
+    fix: Option<WrittenFix<'a>>,
     consequence: Option<Fate<'a>>,
     intent: Option<Intended<'a>>,
     /// A sentence that is right for the place, if there is one.
@@ -87,7 +87,7 @@ struct Drawn<'a> {
 
 /// A fix.
 #[derive(Serialize)]
-struct Repair<'a> {
+struct WrittenFix<'a> {
     message: &'a str,
     applicability: Applicability,
     verdict: Verdict,
@@ -172,7 +172,7 @@ fn entry<'a>(report: &Report<'_>, finding: &'a Finding) -> Entry<'a> {
         related: finding.related.iter().map(related).collect(),
         flow: finding.flow.iter().map(step).collect(),
         witness: finding.witness.as_ref().map(|witness| shown(report, witness)),
-        fix: finding.fix.as_ref().map(|fix| repair(report, finding.primary.file, fix)),
+        fix: finding.fix.as_ref().map(|fix| written_fix(report, finding.primary.file, fix)),
         consequence: finding.consequence.as_ref().map(|fate| Fate {
             kind: fate.kind.name(),
             message: &fate.message,
@@ -206,13 +206,13 @@ fn shown<'a>(report: &Report<'_>, witness: &'a Witness) -> Shown<'a> {
     Shown { status: witness.status, draws: draws.collect(), reason: witness.gap }
 }
 
-fn repair<'a>(report: &Report<'_>, file: FileId, fix: &'a Fix) -> Repair<'a> {
+fn written_fix<'a>(report: &Report<'_>, file: FileId, fix: &'a Fix) -> WrittenFix<'a> {
     let edits = fix.edits.iter().map(|edit| {
         let place = Place { file, span: edit.span };
         let (location, end_location) = (report.start(place).into(), report.end(place).into());
         Change { cell: report.cell_number(place), location, end_location, content: &edit.content }
     });
-    Repair {
+    WrittenFix {
         message: &fix.message,
         applicability: fix.applicability,
         verdict: fix.verdict,

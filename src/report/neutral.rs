@@ -101,7 +101,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_dangerous_is_left(text in any::<String>()) {
+        fn no_dangerous_characters_remain(text in any::<String>()) {
             let out = neutral(&text);
             prop_assert!(!out.chars().any(|c| c.is_control() || is_dangerous(c)));
         }

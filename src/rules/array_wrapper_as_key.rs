@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** the primary place is the call; where a version is pinned that takes the object, nothing is reported.
 
-use crate::finding::{Finding, Level, Repair};
+use crate::finding::{Finding, FixHints, Level};
 use crate::judge::facts::{Facts, WrappedKey, WrapperWay};
 
 use super::Rule;
@@ -67,10 +67,10 @@ pub(super) fn reported(rule: &Rule, wrapped: &WrappedKey, refused: Refused, text
     }
     let call = (wrapped.leaf != wrapped.place).then(|| wording::label(wrapped.leaf, "... called here".to_owned()));
     let class = wording::label(wrapped.class_at, format!("`{}` is defined here", wrapped.class));
-    finding.repair = Some(Repair {
+    finding.fix_hints = Some(FixHints {
         written: [wrapped.written.clone(), None],
         wrapper: Some((wrapped.class.clone(), wrapped.class_at)),
-        ..Repair::default()
+        ..FixHints::default()
     });
     wording::relate(&mut finding, call.into_iter().chain([class]));
     finding

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** the primary place is the constructor, since that is the line to change.
 
-use crate::finding::{Finding, Repair};
+use crate::finding::{Finding, FixHints};
 use crate::judge::facts::{Facts, IgnoredCaller};
 
 use super::Rule;
@@ -27,7 +27,7 @@ pub(super) fn describe(rule: &Rule, hit: &IgnoredCaller) -> Finding {
     let made = wording::label(hit.place, "a constant key is created here".to_owned());
     let used = wording::steps(&hit.used, "the constant key is consumed");
     wording::relate(&mut finding, [declared.clone()].into_iter().chain(used.iter().cloned()));
-    finding.repair = Some(Repair { unused: Some(hit.parameter.clone()), ..wording::repair(&hit.used) });
+    finding.fix_hints = Some(FixHints { unused: Some(hit.parameter.clone()), ..wording::fix_hints(&hit.used) });
     finding.flow = [declared, made].into_iter().chain(used).collect();
     finding
 }

@@ -3,7 +3,7 @@
 //! **Invariant:** reported only where no second call is visible; a visible second call is a reuse. A note if the
 //! judge knows why each call may start from the same key.
 
-use crate::finding::{Finding, Repair};
+use crate::finding::{Finding, FixHints};
 use crate::judge::facts::{CaptureKind, CapturedUse, Facts};
 
 use super::Rule;
@@ -43,10 +43,10 @@ pub(super) fn describe(rule: &Rule, hit: &CapturedUse) -> Finding {
     let defined = wording::label(hit.defined_at, defined.to_owned());
     wording::relate(&mut finding, origin.iter().cloned().chain([defined.clone()]));
     wording::relate(&mut finding, wording::inner_steps(&hit.used));
-    finding.repair = Some(Repair {
+    finding.fix_hints = Some(FixHints {
         used_at: Some(hit.used.place),
         unused: (hit.kind == CaptureKind::Default).then(|| hit.name.clone()),
-        ..Repair::default()
+        ..FixHints::default()
     });
     finding.flow = origin.into_iter().chain([defined]).chain(wording::steps(&hit.used, "consumed each time")).collect();
     finding

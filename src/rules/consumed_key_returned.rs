@@ -31,7 +31,7 @@ pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
     let mut finding = wording::finding(rule, hit.place, hit.confidence, &hit.function, text);
     let used = wording::steps(&hit.used, wording::participle(hit.used.role));
     wording::relate(&mut finding, used.iter().cloned());
-    finding.repair = Some(wording::repair(&hit.used));
+    finding.fix_hints = Some(wording::fix_hints(&hit.used));
     finding.flow = used.into_iter().chain([wording::label(hit.place, format!("{how} here"))]).collect();
     finding
 }
@@ -71,7 +71,7 @@ fn describe_left(rule: &Rule, hit: &CarriedKey) -> Finding {
     let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
     let derived = wording::label(hit.place, "derived from again here".to_owned());
     wording::relate(&mut finding, [derived.clone()]);
-    finding.repair = Some(wording::repair(&hit.used));
+    finding.fix_hints = Some(wording::fix_hints(&hit.used));
     finding.flow = wording::steps(&hit.used, participle).into_iter().chain([derived]).collect();
     finding
 }

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** lanes are not iterations; a loop's repetition is another rule's.
 
-use crate::finding::{Evidence, Finding, Level, Repair, Sharing};
+use crate::finding::{Evidence, Finding, FixHints, Level, Sharing};
 use crate::judge::facts::{Broadcast, BroadcastKind, Facts, Role};
 
 use super::Rule;
@@ -64,7 +64,7 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     let way = wording::way(&hit.used);
     let draws_numbers = hit.used.role == Role::Sample;
     finding.evidence = Some(Evidence { sharing: Sharing::Lanes, first: way.clone(), second: way, draws_numbers });
-    finding.repair = Some(Repair { repeated_by: Some(hit.mapped_at), ..Repair::default() });
+    finding.fix_hints = Some(FixHints { repeated_by: Some(hit.mapped_at), ..FixHints::default() });
     let consumed = wording::steps(&hit.used, &format!("consumed for every {lane}"));
     finding.flow = origin.into_iter().chain([mapped]).chain(consumed).collect();
     finding

@@ -3,7 +3,7 @@
 //! **Invariant:** related places are listed as origin, first use, second use; the flow is in execution order.
 
 use crate::finding::{
-    Consequence, ConsequenceKind, Derivation, Evidence, Finding, Label, Level, Made, Repair, Sharing,
+    Consequence, ConsequenceKind, Derivation, Evidence, Finding, FixHints, Label, Level, Made, Sharing,
 };
 use crate::judge::facts::{KeyReuse, ReuseKind, Role, Use};
 
@@ -68,7 +68,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
         second: wording::way(&hit.second),
         draws_numbers: hit.first.role == Role::Sample && hit.second.role == Role::Sample,
     });
-    finding.repair = Some(Repair {
+    finding.fix_hints = Some(FixHints {
         written: [hit.first.written.clone(), hit.second.written.clone()],
         derived_at: hit.derived_at,
         repeated_by: hit.repeated_by,

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a single unused child is a note, since spare keys are harmless; an unused result is a warning.
 
-use crate::finding::{Confidence, Finding, Level, Repair};
+use crate::finding::{Confidence, Finding, FixHints, Level};
 use crate::judge::facts::{Discarded, Facts};
 
 use super::Rule;
@@ -31,7 +31,7 @@ pub(super) fn describe(rule: &Rule, hit: &Discarded) -> Finding {
     let mut finding = wording::finding(rule, hit.place, Confidence::High, &hit.function, text);
     if !hit.whole {
         finding.level = Level::Note;
-        finding.repair = Some(Repair { unused: hit.name.clone(), ..Repair::default() });
+        finding.fix_hints = Some(FixHints { unused: hit.name.clone(), ..FixHints::default() });
     }
     finding
 }

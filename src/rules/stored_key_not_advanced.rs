@@ -31,7 +31,7 @@ pub(super) fn describe(rule: &Rule, hit: &StaleState) -> Finding {
     let stored = hit.stored_at.map(|place| wording::label(place, format!("the key of `{name}` is stored here")));
     let stored: Vec<_> = stored.into_iter().collect();
     wording::relate(&mut finding, stored.iter().cloned().chain(wording::inner_steps(&hit.used)));
-    finding.repair = Some(wording::repair(&hit.used));
+    finding.fix_hints = Some(wording::fix_hints(&hit.used));
     finding.flow = stored.into_iter().chain(wording::steps(&hit.used, "consumed each time")).collect();
     finding
 }

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** opt-in; the primary place is the parameter.
 
-use crate::finding::{Finding, Repair};
+use crate::finding::{Finding, FixHints};
 use crate::judge::facts::{Facts, UntypedKey};
 
 use super::Rule;
@@ -24,6 +24,6 @@ pub(super) fn describe(rule: &Rule, hit: &UntypedKey) -> Finding {
     let mut finding = wording::finding(rule, hit.place, hit.confidence, function, text);
     let label = format!("{} by {} here", wording::participle(used.role), wording::callee(&used.callee));
     wording::relate(&mut finding, [wording::label(used.leaf, label)]);
-    finding.repair = Some(Repair { written: [Some(name.clone()), None], ..Repair::default() });
+    finding.fix_hints = Some(FixHints { written: [Some(name.clone()), None], ..FixHints::default() });
     finding
 }

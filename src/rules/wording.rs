@@ -3,7 +3,7 @@
 //! **Invariant:** messages hold no line numbers, since baselines outlive moved lines; places are labels. Texts are
 //! lower case and have no full stop.
 
-use crate::finding::{Confidence, Derivation, Finding, Label, Made, Place, Repair};
+use crate::finding::{Confidence, Derivation, Finding, FixHints, Label, Made, Place};
 use crate::judge::facts::{KeyName, Origin, Role, Trace, Use};
 
 use super::Rule;
@@ -193,7 +193,7 @@ fn is_direct(used: &Use) -> bool {
     used.place == used.leaf
 }
 
-/// What a repair needs to know of a finding about one consumption.
-pub(super) fn repair(used: &Use) -> Repair {
-    Repair { written: [used.written.clone(), None], used_at: Some(used.place), ..Repair::default() }
+/// What a fix needs to know of a finding about one consumption.
+pub(super) fn fix_hints(used: &Use) -> FixHints {
+    FixHints { written: [used.written.clone(), None], used_at: Some(used.place), ..FixHints::default() }
 }

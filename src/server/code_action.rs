@@ -112,7 +112,7 @@ fn is_within(kind: &str, wanted: &str) -> bool {
     wanted.is_empty() || kind == wanted || kind.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// Whether findings of a rule can be repaired at all.
+/// Whether findings of a rule can be fixed at all.
 fn has_fixes(rule: RuleId) -> bool {
     rules::get(rule).fix != FixAvailability::None
 }
@@ -239,7 +239,7 @@ impl<'a> Site<'a> {
 
     /// The action that applies all fixes, if there is one to apply.
     fn fix_all(&self, kind: &'static str) -> Result<Option<CodeAction>, Failure> {
-        // Where repairs were not tried for all of the file, those that change numbers are likely to be found.
+        // Where fixes were not tried for all of the file, those that change numbers are likely to be found.
         let likely = self.folder.settings.unsafe_fixes && self.checked.fixes != Fixes::All;
         if !self.findings().any(|finding| self.folder.applies(finding) || (likely && has_fixes(finding.rule))) {
             return Ok(None);

@@ -20,7 +20,7 @@ pub(super) fn edit(
     opened: &Opened,
 ) -> Result<Option<WorkspaceEdit>, Failure> {
     let snapshot = request.snapshot;
-    let repaired = snapshot.with(path, |context, given, folder| {
+    let fixed = snapshot.with(path, |context, given, folder| {
         let resolver = folder.resolver.as_ref().map_err(Clone::clone)?;
         let baseline = engine::baseline(resolver, path)?.map_err(Trouble::Baseline)?;
         let accepted = baseline.as_ref().map(|baseline| baseline.fingerprints()).unwrap_or_default();
@@ -38,7 +38,7 @@ pub(super) fn edit(
     if (request.is_cancelled)() {
         return Err(Failure::cancelled());
     }
-    let Some(changed) = repaired.changed.iter().find(|changed| changed.path == path) else { return Ok(None) };
+    let Some(changed) = fixed.changed.iter().find(|changed| changed.path == path) else { return Ok(None) };
     let Changed { before, .. } = changed;
     let lines = LineIndex::new(&before.text);
     let page = Page { text: &before.text, lines: &lines, cells: &before.cells, unit: snapshot.client.unit };

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_frame_is_found_behind_one_without_a_length() {
+    fn frames_without_length_do_not_hide_the_next() {
         for start in
             ["\r\n{}", "X: y\r\n\r\n{}", "Content-Length: x\r\n\r\n{}", "Content-Length: 99999999999\r\n\r\n{}"]
         {

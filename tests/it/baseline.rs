@@ -145,7 +145,7 @@ fn unchecked_rules_keep_their_baseline_entries() {
 }
 
 #[test]
-fn a_syntax_error_is_never_accepted() {
+fn syntax_errors_are_never_accepted() {
     let folder = project(&[("a.py", "z = = 1\n")]);
     let at = folder.path();
     assert_eq!(keylint(at, &["baseline", "create"]).1, "accepted.json: 0 accepted (0 added, 0 removed).\n");

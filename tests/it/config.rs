@@ -251,7 +251,7 @@ fn findings_are_hidden_by_level_then_by_confidence() {
 }
 
 #[test]
-fn a_rule_named_in_select_shows_at_any_level() {
+fn selected_rules_are_shown_at_any_level() {
     let project = Project::new(&[]);
     let note = finding(RuleId::SplitDiscarded, Level::Note, Confidence::High);
     let shown = |rules: &[&str]| judged(&project.resolve("a.py", select(rules)).unwrap(), "a.py", &note).1;
@@ -345,7 +345,7 @@ fn roots_add_to_the_usual_ones() {
     assert_eq!(settings.roots, ["jax", "olympus", "myjax"]);
 }
 
-/// `BLESS=1 cargo test` writes the schema anew.
+/// `BLESS=1 cargo test` writes the schema again.
 #[test]
 fn the_schema_is_current() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("keylint.schema.json");

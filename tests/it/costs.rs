@@ -1,7 +1,7 @@
 //! What an analysis costs, in operations: the same number on every machine, so that a regression is a difference in a reviewed file.
 //!
 //! `fixtures/costs.txt` has a line for each script of `fixtures/clean/scripts` and for generated programs of the kinds that explode;
-//! `BLESS=1 cargo test --test it costs` writes it anew.
+//! `BLESS=1 cargo test --test it costs` writes it again.
 //!
 //! **Invariant:** no kind of program costs more than the operations that a module may run together, and twice as many lines cost at
 //! most about twice as much below that.
@@ -157,7 +157,7 @@ fn operations_are_those_that_were_reviewed() {
 }
 
 #[test]
-fn a_place_is_noted_a_few_times_however_many_functions_lead_to_it() {
+fn places_are_recorded_a_few_times_for_any_number_of_callers() {
     let facts = facts(&format!("{HEAD}{}", that_call_two(24)), true);
     let places: BTreeSet<_> = facts.values.iter().map(|value| value.place).collect();
     assert!(

@@ -326,7 +326,7 @@ fn blocks_for_direct_runs_of_imported_modules_are_demonstrations() {
 }
 
 #[test]
-fn a_file_has_one_syntax_error() {
+fn files_have_one_syntax_error() {
     let found = check_texts(&[("a.py", "import jax\n!pip install flax optax\nx = 1 2 3\n")]);
     assert_eq!(found.iter().map(|checked| checked.row).collect::<Vec<_>>(), [2]);
 }

@@ -106,7 +106,7 @@ fn published_numbers() {
 }
 
 #[test]
-fn prefixes_and_roots_are_alike() {
+fn prefixes_and_roots_are_equivalent() {
     for prefix in ["", "random.", "jr.", "jax.random.", "olympus.random."] {
         check(NEW, &[(&*format!("{prefix}key_data({prefix}key(seed=3))"), json!([0, 3]))]);
     }

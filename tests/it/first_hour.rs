@@ -1,6 +1,6 @@
 //! The first hour of a user: the commands of `docs/getting-started.md` run one after the other in a copy of the example.
 //!
-//! **Invariant:** the page shows what the commands print; `BLESS=1 cargo test --test it first_hour` writes it anew.
+//! **Invariant:** the page shows what the commands print; `BLESS=1 cargo test --test it first_hour` writes it again.
 
 use std::fmt::Write;
 use std::path::Path;

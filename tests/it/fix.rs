@@ -35,7 +35,7 @@ fn fixed_with(options: &[&str], text: &str) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// Programs to be repaired, by name; without an import of their own they get one.
+/// Programs to be fixed, by name; without an import of their own they get one.
 const PROGRAMS: [(&str, &str); 30] = [
     ("reuse", "def f(key):\n    a = jax.random.normal(key)\n    b = jax.random.uniform(key)\n    return a + b\n"),
     ("one statement", "def f(key):\n    return jax.random.normal(key) + jax.random.uniform(key)\n"),
@@ -156,7 +156,7 @@ fn fixed_programs_parse_and_need_no_more_fixes() {
         assert!(parse(&once, SourceKind::Py).problems.is_empty(), "{name}:\n{once}");
         let second = rustpython_parser::parse(&once, rustpython_parser::Mode::Module, "<fixed>");
         assert!(second.is_ok(), "{name}: {second:?}\n{once}");
-        assert_eq!(fixed(&once), once, "{name}: repairing twice");
+        assert_eq!(fixed(&once), once, "{name}: fixing twice");
     }
 }
 
@@ -179,7 +179,7 @@ fn line_ends_marks_and_encodings_are_kept() {
 #[test]
 fn unsound_fixes_are_not_offered() {
     let programs = [
-        // The key is bound anew between the uses.
+        // The key is rebound between the uses.
         "def f(key, other, p):\n    a = jax.random.normal(key)\n    if p:\n        key = other\n    return a + jax.random.normal(key)\n",
         // Nothing spells `split` here, and `jax` is something else.
         "from jax.random import normal\n\ndef f(key, jax):\n    return normal(key), normal(key)\n",
@@ -327,7 +327,7 @@ fn unused_children_are_renamed_safely() {
     }
     let of_others = of_two.replace("normal(a)", "normal(a, b=x.b)");
     assert_eq!(spare(&of_others), of_others.replace("b = jax", "_ = jax"));
-    // The repair of a mistake may want the child.
+    // The fix of a mistake may want the child.
     let of_mistaken = "def f(key):\n    a, b = jax.random.split(key)\n    x = jax.random.normal(key)\n    return x + jax.random.normal(a)\n";
     assert_eq!(spare(of_mistaken), of_mistaken);
     // The carried key is drawn from where the child may have been meant; it is split on where that was not.
@@ -370,7 +370,7 @@ fn children_used_by_other_modules_are_not_unused() {
 }
 
 #[test]
-fn methods_that_another_module_traces_store_nothing() {
+fn methods_traced_by_other_modules_store_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let agent = "import jax\n\n\nclass Agent:\n    def __init__(self, key):\n        self.key = key\n\n    def act(self):\n        return jax.random.normal(self.key) + jax.random.uniform(self.key)\n";
     fs::write(folder.path().join("setup.py"), "").unwrap();
@@ -411,7 +411,7 @@ fn fixtures_are_fixed_as_expected() {
         let text = fs::read_to_string(&path).unwrap();
         let once = fixed(&text);
         assert!(parse(&once, SourceKind::Py).problems.is_empty(), "{name}:\n{once}");
-        assert_eq!(fixed(&once), once, "{name}: repairing twice");
+        assert_eq!(fixed(&once), once, "{name}: fixing twice");
         let goal = folder.join(name.replace(".py", ".fixed.py"));
         if bless && once != text {
             fs::write(&goal, &once).unwrap();

@@ -34,7 +34,7 @@ fn finding(file: FileId) -> Finding {
         function: "<module>".to_owned(),
         evidence: None,
         touch: None,
-        repair: None,
+        fix_hints: None,
         intent: None,
         consequence: None,
         witness: Some(Witness {

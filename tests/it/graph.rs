@@ -37,7 +37,7 @@ fn dot_shows_one_function() {
 }
 
 #[test]
-fn what_unresolved_functions_are_given_is_no_key_for_that_alone() {
+fn arguments_of_unresolved_functions_are_not_keys_for_that_alone() {
     let shown = picture(&["unresolved.py"]);
     assert!(shown.contains("<b>key</b>") && shown.contains("mystery may consume it"), "{shown}");
     for other in ["data", "config", "prepared"] {
@@ -46,7 +46,7 @@ fn what_unresolved_functions_are_given_is_no_key_for_that_alone() {
 }
 
 #[test]
-fn a_function_is_named_by_the_end_of_its_name() {
+fn functions_are_found_by_suffix() {
     let of_class = picture(&["train.py::Trainer.epoch"]);
     assert_eq!(picture(&["train.py::epoch"]), of_class);
     assert!(of_class.contains("Trainer.epoch") && !of_class.contains("noisy"));
@@ -60,13 +60,13 @@ fn unknown_functions_are_errors_with_a_suggestion() {
 }
 
 #[test]
-fn a_name_without_a_function_is_an_error() {
+fn names_without_a_function_are_errors() {
     let ran = graph(&["train.py::"]);
     assert!(ran.status == Status::Failed && ran.err.contains("names no function"), "{}", ran.err);
 }
 
 #[test]
-fn the_name_of_the_file_decides_on_the_format_unless_one_is_given() {
+fn file_names_decide_the_format_unless_one_is_given() {
     let dir = tempfile::tempdir().unwrap();
     for (name, options, start) in [
         ("a.html", &[][..], "<!DOCTYPE html>"),
@@ -132,7 +132,7 @@ fn html_pages_are_self_contained_and_escaped() {
 }
 
 #[test]
-fn a_page_can_be_written_to_a_file() {
+fn pages_can_be_written_to_files() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("keys.html");
     let ran = graph(&["thirty.py", "--output-format", "html", "-o", file.to_str().unwrap()]);

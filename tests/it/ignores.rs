@@ -57,7 +57,7 @@ fn short_statements_get_trailing_comments() {
 }
 
 #[test]
-fn a_long_one_or_one_of_several_rows_gets_it_above() {
+fn long_or_multi_line_statements_get_comments_above() {
     let above = "    # keylint: ignore[KEY101] meant so\n";
     for code in [
         "    b = [\n        jax.random.bits(key)]\n",

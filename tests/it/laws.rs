@@ -184,7 +184,7 @@ fn renamed(text: &str, old: &str, new: &str) -> String {
 }
 
 #[test]
-fn names_of_variables_do_not_matter() {
+fn variable_names_do_not_matter() {
     let mut report = String::new();
     let mut count = 0;
     for program in programs() {

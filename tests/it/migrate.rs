@@ -82,7 +82,7 @@ fn projects_are_migrated_as_recorded() {
 }
 
 #[test]
-fn a_second_run_changes_nothing() {
+fn second_runs_change_nothing() {
     for project in projects() {
         let folder = copy(&project);
         migrate(folder.path(), &["--write"], "");

@@ -326,7 +326,7 @@ fn protocols_are_found_by_method() {
 }
 
 #[test]
-fn a_problem_has_a_position() {
+fn problems_have_positions() {
     let text = "[[callable]]\npath = \"my.f\"\nparams = [\"key\"]\neffect = \"consume\"\nkye = \"key\"\n";
     let found = problems(text);
     assert_eq!(found.len(), 1);

@@ -195,8 +195,8 @@ fn fixes_are_applied_to_the_document() {
     assert!(run(&["--output-format", "concise"]).contains("All checks passed"));
 }
 
-/// The code after a repair of what is worth repairing unasked.
-fn repaired(cells: &[&str]) -> String {
+/// The code after a fix of what is worth fixing unasked.
+fn fixed(cells: &[&str]) -> String {
     let before = notebook(cells);
     let printed = keylint(&[("a.ipynb", &before)], &["check", "--diff", "--unsafe-fixes", "a.ipynb"]);
     printed
@@ -211,15 +211,15 @@ fn names_in_commands_are_kept() {
     let begun = "import jax\nkey = jax.random.key(0)\nkey, subkey = jax.random.split(key)";
     let draws = format!("{begun}\nnoise = jax.random.normal(subkey)\nmask = jax.random.uniform(subkey)");
     let last = "print(jax.random.normal(key))";
-    assert!(repaired(&[&draws, last]).contains("key, noise_key, mask_key = "), "{}", repaired(&[&draws, last]));
+    assert!(fixed(&[&draws, last]).contains("key, noise_key, mask_key = "), "{}", fixed(&[&draws, last]));
     let pair = "import jax\nkey = jax.random.key(0)\na, b = jax.random.split(key)\nx = jax.random.normal(a)";
     let again = "for _ in range(2):\n    c, d = jax.random.split(key)\n    x += jax.random.normal(c)";
     let pair = format!("{pair}\n{again}");
-    assert!(repaired(&[&pair]).contains("key, a, b = "), "{}", repaired(&[&pair]));
+    assert!(fixed(&[&pair]).contains("key, a, b = "), "{}", fixed(&[&pair]));
     for command in ["%timeit jax.random.normal(NAME)", "!echo {NAME}", "t = %timeit -o f(NAME)", "NAME?", "?NAME"] {
-        let kept = repaired(&[&draws, &command.replace("NAME", "subkey"), last]);
+        let kept = fixed(&[&draws, &command.replace("NAME", "subkey"), last]);
         assert!(kept.contains("key, subkey, "), "{command}: {kept}");
-        let kept = repaired(&[&pair, &command.replace("NAME", "b")]);
+        let kept = fixed(&[&pair, &command.replace("NAME", "b")]);
         assert!(kept.contains("a, b = jax.random.split("), "{command}: {kept}");
     }
 }
@@ -229,9 +229,9 @@ fn names_in_commands_are_kept() {
 fn computations_of_two_cells_get_no_fix() {
     let begin = "import jax\nkey = jax.random.key(0)\ndef start(key, x, scale):\n  y = scale * jax.random.normal(key, x.shape)\n  return y\nx = jax.numpy.ones(3)";
     let (first, again) = ("a = start(key, x, 1.0)\nprint(a)", "b = jax.jit(start)(key, x, 2.0)\nprint(b)");
-    assert_eq!(repaired(&[begin, first, again]), "");
+    assert_eq!(fixed(&[begin, first, again]), "");
     let drawn = "a = x + jax.random.normal(key, x.shape)\nb = x - jax.random.normal(key, x.shape)\nprint(a, b)";
-    assert_ne!(repaired(&[begin, drawn]), "", "drawn in the cell itself");
+    assert_ne!(fixed(&[begin, drawn]), "", "drawn in the cell itself");
 }
 
 #[test]
@@ -248,9 +248,9 @@ fn broken_cells_do_not_block_fixes_in_others() {
         read(&fs::read_to_string(&path).unwrap()).text
     };
     let before = read(&text).text;
-    let repaired = edited(&["--fix", "--unsafe-fixes"]);
+    let fixed = edited(&["--fix", "--unsafe-fixes"]);
     let split = "a_key, b_key = jax.random.split(key)\na = jax.random.normal(a_key)\nb = jax.random.normal(b_key)";
-    assert_eq!(repaired, before.replace(reuse, split));
+    assert_eq!(fixed, before.replace(reuse, split));
     let silenced = edited(&["--add-ignores", "meant"]);
     assert_eq!(silenced, before.replace(reuse, &format!("{reuse}  # keylint: ignore[KEY101] meant")));
 }
@@ -354,7 +354,7 @@ fn only_the_lines_edited_change() {
 
 /// What Jupyter writes and not every reader of JSON takes: it does not stand in the way, and stays.
 #[test]
-fn numbers_and_halves_of_characters_that_json_has_not_are_read() {
+fn non_standard_json_is_read() {
     let before =
         notebook(&["import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)", "b = jax.random.normal(key)"]);
     for odd in [

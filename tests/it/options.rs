@@ -134,7 +134,7 @@ fn settings_that_extend_are_the_same_as_those_they_extend() {
 }
 
 #[test]
-fn a_project_can_ask_for_a_version() {
+fn projects_can_require_a_version() {
     let project = Project::new(&[("a.py", ""), ("keylint.toml", "required-version = '>=0.1'\n")]);
     assert_eq!(project.check(&[], &[]).0, Status::Clean);
     project.write("keylint.toml", "required-version = '<0.1'\n");

@@ -1,6 +1,6 @@
 //! The picture of a terminal in the README: what keylint prints about a small program, with its colours, as an SVG.
 //!
-//! **Invariant:** the picture is what the program prints today; `BLESS=1 cargo test --test it picture` draws it anew.
+//! **Invariant:** the picture is what the program prints today; `BLESS=1 cargo test --test it picture` draws it again.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -257,37 +257,37 @@ fn findings_agree_with_draws_under_cpython() {
     assert!(broken.len() <= most, "{} programs fail to run\n{}", broken.len(), broken.join("\n"));
 }
 
-/// What a fix draws from is bound on every path: the repaired program runs wherever the original does.
+/// What a fix draws from is bound on every path: the fixed program runs wherever the original does.
 #[test]
-fn repaired_programs_run_on_every_path() {
+fn fixed_programs_run_on_every_path() {
     if !has_python() {
         eprintln!("skipped: generated programs need python3, version 3.11 or newer");
         return;
     }
     let programs = paths::programs();
     let half = programs.len().div_ceil(2);
-    let repaired: Vec<String> = thread::scope(|scope| {
+    let fixed: Vec<String> = thread::scope(|scope| {
         let parts: Vec<_> = programs
             .chunks(half)
             .map(|part| scope.spawn(|| part.iter().map(|text| fixed(text)).collect::<Vec<_>>()))
             .collect();
         parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
     });
-    let texts: Vec<&str> = programs.iter().chain(&repaired).map(String::as_str).collect();
+    let texts: Vec<&str> = programs.iter().chain(&fixed).map(String::as_str).collect();
     let truths = truths(&texts, &many_runs(), false);
     let (before, after) = truths.split_at(programs.len());
     let mut report = String::new();
     let mut changed = 0;
-    for (at, text) in repaired.iter().enumerate() {
+    for (at, text) in fixed.iter().enumerate() {
         assert_eq!(before[at].error, None, "{}", programs[at]);
         changed += usize::from(*text != programs[at]);
         if let Some(error) = &after[at].error {
             writeln!(report, "\n=== {error}\n{}--- becomes\n{text}", programs[at]).unwrap();
         }
     }
-    eprintln!("{changed} of {} programs are repaired", programs.len());
+    eprintln!("{changed} of {} programs are fixed", programs.len());
     assert!(report.is_empty(), "{report}");
-    assert!(changed * 4 > programs.len() * 3, "only {changed} of {} programs are repaired", programs.len());
+    assert!(changed * 4 > programs.len() * 3, "only {changed} of {} programs are fixed", programs.len());
 }
 
 #[test]

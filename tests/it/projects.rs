@@ -144,7 +144,7 @@ fn replays_find_what_modules_import_from_each_other() {
 }
 
 #[test]
-fn a_script_may_get_its_modules_from_a_package_that_alone_imports_the_library() {
+fn scripts_may_use_libraries_through_packages() {
     let folder = folder(&[
         ("nets/__init__.py", "from .net import Net\n"),
         (
@@ -171,7 +171,7 @@ fn draws_in_other_modules_are_found_where_traced() {
 }
 
 #[test]
-fn a_name_of_the_project_for_a_removed_one_is_reported_where_it_is_given() {
+fn project_aliases_of_removed_names_are_reported_once() {
     let types = "import jax\n\nKey = jax.random.KeyArray\n\ndef own(key: Key):\n    return key\n";
     let uses = "from top.types import Key\n\ndef draw(key: Key) -> Key:\n    return key\n\ndef is_key(x):\n    return isinstance(x, Key)\n";
     let imports = "from jax.random import KeyArray as Key\n\ndef draw(key: Key):\n    return key\n";

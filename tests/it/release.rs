@@ -142,7 +142,7 @@ fn the_action_installs_the_version_it_belongs_to() {
 }
 
 #[test]
-fn the_action_keeps_the_words_of_its_arguments() {
+fn the_action_keeps_arguments_with_spaces() {
     let dir = tempfile::tempdir().unwrap();
     executable(&dir.path().join("path/keylint"), "#!/bin/sh\nfor word; do echo \"<$word>\"; done\n");
     let inputs = [("ARGS", r#"--select KEY1 --config 'min-level = "note"'"#), ("PATHS", "src 'my tests' * $(id)")];

@@ -393,7 +393,7 @@ def f(mutate):
 }
 
 #[test]
-fn loops_that_are_left_change_what_their_calls_change() {
+fn abandoned_loops_apply_the_effects_of_their_calls() {
     let program = |written: &str, read: &str| {
         format!(
             "\
@@ -439,7 +439,7 @@ def f():
 fn exhausted_work_is_skipped_and_its_effects_are_unknown() {
     let text = costly("return n");
     assert_eq!(status(&text, Sharing::Twice, FIRST, SECOND), WitnessStatus::Confirmed);
-    // A global that the function would bind anew at its end, and an attribute of what it was given.
+    // A global that the function would rebind at its end, and an attribute of what it was given.
     let last = "key = box.key = jax.random.split(key)[0]";
     for draws in ["key", "box.key"] {
         let (first, second) = (FIRST.replace("key", draws), SECOND.replace("key", draws));
@@ -459,7 +459,7 @@ fn exhausted_work_is_skipped_and_its_effects_are_unknown() {
 }
 
 #[test]
-fn loops_that_are_left_early_forget_what_they_write() {
+fn loops_left_early_forget_their_writes() {
     let text = "\
 import jax
 def f(key, keys):

@@ -32,7 +32,7 @@ fn finding(primary: Place) -> Finding {
         function: "f".to_owned(),
         evidence: None,
         touch: None,
-        repair: None,
+        fix_hints: None,
         intent: None,
         consequence: None,
         witness: None,
@@ -193,7 +193,7 @@ fn json_follows_the_contract() {
 }
 
 #[test]
-fn the_reason_of_a_note_is_shown_with_its_evidence() {
+fn notes_show_their_reason_and_evidence() {
     let mut files = FileTable::default();
     let file = files.add(PathBuf::from("a.py"), "net = init(k)\ntarget = init(k)\n".to_owned());
     let other = files.add(PathBuf::from("b.py"), "assert same(a, b)\n".to_owned());

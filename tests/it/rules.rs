@@ -163,7 +163,7 @@ fn a_helper_that_returns_a_consumed_key_is_what_has_to_change() {
 }
 
 #[test]
-fn a_loop_that_hands_out_one_key_again_is_told_to_iterate_over_others() {
+fn loops_over_one_repeated_key_get_fitting_help() {
     let (message, help, _) = only_finding(
         "def run(key, xs):\n    out = []\n    for k, x in zip(itertools.repeat(key), xs):\n        out.append(x * jax.random.normal(k))\n    return out\n",
     );
@@ -200,7 +200,7 @@ fn two_draws_from_one_key() {
 }
 
 #[test]
-fn a_key_consumed_by_each_iteration() {
+fn keys_consumed_by_each_iteration() {
     let normal = "jax.random.normal";
     let mut draw = reuse(ReuseKind::Iterated, sample(3, normal), sample(3, normal));
     draw.repeated_by = Some(at(2));

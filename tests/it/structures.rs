@@ -183,7 +183,7 @@ fn only_listed_structures_are_exceptions() {
     assert!(EXCEPTIONS.iter().all(|(id, _)| known(id)), "an exception names no program");
 }
 
-/// A text with the block `name` made anew.
+/// A text with the block `name` replaced.
 fn with_block(text: &str, name: &str, content: &str) -> String {
     let start = format!("<!-- generated: {name} -->\n");
     let (before, rest) = text.split_once(&start).unwrap_or_else(|| panic!("docs/limits.md has no block {name}"));

@@ -223,7 +223,7 @@ proptest! {
 }
 
 #[test]
-fn a_path_condition_grows_by_a_node_for_each_conjunct_and_shrinks_by_joins() {
+fn path_conditions_grow_by_conjuncts_and_shrink_at_joins() {
     let mut guards = Guards::default();
     let mut paths = Guard::TRUE;
     for number in 0..300 {
@@ -605,7 +605,7 @@ proptest! {
 }
 
 #[test]
-fn numbers_beyond_any_machine_word_stay_themselves() {
+fn numbers_beyond_machine_words_are_exact() {
     let mut terms = Terms::default();
     let x = terms.fresh(Symbol::Parameter, "x", None);
     let (least, most) = (terms.int(i128::MIN), terms.int(i128::MAX));

@@ -4,7 +4,7 @@
 
 #![expect(
     clippy::needless_pass_by_value,
-    reason = "arguments of calls are handed on by value: whoever runs a call may take them apart"
+    reason = "arguments of calls are passed by value, so that the callee may take them apart"
 )]
 
 pub mod builtins;

@@ -45,7 +45,7 @@ pub fn note_default_keys(written: Written<'_>, findings: &mut Vec<Finding>) {
 
 /// The parameter whose default key is consumed, the docstring, and whether that mentions the parameter.
 fn documented_default(written: Written<'_>, finding: &Finding) -> Option<(String, Span, bool)> {
-    let name = finding.repair.as_ref().filter(|_| finding.rule == RuleId::CapturedKeyInTransform)?.unused.clone()?;
+    let name = finding.fix_hints.as_ref().filter(|_| finding.rule == RuleId::CapturedKeyInTransform)?.unused.clone()?;
     let docstrings = written.docstrings(finding.primary.span);
     let named = docstrings.into_iter().find(|span| mentions(written.slice(*span), &name));
     let span = named.or_else(|| written.docstring_of_function(finding.primary.span))?;

@@ -15,8 +15,8 @@ use serde_json::{Map, json};
 use self::line_hash::line_hashes;
 use self::model::{
     Artifact, Automation, Cell, Certainty, Change, CodeFlow, Configuration, Descriptor, Driver, Fingerprints, FlowStep,
-    Help, Invocation, Location, Log, Logical, Notification, Outcome, Physical, Properties, Reason, Region, Repair,
-    Replacement, Run, Text, ThreadFlow, Tool,
+    Help, Invocation, Location, Log, Logical, Notification, Outcome, Physical, Properties, Reason, Region, Replacement,
+    Run, SarifFix, Text, ThreadFlow, Tool,
 };
 use super::Report;
 use super::neutral::{escape_json, neutral};
@@ -162,7 +162,7 @@ fn result<'a>(report: &Report<'_>, finding: &'a Finding, rule_index: usize, line
             vec![CodeFlow { thread_flows: [ThreadFlow { locations: flow }] }]
         },
         partial_fingerprints: Fingerprints { line, own: &finding.fingerprint },
-        fixes: fixes.map(|fix| repair(report, finding.primary.file, fix)).collect(),
+        fixes: fixes.map(|fix| fix_of(report, finding.primary.file, fix)).collect(),
         suppressions: [],
         properties: Certainty {
             confidence: finding.confidence.to_string(),
@@ -183,14 +183,14 @@ fn result<'a>(report: &Report<'_>, finding: &'a Finding, rule_index: usize, line
     }
 }
 
-fn repair(report: &Report<'_>, file: FileId, fix: &Fix) -> Repair {
+fn fix_of(report: &Report<'_>, file: FileId, fix: &Fix) -> SarifFix {
     let replacement = |edit: &crate::text::Edit| Replacement {
         deleted_region: region(report, Place { file, span: edit.span }),
         inserted_content: Text { text: edit.content.clone() },
     };
     let replacements = fix.edits.iter().map(replacement).collect();
     let change = Change { artifact_location: artifact(report, file), replacements };
-    Repair { description: Text { text: sentence(&fix.message) }, artifact_changes: [change] }
+    SarifFix { description: Text { text: sentence(&fix.message) }, artifact_changes: [change] }
 }
 
 fn labelled(report: &Report<'_>, label: &Label, id: Option<usize>) -> Location {

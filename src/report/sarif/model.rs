@@ -126,7 +126,7 @@ pub(super) struct Outcome<'a> {
     pub(super) code_flows: Vec<CodeFlow>,
     pub(super) partial_fingerprints: Fingerprints<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) fixes: Vec<Repair>,
+    pub(super) fixes: Vec<SarifFix>,
     /// An empty list means that the result is known not to be suppressed.
     pub(super) suppressions: [Value; 0],
     pub(super) properties: Certainty,
@@ -221,7 +221,7 @@ pub(super) struct FlowStep {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Repair {
+pub(super) struct SarifFix {
     pub(super) description: Text,
     pub(super) artifact_changes: [Change; 1],
 }

@@ -177,7 +177,7 @@ impl<'p> Machine<'p> {
             return None;
         }
         if self.hints.holds(frame.module, frame.id) {
-            // A power of two: a repair that adds a few operations must not move the place where a call is left.
+            // A power of two: a fix that adds a few operations must not move the place where a call is left.
             return Some((left / part).checked_ilog2().map_or(0, |bits| 1 << bits).min(most));
         }
         Some(left / 2)

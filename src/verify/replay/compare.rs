@@ -1,7 +1,7 @@
-//! A program before and after a repair, run on the same paths.
+//! A program before and after a fix, run on the same paths.
 //!
 //! **Invariant:** two draws are the same draw if the edits moved the place of one over to that of the other and the same
-//! function draws. Derivations (`split`, `fold_in`) and calls that nothing resolves are not compared: a repair adds
+//! function draws. Derivations (`split`, `fold_in`) and calls that nothing resolves are not compared: a fix adds
 //! and moves them.
 
 use super::claim::{frame_of, keys_of};
@@ -21,7 +21,7 @@ const A_SHARE: u32 = 50_000;
 /// Most paths of the fixed program that correspond to one of the original.
 const STANDING: usize = 16;
 
-/// Replays a function before and after a repair.
+/// Replays a function before and after a fix.
 ///
 /// `edits` are sorted, non-overlapping edits of the entry's file; they turn the text that `original` was lowered from into that of
 /// `patched`, and places are mapped through them. All files keep their identities.
@@ -73,7 +73,7 @@ pub fn compare_keys(
         let verdict = pair.explore(*place, &[*place], &mut share, &mut |before, after| {
             is_shown |= !after.is_bounded || !after.draws.is_empty();
             let (olds, news) = (given(before), given(after));
-            // What is cut off is cut off elsewhere where a repair adds operations.
+            // What is cut off is cut off elsewhere where a fix adds operations.
             let length = if after.is_bounded { olds.len().min(news.len()) } else { olds.len() };
             let is_same = olds.get(..length) == news.get(..length) && (after.is_bounded || olds.len() == news.len());
             let refuted = || Comparison::Refuted("the edited program draws from different keys".to_owned());
@@ -96,7 +96,7 @@ fn given(path: &Path) -> Vec<(DrawKind, Name, Vec<Vec<u32>>)> {
     known.map(|draw| (draw.kind, draw.callee.clone(), keys_of(draw, &path.symbols))).collect()
 }
 
-/// A program and its repaired version.
+/// A program and its fixed version.
 #[derive(Clone, Copy)]
 struct Pair<'a, 'p> {
     original: &'a Project<'p>,
@@ -150,7 +150,7 @@ impl Pair<'_, '_> {
     }
 }
 
-/// The same function in the repaired program: of its qualified name and, where several have that, its number among
+/// The same function in the fixed program: of its qualified name and, where several have that, its number among
 /// them.
 fn again(original: &Project<'_>, patched: &Project<'_>, start: Start) -> Option<Start> {
     let before = original.modules.get(start.module)?;
@@ -199,7 +199,7 @@ fn held_together(before: &Path, after: &Path, moved: MovedPlaces<'_>, entry: &En
             return Err(Comparison::Inconclusive("a draw no longer receives a key".to_owned()));
         }
     }
-    // A repair makes keys of keys that were there.
+    // A fix makes keys of keys that were there.
     if after.symbols.computed_keys() > before.symbols.computed_keys() {
         return Err(Comparison::Inconclusive("the edited program uses a computed value as a key".to_owned()));
     }
@@ -271,7 +271,7 @@ pub fn compare_draws(
     let files = [(place.file, edits)];
     let pair = Pair { original, patched, moved: MovedPlaces { files: &files } };
     let verdict = pair.explore(place, &[place], &mut Budget::ONE.clone(), &mut |before, after| {
-        // How many lanes there are may be what the repair corrects; what each draws is one program.
+        // How many lanes there are may be what the fix corrects; what each draws is one program.
         let is_first = |draw: &&Draw| draws(draw) && draw.lanes.iter().all(|lane| *lane == 0);
         let olds: Vec<&Draw> = before.draws.iter().filter(is_first).collect();
         let mut news: Vec<&Draw> = after.draws.iter().filter(is_first).collect();

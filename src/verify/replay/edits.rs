@@ -69,7 +69,7 @@ fn shifted(edits: &[Edit], at: u32, counts: impl Fn(&Edit) -> bool) -> Option<u3
 /// Where a run makes a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ChoicePoint {
-    /// By an operation that starts at this offset of the repaired program.
+    /// By an operation that starts at this offset of the fixed program.
     At(FileId, u32),
     /// By what an edit replaces, or puts in its place.
     Edit(FileId, usize),
@@ -77,7 +77,7 @@ pub(super) enum ChoicePoint {
 
 /// The choices of a run of the original program.
 pub(super) struct Answers {
-    /// What each edit of a file puts into the repaired program.
+    /// What each edit of a file puts into the fixed program.
     written: FxHashMap<FileId, Vec<Span>>,
     given: FxHashMap<ChoicePoint, Vec<u8>>,
 }
@@ -92,7 +92,7 @@ impl Answers {
         Self { written, given }
     }
 
-    /// The point that a place of the repaired program is.
+    /// The point that a place of the fixed program is.
     pub(super) fn choice_point(&self, place: Place) -> ChoicePoint {
         let written = self.written.get(&place.file).map_or(&[][..], Vec::as_slice);
         match written.iter().position(|span| span.contains(place.span.start)) {

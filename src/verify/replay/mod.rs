@@ -3,9 +3,9 @@
 //! * [`witness`] replays the lowest frame that holds both consumptions of an [`Evidence`] and says whether they are given
 //!   equal keys on some path.
 //! * [`trace`] replays a function and gives the sequence of its draws on every explored path.
-//! * [`compare()`] replays a function before and after a repair, on the same paths, and says whether the repaired program
+//! * [`compare()`] replays a function before and after a fix, on the same paths, and says whether the fixed program
 //!   makes the same draws at the same places in the same order, each with a key of its own; [`compare_keys`] and
-//!   [`compare_draws`] do so for repairs that leave all keys as they are, and for those of draws from what was no key.
+//!   [`compare_draws`] do so for fixes that leave all keys as they are, and for those of draws from what was no key.
 //!
 //! An unknown value is a *symbol*, identified by its origin, so that one flag read twice is one symbol. A query about a symbol is a
 //! *choice*; the choices of a run determine its path, and paths that lead to the target places are searched first. A symbol becomes a key
@@ -104,7 +104,7 @@ pub struct Traces {
 /// Where a replay starts.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// A place in the program *before* the repair: the function that holds it is run, or else the module's body.
+    /// A place in the program *before* the fix: the function that holds it is run, or else the module's body.
     pub place: Place,
     /// The claim that the fix resolves. With a claim, its two consumptions must end up with different keys and no further draws may get
     /// equal keys; without one, all draws must have different keys.

@@ -11,7 +11,7 @@ use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, OpKind, Resolv
 use crate::models::Models;
 use crate::text::FileId;
 
-/// A program to replay. Cheap to make: a repaired program is a new one that shares all modules but one.
+/// A program to replay. Cheap to make: a fixed program is a new one that shares all modules but one.
 pub struct Project<'a> {
     /// Its modules, and those of the prelude after them.
     pub(super) modules: Vec<&'a Module>,

@@ -241,8 +241,8 @@ pub(in crate::verify) fn evaluate(settings: Settings, module: &Module, span: Spa
         (Ok(value), None) => Answer::new(&value, span),
         (Err(_), None) => Err(Problem::new(span, "this raises an exception")),
     };
-    if let Ok(Answer::Keys { keys, lineage: told }) = &mut answer {
-        *told = lineage.of(keys);
+    if let Ok(Answer::Keys { keys, lineage: shown }) = &mut answer {
+        *shown = lineage.of(keys);
     }
     machine.release();
     answer
