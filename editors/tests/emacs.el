@@ -74,7 +74,7 @@
     (keylint-show-lineage)
     (setq lineage (with-current-buffer "*keylint lineage*" (buffer-string)))
     (keylint-fix-all)
-    (wait-for "the fix to be told"
+    (wait-for "the fix to be reported"
               (lambda ()
                 (flymake-start)
                 (not (seq-find (lambda (it) (string-match-p "KeyArray" (flymake-diagnostic-text it)))

@@ -81,7 +81,7 @@ local function run()
   vim.api.nvim_win_set_cursor(0, { 6, 10 })
   report.lineage = keylint.show_lineage()
   vim.cmd('KeylintFixAll')
-  wait_for('the fix to be told', function()
+  wait_for('the fix to be reported', function()
     for _, it in ipairs(vim.diagnostic.get(train)) do
       if it.code == 'KEY302' then
         return false

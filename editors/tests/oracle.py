@@ -13,7 +13,7 @@ KEYLINT = os.environ.get("KEYLINT", "keylint")
 SEVERITIES = {"error": 1, "warning": 2, "note": 3}
 
 
-class Told(NamedTuple):
+class Reported(NamedTuple):
     """A finding as an editor shows it; rows and columns count from 0."""
 
     start: tuple[int, int]
@@ -48,9 +48,9 @@ def report(folder: pathlib.Path, *arguments: str) -> list[dict]:
     return json.loads(run(folder, "--output-format", "json", *arguments).stdout)
 
 
-def told(folder: pathlib.Path, unit: str, *arguments: str) -> dict[tuple[str, int | None], list[Told]]:
+def reported(folder: pathlib.Path, unit: str, *arguments: str) -> dict[tuple[str, int | None], list[Reported]]:
     """The findings of files, by file name and number of the cell."""
-    all_told: dict[tuple[str, int | None], list[Told]] = {}
+    all_reported: dict[tuple[str, int | None], list[Reported]] = {}
     for finding in report(folder, *arguments):
         path, cell = folder / finding["filename"], finding["cell"]
         text = path.read_bytes().decode() if cell is None else cells_of(path)[cell - 1]
@@ -60,8 +60,8 @@ def told(folder: pathlib.Path, unit: str, *arguments: str) -> dict[tuple[str, in
             row, column = place["row"] - 1, place["column"] - 1
             return (row, length(lines[row][:column], unit))
 
-        all_told.setdefault((finding["filename"], cell), []).append(
-            Told(
+        all_reported.setdefault((finding["filename"], cell), []).append(
+            Reported(
                 spot(finding["location"]),
                 spot(finding["end_location"]),
                 finding["code"],
@@ -69,7 +69,7 @@ def told(folder: pathlib.Path, unit: str, *arguments: str) -> dict[tuple[str, in
                 finding["message"],
             )
         )
-    return {place: sorted(findings) for place, findings in all_told.items()}
+    return {place: sorted(findings) for place, findings in all_reported.items()}
 
 
 def fixed(folder: pathlib.Path, name: str, *arguments: str) -> bytes:

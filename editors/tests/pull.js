@@ -2,7 +2,7 @@
 //
 //   node pull.js KEYLINT PROJECT NAME…
 //
-// Prints what it was told as JSON; ends with the exit status of the server.
+// Prints the diagnostics as JSON; ends with the exit status of the server.
 "use strict";
 const { spawn } = require("node:child_process");
 const fs = require("node:fs");
@@ -11,7 +11,7 @@ const { pathToFileURL } = require("node:url");
 const rpc = require("vscode-jsonrpc/node");
 const lsp = require("vscode-languageserver-protocol");
 
-// Asks again if the server says that what was asked about has just changed, as VS Code does.
+// Asks again if the server replies that the document has just changed, as VS Code does.
 async function insist(ask) {
   for (;;) {
     try {

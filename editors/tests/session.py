@@ -1,4 +1,4 @@
-"""A session of an editor: documents that are open, their texts as the editor has them, and what it is told of them."""
+"""A session of an editor: documents that are open, their texts as the editor has them, and what is reported about them."""
 
 import asyncio
 import copy
@@ -60,7 +60,7 @@ def make_client() -> LanguageClient:
 
 
 async def insist(request):
-    """Asks until the answer is about what is there now: a server may say that settings or texts have just changed."""
+    """Asks until the answer is about the current state: a server may reply that settings or texts have just changed."""
     end = asyncio.get_running_loop().time() + PATIENCE
     while True:
         try:
@@ -196,7 +196,7 @@ class Session:
                         for number, (kind, _) in enumerate(cells, 1)
                     ],
                 ),
-                # Cells that are no code in the language asked for are not sent.
+                # Cells without code in the requested language are not sent.
                 [
                     types.TextDocumentItem(self.uri(name, number), "python", 1, text)
                     for number, (kind, text) in enumerate(cells, 1)
@@ -230,7 +230,7 @@ class Session:
             )
         )
 
-    # --- what is told ---------------------------------------------------------------------------------------------
+    # --- what is reported -----------------------------------------------------------------------------------------
 
     def addresses(self) -> dict[str, tuple[str, int | None]]:
         """The addresses of all that is open, with the name and the cell that they stand for."""
@@ -250,39 +250,39 @@ class Session:
         assert answer.kind == "full"
         return list(answer.items)
 
-    async def told(self) -> dict[tuple[str, int | None], list[oracle.Told]]:
-        """What is told of all that is open."""
-        told = {}
+    async def reported(self) -> dict[tuple[str, int | None], list[oracle.Reported]]:
+        """What is reported about all open documents."""
+        reported = {}
         for uri, place in self.addresses().items():
             diagnostics = sorted(seen(it) for it in await self.ask(uri))
             if diagnostics:
-                told[place] = diagnostics
-        return told
+                reported[place] = diagnostics
+        return reported
 
-    async def expect(self, expected: dict[tuple[str, int | None], list[oracle.Told]]):
-        """Waits until exactly this is told, and sees that it stays so."""
-        told = await self.until(lambda told: told == expected)
-        assert told == expected
+    async def expect(self, expected: dict[tuple[str, int | None], list[oracle.Reported]]):
+        """Waits until exactly this is reported, and checks that it stays."""
+        reported = await self.until(lambda reported: reported == expected)
+        assert reported == expected
         await asyncio.sleep(0.05)
-        assert await self.told() == expected
+        assert await self.reported() == expected
 
     async def until(self, holds):
-        """Waits until something holds of what is told; gives what was told last in any case."""
+        """Waits until what is reported satisfies a condition; returns what was reported last in any case."""
         end = asyncio.get_running_loop().time() + PATIENCE
-        told = await self.told()
-        while not holds(told) and asyncio.get_running_loop().time() < end:
+        reported = await self.reported()
+        while not holds(reported) and asyncio.get_running_loop().time() < end:
             await asyncio.sleep(0.02)
-            told = await self.told()
-        return told
+            reported = await self.reported()
+        return reported
 
     async def diagnostics_at(self, name: str, code: str, cell: int | None = None) -> list[types.Diagnostic]:
         """The diagnostics of a code."""
         uri = self.uri(name, cell)
-        await self.until(lambda told: any(it.code == code for it in told.get((name, cell), [])))
+        await self.until(lambda reported: any(it.code == code for it in reported.get((name, cell), [])))
         return [it for it in await self.ask(uri) if it.code == code]
 
     async def compare(self):
-        """Saves everything that is open and compares what is told with what the command line says."""
+        """Saves all open documents and compares what is reported with what the command line reports."""
         for name in self.texts:
             self.save(name)
         for name, cells in self.cells.items():
@@ -293,7 +293,7 @@ class Session:
                 types.DidSaveNotebookDocumentParams(types.NotebookDocumentIdentifier(self.uri(name)))
             )
         names = [*self.texts, *self.cells]
-        expected = oracle.told(self.folder, self.unit, *names) if names else {}
+        expected = oracle.reported(self.folder, self.unit, *names) if names else {}
         await self.expect(expected)
 
     # --- edits of the server --------------------------------------------------------------------------------------
@@ -328,11 +328,11 @@ class Session:
                     self.edit_cell(name, cell, start, end, new)
 
 
-def seen(diagnostic: types.Diagnostic) -> oracle.Told:
+def seen(diagnostic: types.Diagnostic) -> oracle.Reported:
     """A diagnostic as it is compared."""
     assert diagnostic.source == "keylint"
     start, end = diagnostic.range.start, diagnostic.range.end
-    return oracle.Told(
+    return oracle.Reported(
         (start.line, start.character),
         (end.line, end.character),
         str(diagnostic.code),

@@ -13,12 +13,12 @@ from session import insist
 ALL = ("train.py", "windows.py", "helper.py", "caller.py", "clean.py")
 
 
-async def test_what_is_told_is_what_the_command_line_shows(session):
+async def test_editors_and_command_line_report_the_same(session):
     await session.start()
     for name in ALL:
         session.open(name)
     session.open_notebook("explore.ipynb", sample.NOTEBOOK_CELLS)
-    expected = oracle.told(session.folder, session.unit, *ALL, "explore.ipynb")
+    expected = oracle.reported(session.folder, session.unit, *ALL, "explore.ipynb")
     codes = {place: [it.code for it in findings] for place, findings in expected.items()}
     assert codes == {
         ("train.py", None): ["KEY302", "KEY101", "KEY110", "KEY103", "KEY002"],
@@ -66,8 +66,8 @@ async def test_edits_are_followed(session):
     text = session.texts["train.py"]
     second = text.index("key", text.index("🎲🎲"))
     session.replace("train.py", second, second + len("key"), "jax.random.key(1)")
-    told = await session.until(lambda told: "KEY101" not in [it.code for it in told[("train.py", None)]])
-    assert [it.code for it in told[("train.py", None)]] == ["KEY302", "KEY110", "KEY103", "KEY002"]
+    reported = await session.until(lambda reported: "KEY101" not in [it.code for it in reported[("train.py", None)]])
+    assert [it.code for it in reported[("train.py", None)]] == ["KEY302", "KEY110", "KEY103", "KEY002"]
     # Several changes in one message, each counted in the text that the one before has left.
     session.edit("train.py", [(0, 0, "# 🎲\n"), (0, 0, "# ü\n"), (4, 4, "\n")])
     await session.compare()
@@ -98,7 +98,7 @@ async def test_closing_takes_back_what_was_pushed(session):
         pytest.fail("diagnostics of a closed file stay")
 
 
-async def test_who_imports_an_edited_file_is_told_anew(session):
+async def test_importers_of_an_edited_file_are_reported_again(session):
     await session.start()
     session.open("helper.py")
     session.open("caller.py")
@@ -108,8 +108,8 @@ async def test_who_imports_an_edited_file_is_told_anew(session):
     start = text.index(draw)
     # Nothing is saved: the overlay counts.
     session.replace("helper.py", start, start + len(draw), "return 0")
-    told = await session.until(lambda told: not told)
-    assert told == {}
+    reported = await session.until(lambda reported: not reported)
+    assert reported == {}
     session.replace("helper.py", start, start + len("return 0"), draw)
     assert await session.diagnostics_at("caller.py", "KEY101")
 
@@ -122,7 +122,7 @@ async def test_a_file_that_changes_on_the_disk(session):
     helper.write_text("def noise(key):\n    return 0\n")
     event = types.FileEvent(session.uri("helper.py"), types.FileChangeType.Changed)
     session.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([event]))
-    assert await session.until(lambda told: not told) == {}
+    assert await session.until(lambda reported: not reported) == {}
 
 
 async def test_the_configuration_is_read_again_when_it_changes(session):
@@ -132,8 +132,8 @@ async def test_the_configuration_is_read_again_when_it_changes(session):
     (session.folder / "keylint.toml").write_text('select = ["KEY302"]\n')
     event = types.FileEvent(session.uri("keylint.toml"), types.FileChangeType.Changed)
     session.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([event]))
-    told = await session.until(lambda told: [it.code for it in told.get(("train.py", None), [])] == ["KEY302"])
-    assert [it.code for it in told[("train.py", None)]] == ["KEY302"]
+    reported = await session.until(lambda reported: [it.code for it in reported.get(("train.py", None), [])] == ["KEY302"])
+    assert [it.code for it in reported[("train.py", None)]] == ["KEY302"]
 
 
 async def test_files_are_watched_if_the_client_can(session):
@@ -149,19 +149,19 @@ async def test_settings_override_the_file(session):
     settings = {"select": ["KEY110"], "minLevel": "note"}
     await session.start(settings)
     session.open("train.py")
-    told = await session.until(lambda told: told)
-    assert [it.code for it in told[("train.py", None)]] == ["KEY110"]
+    reported = await session.until(lambda reported: reported)
+    assert [it.code for it in reported[("train.py", None)]] == ["KEY110"]
     # Without them it is what the file says, which the end of the session compares.
     session.client.set_configuration({"keylint": {}})
     session.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(settings={"keylint": {}}))
 
 
-async def test_wrong_settings_are_told_and_harm_nothing(session):
+async def test_wrong_settings_are_reported_and_harmless(session):
     await session.start({"minLevel": "loud", "selekt": []})
     session.open("windows.py")
     assert await session.diagnostics_at("windows.py", "KEY101")
-    told = [it.message for it in [*session.client.messages, *session.client.log_messages]]
-    assert any("selekt" in it for it in told), told
+    reported = [it.message for it in [*session.client.messages, *session.client.log_messages]]
+    assert any("selekt" in it for it in reported), reported
 
 
 async def test_folders_have_settings_of_their_own(vscode, tmp_path):
@@ -194,14 +194,14 @@ async def test_the_whole_workspace_can_be_pulled(session):
     session.open("clean.py")
     params = types.WorkspaceDiagnosticParams(previous_result_ids=[])
     report = await insist(lambda: session.client.workspace_diagnostic_async(params))
-    told = {}
+    reported = {}
     for item in report.items:
         if getattr(item, "items", None):
-            told[item.uri] = sorted(it.code for it in item.items)
+            reported[item.uri] = sorted(it.code for it in item.items)
     expected = {}
     for finding in oracle.report(session.folder, "."):
         expected.setdefault(session.uri(finding["filename"]), []).append(finding["code"])
-    assert told == {uri: sorted(codes) for uri, codes in expected.items()}
+    assert reported == {uri: sorted(codes) for uri, codes in expected.items()}
 
 
 async def test_notebooks_are_read_cell_by_cell(session):
@@ -212,7 +212,7 @@ async def test_notebooks_are_read_cell_by_cell(session):
     # The first cell that draws now draws from another key.
     start = sample.NOTEBOOK_CELLS[2][1].index("key)")
     session.edit_cell("explore.ipynb", 3, start, start + 3, "jax.random.key(1)")
-    assert await session.until(lambda told: not told) == {}
+    assert await session.until(lambda reported: not reported) == {}
     session.edit_cell("explore.ipynb", 3, start, start + len("jax.random.key(1)"), "key")
     assert await session.diagnostics_at("explore.ipynb", "KEY101", 4)
 
@@ -255,7 +255,7 @@ async def test_random_edits_give_what_a_fresh_run_gives(session):
             start = dice.randint(0, len(text))
             end = min(len(text), start + dice.choice((0, 0, 1, 3, 20)))
             new = dice.choice(pieces)
-            # A position between the two characters of a line end cannot be told.
+            # A position between the two characters of a line end cannot be expressed.
             if "\r" in (text[start - 1 : start], text[end - 1 : end]):
                 continue
             edits.append((start, end, new))

@@ -20,7 +20,7 @@ def of_emacs(shown: list[dict]) -> list[tuple]:
     return sorted((tuple(it["start"]), tuple(it["end"]), TYPES[it["type"]]) for it in shown)
 
 
-def of_oracle(findings: list[oracle.Told]) -> list[tuple]:
+def of_oracle(findings: list[oracle.Reported]) -> list[tuple]:
     return sorted((it.start, it.end, it.severity) for it in findings)
 
 
@@ -28,7 +28,7 @@ def test_emacs_shows_and_repairs(folder, tmp_path):
     if shutil.which("emacs") is None:
         pytest.skip("Emacs is not installed")
     # A buffer of Emacs has characters.
-    expected = oracle.told(folder, "utf-32", "train.py", "windows.py")
+    expected = oracle.reported(folder, "utf-32", "train.py", "windows.py")
     answers = tmp_path / "report.json"
     environment = {
         "HOME": str(tmp_path),
@@ -54,5 +54,5 @@ def test_emacs_shows_and_repairs(folder, tmp_path):
     copy = sample.write(tmp_path / "copy")
     assert (folder / "windows.fixed").read_bytes() == oracle.fixed(copy, "windows.py", "--unsafe-fixes")
     assert (folder / "train.fixed").read_bytes() == oracle.fixed(copy, "train.py")
-    assert of_emacs(report["after"]) == of_oracle(oracle.told(copy, "utf-32", "train.py")["train.py", None])
+    assert of_emacs(report["after"]) == of_oracle(oracle.reported(copy, "utf-32", "train.py")["train.py", None])
     assert "key" in report["lineage"]

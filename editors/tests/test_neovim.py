@@ -14,11 +14,11 @@ import sample
 EDITORS = pathlib.Path(__file__).parent.parent
 
 
-def of_neovim(shown: list[dict]) -> list[oracle.Told]:
+def of_neovim(shown: list[dict]) -> list[oracle.Reported]:
     """What Neovim shows, as it is compared."""
     assert {it["source"] for it in shown} <= {"keylint"}
     return sorted(
-        oracle.Told(tuple(it["start"]), tuple(it["end"]), it["code"], it["severity"], it["message"]) for it in shown
+        oracle.Reported(tuple(it["start"]), tuple(it["end"]), it["code"], it["severity"], it["message"]) for it in shown
     )
 
 
@@ -27,7 +27,7 @@ def test_neovim_shows_and_repairs(folder, tmp_path, unsafe):
     if shutil.which("nvim") is None:
         pytest.skip("Neovim is not installed")
     # Neovim counts bytes, whatever its client asked for.
-    expected = oracle.told(folder, "utf-8", "train.py", "windows.py")
+    expected = oracle.reported(folder, "utf-8", "train.py", "windows.py")
     answers = tmp_path / "report.json"
     environment = {
         "EDITORS": str(EDITORS),
@@ -54,7 +54,7 @@ def test_neovim_shows_and_repairs(folder, tmp_path, unsafe):
     assert (folder / "windows.fixed").read_bytes() == oracle.fixed(copy, "windows.py", "--unsafe-fixes")
     assert (folder / "train.fixed").read_bytes() == oracle.fixed(copy, "train.py", *["--unsafe-fixes"][: int(unsafe)])
     left = [it.code for it in of_neovim(report["after"])]
-    assert left == [it.code for it in oracle.told(copy, "utf-8", "train.py")["train.py", None]]
+    assert left == [it.code for it in oracle.reported(copy, "utf-8", "train.py")["train.py", None]]
 
 
 def test_the_configuration_for_newer_versions_is_a_table(tmp_path):

@@ -15,12 +15,12 @@ MODULES = TESTS.parent / "vscode" / "node_modules"
 NAMES = ("train.py", "windows.py", "clean.py")
 
 
-def of_node(items: list[dict]) -> list[oracle.Told]:
+def of_node(items: list[dict]) -> list[oracle.Reported]:
     def spot(position):
         return (position["line"], position["character"])
 
     return sorted(
-        oracle.Told(spot(it["range"]["start"]), spot(it["range"]["end"]), it["code"], it["severity"], it["message"])
+        oracle.Reported(spot(it["range"]["start"]), spot(it["range"]["end"]), it["code"], it["severity"], it["message"])
         for it in items
     )
 
@@ -39,7 +39,7 @@ def test_node_pulls_and_the_server_ends_well(folder):
     report = json.loads(done.stdout)
     assert report["serverInfo"]["name"] == "keylint" and report["status"] == 0
     assert report["provider"]["interFileDependencies"] and report["provider"]["workspaceDiagnostics"]
-    expected = oracle.told(folder, "utf-16", *NAMES)
+    expected = oracle.reported(folder, "utf-16", *NAMES)
     for name in NAMES:
         assert of_node(report["documents"][name]) == expected.get((name, None), [])
     assert set(report["unchanged"].values()) <= {"unchanged"}

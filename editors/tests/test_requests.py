@@ -73,7 +73,7 @@ async def test_a_quick_fix_writes_what_the_command_line_writes(session):
     session.apply((await session.resolve(fix)).edit)
     expected = oracle.fixed(session.folder, "windows.py", "--unsafe-fixes")
     assert session.texts["windows.py"].encode() == expected
-    assert await session.until(lambda told: not told) == {}
+    assert await session.until(lambda reported: not reported) == {}
 
 
 @pytest.mark.parametrize("unsafe", [False, True])
@@ -122,7 +122,7 @@ async def test_a_finding_is_silenced_with_a_reason(session):
     oracle.run(session.folder, "--add-ignores", "compares two runs", "windows.py")
     assert session.texts["windows.py"].encode() == (session.folder / "windows.py").read_bytes()
     assert "keylint: ignore[" in session.texts["windows.py"]
-    assert await session.until(lambda told: not told) == {}
+    assert await session.until(lambda reported: not reported) == {}
 
 
 async def test_only_the_kinds_asked_for_are_offered(session):

@@ -38,7 +38,7 @@ export interface Binary {
 /** What the search gave: an executable, or what to tell the user. */
 export type Resolution = { readonly binary: Binary } | { readonly problem: string };
 
-/** Finds the executable. A path that is set and wrong is told, never replaced by another keylint. */
+/** Finds the executable. A wrong path in the settings is reported, never replaced by another keylint. */
 export function resolveBinary(setting: string, strategy: ImportStrategy, around: Surroundings): Resolution {
   if (setting.trim() !== "" && around.trusted) {
     const file = expand(setting.trim(), around);

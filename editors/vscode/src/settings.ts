@@ -1,7 +1,7 @@
 /**
  * From the editor's settings to those that the server takes.
  *
- * The names are the same; what only concerns the client stays here, and what is not set is told as `null`, so that it is
+ * The names are the same; what only concerns the client stays here, and what is not set is sent as `null`, so that it is
  * no longer in force where it was, and the configuration file of the project decides.
  */
 

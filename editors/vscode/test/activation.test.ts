@@ -40,7 +40,7 @@ async function activate(settings: Readonly<Record<string, unknown>>): Promise<{ 
 
 const unbuilt = fs.existsSync(bundle) ? false : "the extension is not compiled";
 
-test("a path that is wrong is told, and leaves the commands", { skip: unbuilt }, async () => {
+test("a wrong path is reported, and the commands stay", { skip: unbuilt }, async () => {
   const { window, stop } = await activate({ path: "/gone/keylint" });
   assert.match(window.errors[0] ?? "", /keylint\.path names \/gone\/keylint/);
   assert.match(window.status.text, /error/);
@@ -56,7 +56,7 @@ test("nothing is started where nothing is wanted", { skip: unbuilt }, async () =
   await stop();
 });
 
-test("a program that is no keylint is told", { skip: unbuilt }, async () => {
+test("a program that is not keylint is reported", { skip: unbuilt }, async () => {
   const { window, stop } = await activate({ path: "/bin/false" });
   assert.equal(window.errors.length, 1);
   assert.equal(window.contexts.get("keylint.running"), false);

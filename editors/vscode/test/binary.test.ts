@@ -25,7 +25,7 @@ test("a path that is set wins over everything", () => {
   assert.deepEqual(found, { binary: { file: "/home/ada/bin/keylint", origin: "setting" } });
 });
 
-test("a path that is set and wrong is told, whatever else there is", () => {
+test("a wrong path in the settings is reported, whatever else is installed", () => {
   const found = resolveBinary("${workspaceFolder}/gone", "fromEnvironment", around(EVERYWHERE));
   assert.deepEqual(found, { problem: "the setting keylint.path names /work/project/gone, which is no executable file" });
 });

@@ -36,7 +36,7 @@ function all(values: object): object {
   return { ...Object.fromEntries(SERVER_SETTINGS.map((name) => [name, null])), ...values };
 }
 
-test("what is not set is told as such", () => {
+test("what is not set is sent as such", () => {
   const defaults = Object.fromEntries(
     Object.entries(properties).map(([name, property]) => [name.slice("keylint.".length), property.default]),
   );
