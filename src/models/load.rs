@@ -189,6 +189,13 @@ impl<'t> Reader<'t> {
         all
     }
 
+    /// Checks that a field is a version.
+    pub(super) fn version(&mut self, row: &Row, field: &str, text: &str) {
+        if !is_version(text) {
+            self.problem(row.field(field), "expected a version such as `0.4.16`".to_owned());
+        }
+    }
+
     fn dotted(&mut self, row: &Row, path: &str) {
         let segment = |segment: &str| {
             segment.chars().next().is_some_and(|first| first == '_' || first.is_alphabetic())
@@ -236,9 +243,7 @@ impl<'t> Reader<'t> {
             self.problem(row.field("lengths"), format!("`{name}` is not among `params`"));
         }
         for (version, field) in [(&since, "since"), (&removed, "removed")] {
-            if version.as_ref().is_some_and(|text| !is_version(text)) {
-                self.problem(row.field(field), "expected a version such as `0.4.16`".to_owned());
-            }
+            version.iter().for_each(|version| self.version(row, field, version));
         }
         let Some(effect) = self.effect(row, raw, &params, exact) else { return };
         for path in paths {
@@ -375,9 +380,7 @@ impl<'t> Reader<'t> {
             self.problem(row.span.clone(), "a row needs `takes` or `registers`".to_owned());
         }
         for (field, version) in raw.versions() {
-            if !is_version(version) {
-                self.problem(row.field(field), "expected a version such as `0.4.16`".to_owned());
-            }
+            self.version(row, field, version);
         }
         for path in self.paths(row, raw.path.clone(), raw.paths.clone()) {
             if self.models.array_objects.insert(path.clone(), raw.of(path.clone())).is_some() {

@@ -46,7 +46,10 @@ impl Reader<'_> {
     pub(super) fn reported(&mut self, row: &Row, raw: RawReportedName) {
         let RawReportedName { path, paths, of_dtype, removed, private, instead } = raw;
         let status = match (removed, private) {
-            (Some(removed), false) => NameStatus::Removed(version_numbers(&removed)),
+            (Some(removed), false) => {
+                self.version(row, "removed", &removed);
+                NameStatus::Removed(version_numbers(&removed))
+            }
             (None, true) => NameStatus::Private,
             _ => return self.problem(row.span.clone(), "a row needs either `removed` or `private = true`".to_owned()),
         };

@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use keylint::models::{Argument, Callable, Construct, Effect, Models, ParamKind, Problem, SeedKind, Yield};
+use keylint::models::{
+    Argument, Callable, Construct, Effect, Models, NameStatus, ParamKind, Problem, SeedKind, Yield, path_of_dtype,
+};
 
 /// Methods that concrete arrays have and the abstract class `jax.Array`, which is what users name, does not list.
 const CONCRETE: &[&str] =
@@ -391,6 +393,17 @@ method = "draw"
 libraries = []
 effect = "consume"
 
+[[reported]]
+path = "my.gone"
+removed = "once"
+instead = "write `my.here`"
+
+[[reported]]
+path = "my.hidden"
+removed = "1.0"
+private = true
+instead = "write `my.here`"
+
 [callables]
 "#;
     // Lists of all names there are would repeat the schema; the start of a message tells enough.
@@ -409,7 +422,9 @@ effect = "consume"
         "my.toml:41:3: unknown table `classes`, expected one of `library`",
         "my.toml:47:1: expected a number of axes or `shape`",
         "my.toml:51:1: a protocol needs at least one library",
-        "my.toml:54:2: unknown table `callables`, expected one of `librar",
+        "my.toml:56:1: expected a version such as `0.4.16`",
+        "my.toml:59:1: a row needs either `removed` or `private = true`",
+        "my.toml:65:2: unknown table `callables`, expected one of `librar",
     ];
     assert_eq!(starts, expected);
 }
@@ -420,6 +435,19 @@ fn broken_toml_is_a_problem() {
     assert_eq!(found[0].row, 1);
     assert!(Models::parse("", "my.toml").is_ok());
     assert_eq!(shown("callable = 1\n"), ["my.toml:1:1: expected an array of tables, found integer"]);
+}
+
+#[test]
+fn reported_names_cover_what_is_below_them() {
+    let rows = "[[reported]]\npath = \"my.old\"\nremoved = \"1.2\"\ninstead = \"write `my.new`\"\n\n\
+                [[reported]]\nof-dtype = [\"_secret\"]\nprivate = true\ninstead = \"ask\"\n";
+    let models = Models::parse(rows, "my.toml").unwrap();
+    let status = |path: &str| models.reported(path).map(|name| name.status);
+    assert_eq!(status("my.old"), Some(NameStatus::Removed([1, 2, 0])));
+    assert_eq!(status("my.old.part"), Some(NameStatus::Removed([1, 2, 0])));
+    assert_eq!((status("my.older"), status("my")), (None, None));
+    assert!(models.is_reported_of_dtype("_secret") && !models.is_reported_of_dtype("shape"));
+    assert_eq!(status(&path_of_dtype("_secret")), Some(NameStatus::Private));
 }
 
 #[test]
