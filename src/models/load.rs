@@ -243,7 +243,9 @@ impl<'t> Reader<'t> {
             self.problem(row.field("lengths"), format!("`{name}` is not among `params`"));
         }
         for (version, field) in [(&since, "since"), (&removed, "removed")] {
-            version.iter().for_each(|version| self.version(row, field, version));
+            if let Some(version) = version {
+                self.version(row, field, version);
+            }
         }
         let Some(effect) = self.effect(row, raw, &params, exact) else { return };
         for path in paths {
