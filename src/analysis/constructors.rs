@@ -16,6 +16,7 @@ use crate::analysis::record::Activation;
 use crate::analysis::store::State;
 use crate::analysis::store::budget::FUEL;
 use crate::analysis::store::heap::{Holds, ObjectKind};
+use crate::analysis::store::paths::Running;
 use crate::ir::{Function, FunctionId, Module, Name, OpKind, Variable};
 
 /// Runs the constructors of the home module that store functions which some method calls, without logging anything.
@@ -88,13 +89,13 @@ fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Clos
     let pending = std::mem::take(&mut machine.context.pending);
     let modules = machine.state.store.modules.clone();
     let state = (
-        machine.state.paths.pc,
-        machine.state.paths.live,
+        machine.state.paths.running(),
         machine.budget.fuel,
         machine.budget.exhausted,
         (machine.budget.cut_off, machine.budget.limited),
     );
-    (machine.state.paths.pc, machine.state.paths.live, machine.budget.fuel) = (Guard::TRUE, Guard::TRUE, FUEL);
+    machine.state.paths.run(Running::on(Guard::TRUE));
+    machine.budget.fuel = FUEL;
     machine.state.paths.guards.renew();
     machine.transforms.abstract_depth += 1;
 
@@ -119,13 +120,9 @@ fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Clos
     machine.run_frame(machine.context.home, closure.function, environment, Some(class), activation);
 
     machine.transforms.abstract_depth -= 1;
-    (
-        machine.state.paths.pc,
-        machine.state.paths.live,
-        machine.budget.fuel,
-        machine.budget.exhausted,
-        (machine.budget.cut_off, machine.budget.limited),
-    ) = state;
+    let running;
+    (running, machine.budget.fuel, machine.budget.exhausted, (machine.budget.cut_off, machine.budget.limited)) = state;
+    machine.state.paths.run(running);
     machine.context.pending = pending;
     // Whether an instance is ever made is not known, so that no global is written.
     machine.state.store.modules = modules;

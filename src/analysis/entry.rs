@@ -17,7 +17,7 @@ use crate::analysis::record::{Activation, Escape, Reader, Recording, Stage};
 use crate::analysis::snapshot::ImportSnapshot;
 use crate::analysis::store::budget::{Budget, FUEL};
 use crate::analysis::store::heap::ObjectKind;
-use crate::analysis::store::paths::Paths;
+use crate::analysis::store::paths::{Paths, Running};
 use crate::analysis::{constructors, filled_later, snapshot};
 use crate::finding::Place;
 use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, ParameterKind, Temp, Variable};
@@ -303,8 +303,7 @@ fn run_alone(machine: &mut Machine<'_>, closure: &Rc<Closure>, pending: &Pending
     if code.is_stub || !captured::may_reach_keys(machine, closure, pending.in_call) || !machine.state.feasible(guard) {
         return;
     }
-    machine.state.paths.pc = guard;
-    machine.state.paths.live = guard;
+    machine.state.paths.run(Running::on(guard));
     let born = machine.state.terms.fresh(Symbol::Opaque, "<entry>", None);
     let slots = symbolic_parameters(machine, closure.module, code, None);
     let environment = call::new_environment(&mut machine.state, slots, closure.environment);

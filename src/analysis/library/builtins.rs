@@ -188,7 +188,9 @@ fn tuple<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, first: Option<Val
 
 /// Functions that wrap functions, or determine how they are looked up.
 fn wrapper(terms: &mut Terms, op: BuiltinOp, path: &Name, args: &Args, place: Place) -> Value {
-    let first = args.positional.first().map(|arg| arg.value.clone());
+    let given =
+        |name: &str, at: usize| args.positional.get(at).or_else(|| args.keyword(name)).map(|arg| arg.value.clone());
+    let first = given("fget", 0);
     let kind = match (op, &first) {
         (BuiltinOp::Partial | BuiltinOp::PartialMethod, Some(function)) => {
             let positional = args.positional.iter().skip(1).map(|arg| arg.value.clone()).collect();
@@ -203,7 +205,9 @@ fn wrapper(terms: &mut Terms, op: BuiltinOp, path: &Name, args: &Args, place: Pl
         (BuiltinOp::Cached, Some(_)) => PartialKind::Cached,
         // Which implementation runs depends on the type of the first argument.
         (BuiltinOp::SingleDispatch, _) => PartialKind::Dispatched,
-        (BuiltinOp::Property, _) => PartialKind::Property(None),
+        (BuiltinOp::Property, _) => {
+            PartialKind::Property(given("fset", 1).filter(|setter| matches!(setter.single(), Some(Val::Function(_)))))
+        }
         (BuiltinOp::CachedProperty, _) => PartialKind::CachedProperty,
         (BuiltinOp::Staticmethod, _) => PartialKind::StaticMethod,
         (BuiltinOp::Classmethod, _) => PartialKind::ClassMethod,

@@ -21,8 +21,8 @@ pub fn list_method<'p>(
     name: &Name,
     (args, place): (&Args, Place),
 ) -> Value {
-    let certain = machine.state.paths.guards.without(machine.state.paths.live, machine.state.paths.pc).is_false();
-    let guard = if certain { Guard::TRUE } else { machine.state.paths.pc };
+    let guard = machine.state.guard_within(id);
+    let certain = guard.is_true();
     let first = args.positional.first().map(|arg| arg.value.clone());
     match (&**name, first) {
         ("append" | "add", Some(value)) => {
@@ -223,11 +223,7 @@ pub fn dict_method(
 /// `object.update(other, name=value)`
 fn update(state: &mut State, id: ObjectId, other: Option<&Value>, args: &Args) {
     state.store.mutations += 1;
-    let guard = if state.paths.guards.without(state.paths.live, state.paths.pc).is_false() {
-        Guard::TRUE
-    } else {
-        state.paths.pc
-    };
+    let guard = state.guard_within(id);
     let mut added: Vec<Entry> = Vec::new();
     let mut more = false;
     if let Some(other) = other {

@@ -116,7 +116,7 @@ impl<'p> Machine<'p> {
                 matches!(value.single(), Some(Val::Partial(partial)) if partial.kind == PartialKind::CachedProperty);
             if cached {
                 let old = Value::unbound();
-                let kept = self.state.written(&bound, &old);
+                let kept = self.state.written_within(id, &bound, &old);
                 self.state.store.objects[id.0 as usize].attributes.insert(name.clone(), kept);
             }
             return bound;
@@ -224,7 +224,7 @@ impl<'p> Machine<'p> {
                 let old = old.unwrap_or_else(|| {
                     Value::term(this.state.terms.intern(Term::Attribute(symbol, name.clone(), epoch)))
                 });
-                let new = this.state.written(value, &old);
+                let new = this.state.written_within(id, value, &old);
                 this.state.store.objects[id.0 as usize].attributes.insert(name.clone(), new);
             });
         }

@@ -90,13 +90,8 @@ pub fn annotated_in(machine: &mut Machine<'_>, module: ModuleIndex, value: &Valu
 
 /// What came from outside and is an instance of a class of the program.
 pub fn instance_of(state: &mut State, term: TermId, class: ClassHandle) -> Value {
-    let object = if let Some(object) = state.store.shadows.get(&term) {
-        *object
-    } else {
-        let object = state.allocate_with(ObjectKind::Instance, term, Some(class), true);
-        state.store.shadows.insert(term, object);
-        object
-    };
+    let object =
+        if let Some(object) = state.store.shadows.get(&term) { *object } else { state.shadow_with(term, Some(class)) };
     Value::of(Val::Object(object))
 }
 

@@ -340,7 +340,7 @@ impl<'p> Machine<'p> {
                 Suspended { module: closure.module, function: closure.function, environment, class: closure.class };
             return iterate::new_iterator(&mut self.state, Source::Generator(Box::new(suspended)), Some(place));
         }
-        let (pc, live) = (self.state.paths.pc, self.state.paths.live);
+        let running = self.state.paths.running();
         let share = cutoff::share(self);
         let (paths, fuel) = (self.state.paths.guards.portion(), self.budget.fuel);
         let kept = self.budget.portion((fuel / 2).max(FUEL_PORTION));
@@ -355,8 +355,7 @@ impl<'p> Machine<'p> {
             cutoff::note_cut_off(self, closure, &share);
         }
         // The caller continues, and knows nothing of what the callee did after it was cut off.
-        self.state.paths.pc = pc;
-        self.state.paths.live = live;
+        self.state.paths.run(running);
         cutoff::unknown_result(self, &given, code, place)
     }
 
@@ -428,8 +427,9 @@ impl<'p> Machine<'p> {
         if inlined.is_none() {
             self.context.stack.push((module, function));
         }
-        let (entered, live) = (self.state.paths.pc, self.state.paths.live);
-        self.state.paths.live = entered;
+        let entered = self.state.paths.pc;
+        let before = self.state.paths.running();
+        self.state.paths.enter();
         if self.program.observes && inlined.is_none() {
             if module == self.context.home {
                 self.recorder.run(function);
@@ -468,13 +468,13 @@ impl<'p> Machine<'p> {
             after = entered;
         }
         // Paths that a raise ended in the callee are over for the caller, unless a `try` waits for them.
-        self.state.paths.live = if is_caught {
-            live
-        } else {
-            let dead = self.state.paths.guards.without(entered, after);
-            self.state.paths.guards.without(live, dead)
-        };
-        self.state.paths.pc = after;
+        let paths = &mut self.state.paths;
+        paths.run(before);
+        if !is_caught {
+            paths.pc = paths.guards.without(entered, after);
+            paths.end();
+        }
+        paths.pc = after;
         Ended { result, yields: frame.yields, goes_on: frame.goes_on }
     }
 

@@ -190,7 +190,7 @@ impl<'p> Machine<'p> {
         let paths = &mut self.state.paths;
         frame.returns.push((paths.pc, value));
         frame.left = paths.guards.or(frame.left, paths.pc);
-        paths.live = paths.guards.without(paths.live, paths.pc);
+        paths.frame_live = paths.guards.without(paths.frame_live, paths.pc);
         paths.pc = Guard::FALSE;
     }
 
@@ -229,11 +229,11 @@ impl<'p> Machine<'p> {
     pub fn store(&mut self, frame: &Frame<'p>, variable: &Variable, value: &Value, op: &Op) {
         implied::bind(&mut self.state, frame.environment, variable);
         match variable {
-            Variable::Local(slot) => store_slot(&mut self.state, frame.environment, *slot, value),
+            Variable::Local(slot) => store_slot(&mut self.state, frame.environment, *slot, value, State::written),
             Variable::Outer(depth, slot) => {
                 if let Some(environment) = writes::environment_of(self, frame, *depth) {
                     writes::note_variable(self, frame, value, (environment, variable), op);
-                    store_slot(&mut self.state, environment, *slot, value);
+                    store_slot(&mut self.state, environment, *slot, value, State::written_anywhere);
                 }
             }
             Variable::Global(name) => self.store_global(frame, name, value, op),
@@ -273,7 +273,7 @@ impl<'p> Machine<'p> {
 
     fn run_try(&mut self, frame: &mut Frame<'p>, body: &Block, handlers: &[Handler], orelse: &Block, finally: &Block) {
         let outer_left = std::mem::replace(&mut frame.left, Guard::FALSE);
-        let live = self.state.paths.live;
+        let live = self.state.paths.frame_live;
         let manager = manager_of(&self.state.terms, frame, finally);
         let before = self.state.paths.pc;
         if manager == Some(EXPECTS) {
@@ -335,12 +335,11 @@ impl<'p> Machine<'p> {
         if !finally.is_empty() {
             // `finally` sees the paths that left by `return`, `break`, `continue` or an exception, too.
             let leaving = self.state.paths.guards.or(frame.left, uncaught);
-            let before_live = self.state.paths.live;
-            self.state.paths.live = self.state.paths.guards.and(live, Guard::TRUE);
+            let before_live = std::mem::replace(&mut self.state.paths.frame_live, live);
             self.state.paths.pc = self.state.paths.guards.or(after, leaving);
             self.block(frame, finally);
             after = self.state.paths.guards.and(self.state.paths.pc, after);
-            self.state.paths.live = before_live;
+            self.state.paths.frame_live = before_live;
         }
         if !uncaught.is_false() {
             self.state.paths.pc = uncaught;
@@ -487,16 +486,17 @@ fn outer(state: &State, frame: &Frame<'_>, depth: u32, slot: u32) -> Value {
         .unwrap_or_default()
 }
 
-pub fn store_slot(
+fn store_slot(
     state: &mut State,
     environment: crate::analysis::domain::value::EnvironmentId,
     slot: u32,
     value: &Value,
+    written: impl FnOnce(&mut State, &Value, &Value) -> Value,
 ) {
     let Some(old) = state.store.environments[environment.0 as usize].slots.get(slot as usize).cloned() else {
         return;
     };
-    let new = state.written(value, &old);
+    let new = written(state, value, &old);
     state.store.environments[environment.0 as usize].slots[slot as usize] = new;
 }
 
@@ -515,7 +515,7 @@ fn delete(state: &mut State, frame: &Frame<'_>, variable: &Variable) {
     if let Variable::Local(slot) = variable
         && let Some(old) = state.store.environments[frame.environment.0 as usize].slots.get(*slot as usize).cloned()
     {
-        let elsewhere = state.paths.guards.without(state.paths.live, state.paths.pc);
+        let elsewhere = state.paths.guards.without(state.paths.frame_live, state.paths.pc);
         let kept = old.restricted(&mut state.paths.guards, elsewhere);
         state.store.environments[frame.environment.0 as usize].slots[*slot as usize] = kept;
     }

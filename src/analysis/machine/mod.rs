@@ -196,8 +196,7 @@ impl<'p> Machine<'p> {
     /// Ends the current paths with the end of the program, which hardly any handler catches.
     pub fn exit(&mut self) {
         if self.state.paths.catching.borrow().last().is_some_and(|innermost| innermost.lets_exits_go) {
-            self.state.paths.live = self.state.paths.guards.without(self.state.paths.live, self.state.paths.pc);
-            self.state.paths.pc = Guard::FALSE;
+            self.state.paths.end();
         } else {
             self.raise();
         }
@@ -218,9 +217,7 @@ impl<'p> Machine<'p> {
                 }
                 innermost.raised = self.state.paths.guards.or(innermost.raised, paths);
             }
-            None => {
-                self.state.paths.live = self.state.paths.guards.without(self.state.paths.live, self.state.paths.pc);
-            }
+            None => self.state.paths.end(),
         }
         self.state.paths.pc = Guard::FALSE;
     }

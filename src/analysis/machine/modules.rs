@@ -258,7 +258,7 @@ impl<'p> Machine<'p> {
             .and_then(|state| state.globals.get(name))
             .cloned()
             .unwrap_or_default();
-        let new = self.state.written(value, &old);
+        let new = self.state.written_anywhere(value, &old);
         self.bind_global(module, name, new);
     }
 }

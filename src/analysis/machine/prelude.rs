@@ -50,7 +50,7 @@ pub fn on_a_share<'p>(
     place: Place,
     run: impl FnOnce(&mut Machine<'p>) -> call::Ended,
 ) -> call::Ended {
-    let (pc, live) = (machine.state.paths.pc, machine.state.paths.live);
+    let running = machine.state.paths.running();
     let exhausted = machine.budget.exhausted;
     let kept = machine.budget.portion(FRAME_FUEL);
     let given = machine.budget.fuel;
@@ -58,7 +58,7 @@ pub fn on_a_share<'p>(
     let spent = given.saturating_sub(machine.budget.fuel);
     machine.budget.rejoin(kept + spent / 2);
     if machine.budget.take_cut_off().is_some() {
-        (machine.state.paths.pc, machine.state.paths.live) = (pc, live);
+        machine.state.paths.run(running);
         machine.budget.exhausted = exhausted;
         ended.result = machine.state.terms.opaque("<rest>", Some(place));
         ended.goes_on = true;

@@ -84,7 +84,7 @@ impl State {
             let length = self.terms.offset(length, more);
             self.store.axis_lengths.insert(new, [Some(length)].into());
         }
-        let value = self.written(&Value::term(new), &old);
+        let value = self.written_within(shadow, &Value::term(new), &old);
         self.store.objects[shadow.0 as usize].attributes.insert(CONTENTS.into(), value);
     }
 
@@ -96,7 +96,7 @@ impl State {
             }
             _ => self.terms.fresh(Symbol::Opaque, MEMBERS, None),
         };
-        let value = self.written(&Value::term(new), &old);
+        let value = self.written_within(shadow, &Value::term(new), &old);
         self.store.objects[shadow.0 as usize].attributes.insert(MEMBERS.into(), value);
     }
 

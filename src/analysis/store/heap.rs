@@ -272,6 +272,8 @@ pub struct Object {
     pub epoch: u32,
     /// Whether attributes that were not written by visible code may exist.
     pub open: bool,
+    /// The paths on which it was made: it exists on no other.
+    pub made: Guard,
 }
 
 /// The variables of one activation.

@@ -106,11 +106,7 @@ pub fn item_by_term(state: &mut State, mapping: &Value, key: TermId) -> Value {
 
 /// `object[index] = value` on the running paths.
 pub fn store_object_item(state: &mut State, id: ObjectId, term: TermId, index: &Value, value: &Value) {
-    let guard = if state.paths.guards.without(state.paths.live, state.paths.pc).is_false() {
-        Guard::TRUE
-    } else {
-        state.paths.pc
-    };
+    let guard = state.guard_within(id);
     // What is read by a key that is not sure to be this one may be this element from now on.
     state.store.objects[id.0 as usize].epoch += 1;
     let number = state.terms.as_int(term);
@@ -130,7 +126,7 @@ pub fn store_object_item(state: &mut State, id: ObjectId, term: TermId, index: &
                 .filter(|place| *place < items.len() && !*unknown);
             if let Some(place) = place {
                 let old = items[place].value.clone();
-                items[place].value = state.written(value, &old);
+                items[place].value = state.written_within(id, value, &old);
             } else {
                 // Which element changed is not known.
                 *unknown = true;

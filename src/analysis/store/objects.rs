@@ -37,6 +37,7 @@ impl State {
             items: None,
             epoch: 0,
             open,
+            made: self.paths.pc,
         });
         id
     }
@@ -44,7 +45,7 @@ impl State {
     /// `Class.name = value`
     pub fn store_class_attribute(&mut self, class: ClassHandle, name: &Name, value: &Value) {
         let old = self.class_attribute(class, name).unwrap_or_default();
-        let new = self.written(value, &old);
+        let new = self.written_anywhere(value, &old);
         self.store.classes[class.0 as usize].attributes.insert(name.clone(), new);
     }
 
@@ -67,7 +68,13 @@ impl State {
         if let Some(id) = self.store.shadows.get(&term) {
             return *id;
         }
-        let id = self.allocate_with(ObjectKind::Instance, term, None, true);
+        self.shadow_with(term, None)
+    }
+
+    /// A new object, of this class if it is known, that holds what is written to something from outside, which exists on all paths.
+    pub fn shadow_with(&mut self, term: TermId, class: Option<ClassHandle>) -> ObjectId {
+        let id = self.allocate_with(ObjectKind::Instance, term, class, true);
+        self.store.objects[id.0 as usize].made = Guard::TRUE;
         self.store.shadows.insert(term, id);
         id
     }
@@ -94,7 +101,7 @@ impl State {
                 Some(old) => old.clone(),
                 None => Value::term(self.terms.intern(Term::Item(base, key, epoch))),
             };
-            let new = self.written(value, &old);
+            let new = self.written_within(id, value, &old);
             self.store.objects[id.0 as usize].attributes.insert(name, new);
         } else {
             let object = &mut self.store.objects[id.0 as usize];
@@ -171,11 +178,7 @@ impl State {
     /// `list += items` and `extend`.
     pub fn extend_list(&mut self, id: ObjectId, added: Option<Vec<Item>>) {
         self.store.mutations += 1;
-        let guard = if self.paths.guards.without(self.paths.live, self.paths.pc).is_false() {
-            Guard::TRUE
-        } else {
-            self.paths.pc
-        };
+        let guard = self.guard_within(id);
         let added: Option<Vec<Item>> = added.map(|items| {
             items
                 .into_iter()

@@ -23,8 +23,11 @@ pub struct Paths {
     pub compatible: FxHashMap<(Guard, Guard), bool>,
     /// The paths on which the current operation runs.
     pub pc: Guard,
-    /// The paths that have not ended.
+    /// The paths on which the program has not ended: all on which anything reads an object or a global. A function that is called on some
+    /// of them changes nothing on the others.
     pub live: Guard,
+    /// The paths on which the running function has not ended: all on which anything reads its variables.
+    pub frame_live: Guard,
     /// The `try` statements whose bodies are running, outermost first.
     pub catching: Rc<RefCell<Vec<Catching>>>,
     /// Numbers that something was divided by, and on which paths.
@@ -60,6 +63,7 @@ impl Paths {
             compatible: FxHashMap::default(),
             pc: Guard::TRUE,
             live: Guard::TRUE,
+            frame_live: Guard::TRUE,
             catching: Rc::default(),
             divisors: Vec::new(),
             present: FxHashMap::default(),
@@ -67,6 +71,48 @@ impl Paths {
             has_key_loop: false,
             counted: None,
         }
+    }
+}
+
+/// Which paths run, and which have ended.
+#[derive(Clone, Copy)]
+pub struct Running {
+    pc: Guard,
+    live: Guard,
+    frame_live: Guard,
+}
+
+impl Running {
+    /// All of some paths, as if there were no others.
+    pub fn on(paths: Guard) -> Self {
+        Self { pc: paths, live: paths, frame_live: paths }
+    }
+}
+
+impl Paths {
+    /// Which paths run now.
+    pub fn running(&self) -> Running {
+        Running { pc: self.pc, live: self.live, frame_live: self.frame_live }
+    }
+
+    /// Lets these paths run.
+    pub fn run(&mut self, running: Running) {
+        (self.pc, self.live, self.frame_live) = (running.pc, running.live, running.frame_live);
+    }
+
+    /// Starts a function on the current paths. Nothing in it reads what is on the paths that an enclosing `try` holds until its handlers.
+    pub fn enter(&mut self) {
+        self.frame_live = self.pc;
+        for catching in self.catching.borrow().iter() {
+            self.live = self.guards.without(self.live, catching.raised);
+        }
+    }
+
+    /// Ends the current paths for the whole program.
+    pub fn end(&mut self) {
+        self.live = self.guards.without(self.live, self.pc);
+        self.frame_live = self.guards.without(self.frame_live, self.pc);
+        self.pc = Guard::FALSE;
     }
 }
 
@@ -124,19 +170,16 @@ pub fn on<H: AsMut<State>, R>(host: &mut H, guard: Guard, body: impl FnOnce(&mut
 
 /// Runs something, and restores the paths afterwards, whatever ended in between.
 pub fn preserving<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) -> R {
-    let paths = &host.as_mut().paths;
-    let (pc, live) = (paths.pc, paths.live);
+    let running = host.as_mut().paths.running();
     let result = body(host);
-    let paths = &mut host.as_mut().paths;
-    (paths.pc, paths.live) = (pc, live);
+    host.as_mut().paths.run(running);
     result
 }
 
 /// Runs something that does not depend on the path condition, as on the only path, and restores the paths afterwards.
 pub fn on_the_only_path<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) -> R {
     preserving(host, |host| {
-        let paths = &mut host.as_mut().paths;
-        (paths.pc, paths.live) = (Guard::TRUE, Guard::TRUE);
+        host.as_mut().paths.run(Running::on(Guard::TRUE));
         body(host)
     })
 }

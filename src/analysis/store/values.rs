@@ -5,7 +5,7 @@
 use crate::analysis::domain::constraint::{LENGTH, MAXIMUM, MINIMUM};
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
-use crate::analysis::domain::value::{Elements, Val, Value};
+use crate::analysis::domain::value::{Elements, ObjectId, Val, Value};
 use crate::analysis::store::State;
 use crate::ir::Operator;
 
@@ -51,10 +51,38 @@ impl State {
         value.filtered(|guard| self.is_possible(guard))
     }
 
-    /// What a variable holds after `new` is written to it on the current paths.
+    /// What a variable of the running function holds after `new` is written to it on the current paths.
     pub fn written(&mut self, new: &Value, old: &Value) -> Value {
-        self.store.mutations += 1;
+        let elsewhere = self.paths.guards.without(self.paths.frame_live, self.paths.pc);
+        self.written_but(elsewhere, new, old)
+    }
+
+    /// The same of a variable that other functions read as well.
+    pub fn written_anywhere(&mut self, new: &Value, old: &Value) -> Value {
         let elsewhere = self.paths.guards.without(self.paths.live, self.paths.pc);
+        self.written_but(elsewhere, new, old)
+    }
+
+    /// The same of a part of an object.
+    pub fn written_within(&mut self, id: ObjectId, new: &Value, old: &Value) -> Value {
+        let elsewhere = self.elsewhere(id);
+        self.written_but(elsewhere, new, old)
+    }
+
+    /// The paths on which something is in an object that is put there on the current paths.
+    pub fn guard_within(&mut self, id: ObjectId) -> Guard {
+        if self.elsewhere(id).is_false() { Guard::TRUE } else { self.paths.pc }
+    }
+
+    /// The paths on which an object exists and the current operation does not run.
+    fn elsewhere(&mut self, id: ObjectId) -> Guard {
+        let exists = self.paths.guards.and(self.paths.live, self.store.objects[id.0 as usize].made);
+        self.paths.guards.without(exists, self.paths.pc)
+    }
+
+    /// What holds `new` on the current paths and `old` elsewhere.
+    fn written_but(&mut self, elsewhere: Guard, new: &Value, old: &Value) -> Value {
+        self.store.mutations += 1;
         if elsewhere.is_false() || old.is_unbound() && !self.feasible(elsewhere) {
             return new.clone();
         }

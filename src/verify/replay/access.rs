@@ -296,16 +296,23 @@ impl<'p> Machine<'p> {
                 };
                 Value::Bound(Rc::new((class, (**inner).clone())))
             }
-            Value::Property(getter) => {
+            Value::Property(property) => {
                 let place = self.here.0;
-                self.call_value(&(**getter).clone(), Args::of(vec![receiver.clone()]), place)?
+                self.call_value(&property.0.clone(), Args::of(vec![receiver.clone()]), place)?
             }
             other => other.clone(),
         })
     }
 
-    pub(super) fn set_attribute(&mut self, object: &Value<'p>, name: &Name, value: Option<Value<'p>>) {
+    pub(super) fn set_attribute(&mut self, object: &Value<'p>, name: &Name, value: Option<Value<'p>>) -> Ran<'p, ()> {
         match (object, value) {
+            (Value::Instance(instance), Some(value))
+                if let Some(Value::Property(property)) = instance.class.find(name)
+                    && let Some(setter) = &property.1 =>
+            {
+                let place = self.here.0;
+                self.call_value(&setter.clone(), Args::of(vec![object.clone(), value]), place)?;
+            }
             (Value::Instance(instance), Some(value)) => set(&mut instance.attributes.borrow_mut(), name, value),
             (Value::Instance(instance), None) => instance.attributes.borrow_mut().retain(|(key, _)| key != name),
             (Value::Class(class), Some(value)) => set(&mut class.attributes.borrow_mut(), name, value),
@@ -324,6 +331,7 @@ impl<'p> Machine<'p> {
             }
             _ => {}
         }
+        Ok(())
     }
 
     /// `object[index]`

@@ -49,7 +49,7 @@ impl<'p> Machine<'p> {
             BuiltinOp::Isinstance => first.map(|value| self.is_instance(value, args)),
             BuiltinOp::Callable => first.filter(|value| value.is_function()).map(|_| Value::Bool(true)),
             BuiltinOp::Getattr => first.map(|object| self.get_attribute(object, args)).transpose()?,
-            BuiltinOp::Setattr => first.map(|object| self.attribute_set(object, args)),
+            BuiltinOp::Setattr => first.map(|object| self.attribute_set(object, args)).transpose()?,
             BuiltinOp::Hasattr => first.map(|object| self.has_attribute(object, args)),
             BuiltinOp::Super => Some(self.super_of(args)),
             BuiltinOp::Type => first.and_then(class_of),
@@ -135,12 +135,12 @@ impl<'p> Machine<'p> {
         }
     }
 
-    fn attribute_set(&mut self, object: &Value<'p>, args: &Args<'p>) -> Value<'p> {
+    fn attribute_set(&mut self, object: &Value<'p>, args: &Args<'p>) -> Ran<'p, Value<'p>> {
         match (args.positional.get(1), args.positional.get(2)) {
-            (Some(Value::Text(name)), Some(value)) => self.set_attribute(object, name, Some(value.clone())),
+            (Some(Value::Text(name)), Some(value)) => self.set_attribute(object, name, Some(value.clone()))?,
             _ => self.havoc(object),
         }
-        Value::None
+        Ok(Value::None)
     }
 
     fn has_attribute(&mut self, object: &Value<'p>, args: &Args<'p>) -> Value<'p> {
@@ -167,7 +167,8 @@ impl<'p> Machine<'p> {
 
     /// Functions that wrap functions, or determine how they are looked up.
     fn wrapped(&mut self, op: BuiltinOp, path: &Name, args: &Args<'p>) -> Option<Value<'p>> {
-        let first = args.positional.first().cloned();
+        let given = |name: &str, at: usize| args.positional.get(at).or_else(|| args.keyword(name)).cloned();
+        let first = given("fget", 0);
         Some(match (op, first) {
             (BuiltinOp::Partial | BuiltinOp::PartialMethod, Some(function)) => {
                 let mut rest = args.clone();
@@ -185,7 +186,8 @@ impl<'p> Machine<'p> {
             // Which implementation runs depends on the type of the first argument.
             (BuiltinOp::SingleDispatch, Some(_)) => self.unknown("<dispatch>"),
             (BuiltinOp::Cached | BuiltinOp::SingleDispatch, None) => Value::Library(path.clone()),
-            (BuiltinOp::Property | BuiltinOp::CachedProperty, Some(getter)) => Value::Property(Rc::new(getter)),
+            (BuiltinOp::Property, Some(getter)) => Value::Property(Rc::new((getter, given("fset", 1)))),
+            (BuiltinOp::CachedProperty, Some(getter)) => Value::Property(Rc::new((getter, None))),
             (BuiltinOp::Staticmethod, Some(inner)) => Value::Static(Rc::new(inner)),
             (BuiltinOp::Classmethod, Some(inner)) => Value::ClassMethod(Rc::new(inner)),
             _ => return None,

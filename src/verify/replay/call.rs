@@ -127,8 +127,11 @@ impl<'p> Machine<'p> {
             Value::Function(function) => {
                 function.class.borrow_mut().get_or_insert_with(|| class.clone());
             }
-            Value::Static(inner) | Value::ClassMethod(inner) | Value::Property(inner) => {
-                Self::belong(inner, class, depth - 1);
+            Value::Static(inner) | Value::ClassMethod(inner) => Self::belong(inner, class, depth - 1),
+            Value::Property(property) => {
+                for part in std::iter::once(&property.0).chain(&property.1) {
+                    Self::belong(part, class, depth - 1);
+                }
             }
             Value::Wrapped(wrapped) => {
                 if let Some(inner) = &wrapped.function {

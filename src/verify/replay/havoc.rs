@@ -234,7 +234,12 @@ impl<'p> Reach<'p> {
             }
             Value::Class(class) => self.class(class, depth),
             Value::Instance(instance) => self.class(&instance.class, depth),
-            Value::Static(inner) | Value::ClassMethod(inner) | Value::Property(inner) => self.value(inner, depth),
+            Value::Static(inner) | Value::ClassMethod(inner) => self.value(inner, depth),
+            Value::Property(property) => {
+                for part in std::iter::once(&property.0).chain(&property.1) {
+                    self.value(part, depth);
+                }
+            }
             Value::Tuple(values) => values.iter().for_each(|value| self.value(value, depth)),
             _ => {}
         }

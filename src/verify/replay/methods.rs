@@ -55,7 +55,10 @@ pub(super) fn call_method<'p>(
                 None => Err(Signal::Raise(Value::Library("builtins.StopIteration".into()))),
             };
         }
-        Value::Property(_) if matches!(&**name, "setter" | "deleter") => return Ok(receiver.clone()),
+        Value::Property(property) if &**name == "setter" => {
+            return Ok(Value::Property(Rc::new((property.0.clone(), args.positional.first().cloned()))));
+        }
+        Value::Property(_) if &**name == "deleter" => return Ok(receiver.clone()),
         Value::Function(_) | Value::Wrapped(_) if &**name == "__call__" => {
             return machine.call_value(receiver, args, place);
         }

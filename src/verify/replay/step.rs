@@ -65,11 +65,11 @@ impl<'p> Machine<'p> {
             }
             OpKind::Attribute(object, name) => self.attribute(&get(object), name)?,
             OpKind::StoreAttribute(object, name, value) => {
-                self.set_attribute(&get(object), name, Some(get(value)));
+                self.set_attribute(&get(object), name, Some(get(value)))?;
                 Value::None
             }
             OpKind::DeleteAttribute(object, name) => {
-                self.set_attribute(&get(object), name, None);
+                self.set_attribute(&get(object), name, None)?;
                 Value::None
             }
             OpKind::Item(object, index) => self.item(&get(object), &get(index))?,

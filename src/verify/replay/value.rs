@@ -195,7 +195,8 @@ pub(super) enum Value<'p> {
     Lanes(usize, Rc<[Value<'p>]>),
     Static(Rc<Value<'p>>),
     ClassMethod(Rc<Value<'p>>),
-    Property(Rc<Value<'p>>),
+    /// A getter, and a setter if there is one.
+    Property(Rc<(Value<'p>, Option<Value<'p>>)>),
 }
 
 impl Value<'_> {
