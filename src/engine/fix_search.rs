@@ -261,7 +261,7 @@ impl FixValidator<'_, '_, '_> {
             }
             let effects = Effects::of(&text, &parsed.comments);
             let patched = ir::lower(self.report.file, &parsed.module, &|header| effects.on(header));
-            if fix::reads_unbound(cx.ir(), &patched, &proposal.edits) {
+            if fix::reads_unbound(cx, &patched, &proposal.edits) {
                 return None;
             }
             // Where the words of keys are used, counts in the whole file.

@@ -9,16 +9,22 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
+use super::context::FixContext;
+use super::managers;
 use crate::ir::{Block, Function, FunctionId, FunctionKind, Holds, Module, Name, OpKind, Temp, Variable};
 use crate::text::{Edit, Span, moved, written};
 
 /// Whether the file reads a variable after edits that may be unbound there, on a path that read it bound, or did not read it, before.
-pub fn reads_unbound(before: &Module, after: &Module, edits: &[Edit]) -> bool {
+pub fn reads_unbound(cx: &FixContext<'_>, after: &Module, edits: &[Edit]) -> bool {
+    is_worse(cx.ir(), after, edits, &managers::swallowing(cx))
+}
+
+fn is_worse(before: &Module, after: &Module, edits: &[Edit], swallowing: &BTreeSet<String>) -> bool {
     let texts: Vec<Span> = edits.iter().filter_map(|edit| written(edit, edits)).collect();
     let taken: Vec<Span> = edits.iter().map(|edit| edit.span).filter(|span| !span.is_empty()).collect();
     let (mut names, removed) = names_within(before, &taken);
     names.extend(names_within(after, &texts).0);
-    let known = unbound_reads(before, &names, &removed);
+    let known = unbound_reads(before, &names, &removed, swallowing);
     let is_known = |read: &Read| {
         known.iter().any(|other| {
             let is_edited = edits.iter().any(|edit| edit.span.contains(other.start));
@@ -29,7 +35,7 @@ pub fn reads_unbound(before: &Module, after: &Module, edits: &[Edit]) -> bool {
             read.name == other.name && (is_itself || is_edited && is_as_deep() || is_of_one_function())
         })
     };
-    !unbound_reads(after, &names, &removed).iter().all(is_known)
+    !unbound_reads(after, &names, &removed, swallowing).iter().all(is_known)
 }
 
 /// A read of a variable that may be unbound there.
@@ -81,7 +87,12 @@ fn owner_of(module: &Module, id: FunctionId, variable: &Variable) -> Option<(Fun
 
 /// The reads of variables of these names that may find them unbound. A global that nothing binds is a builtin or comes from `import *`,
 /// unless it is one of those whose binding was `removed`.
-fn unbound_reads(module: &Module, names: &BTreeSet<Name>, removed: &BTreeSet<Name>) -> Vec<Read> {
+fn unbound_reads(
+    module: &Module,
+    names: &BTreeSet<Name>,
+    removed: &BTreeSet<Name>,
+    swallowing: &BTreeSet<String>,
+) -> Vec<Read> {
     let makers = makers(module);
     // For each variable, the operations of its owner at which it is read, there or in a function that is made there.
     let mut reads: FxHashMap<(FunctionId, Variable), Vec<(Temp, Read)>> = FxHashMap::default();
@@ -119,7 +130,10 @@ fn unbound_reads(module: &Module, names: &BTreeSet<Name>, removed: &BTreeSet<Nam
             continue;
         }
         let places: Vec<Temp> = reads.iter().map(|(at, _)| *at).collect();
-        let holds = Holds::before(module.function(owner), &variable, &places);
+        let function = module.function(owner);
+        let swallows =
+            |manager: Temp| managers::callee(function, manager).is_some_and(|name| swallowing.contains(&name));
+        let holds = Holds::before(function, &variable, &places, &swallows);
         // A function of the module runs when the module has run, or before.
         let is_late = |read: &Read| read.is_deferred && owner == Module::BODY && !holds.may_be_unbound_at_the_end();
         found.extend(
@@ -193,7 +207,8 @@ mod tests {
         let text = format!("def f(key, p, n):\n{body}");
         let at = u32::try_from(text.rfind("key").unwrap()).unwrap();
         let edits = [Edit::replace(Span::new(at, at + 3), "sub")];
-        reads_unbound(&module(&text), &module(&apply_edits(&text, &edits).unwrap()), &edits)
+        let swallowing = BTreeSet::from(["suppress".to_owned()]);
+        is_worse(&module(&text), &module(&apply_edits(&text, &edits).unwrap()), &edits, &swallowing)
     }
 
     #[test]
@@ -234,6 +249,25 @@ mod tests {
             "    try:\n        key, sub = s(key)\n    except E:\n        return n\n    else:\n        g(key)\n"
         ));
         assert!(!breaks("    with p:\n        key, sub = s(key)\n    g(key)\n"));
+        assert!(breaks("    with suppress(E):\n        key, sub = s(key)\n    g(key)\n"));
+        assert!(breaks("    with suppress(E):\n        n(p)\n        key, sub = s(key)\n        n(p)\n    g(key)\n"));
+        assert!(!breaks("    with suppress(E):\n        key, sub = s(key)\n        g(key)\n"));
+    }
+
+    #[test]
+    fn a_handler_unbinds_the_name_of_the_exception() {
+        let caught = "    except E as sub:\n        pass\n";
+        assert!(breaks(&format!("    key, sub = s(key)\n    try:\n        n(p)\n{caught}    g(key)\n")));
+        assert!(breaks(&format!(
+            "    key, sub = s(key)\n    try:\n        n(p)\n{}    g(key)\n",
+            caught.replace("except", "except*")
+        )));
+        assert!(!breaks(
+            "    key, sub = s(key)\n    try:\n        n(p)\n    except E as sub:\n        raise\n    g(key)\n"
+        ));
+        assert!(!breaks(
+            "    key, sub = s(key)\n    try:\n        n(p)\n    except E as e:\n        pass\n    g(key)\n"
+        ));
     }
 
     #[test]
@@ -252,7 +286,7 @@ mod tests {
             let at = u32::try_from(before.rfind(from).unwrap()).unwrap();
             let end = at + u32::try_from(from.len()).unwrap();
             let edits = [Edit::replace(Span::new(at, end), to)];
-            reads_unbound(&module(before), &module(&apply_edits(before, &edits).unwrap()), &edits)
+            is_worse(&module(before), &module(&apply_edits(before, &edits).unwrap()), &edits, &BTreeSet::new())
         };
         assert!(!reads("sub = 1\ndef f(key):\n    g(key)\n", "key", "sub"));
         assert!(!reads("def f(key):\n    g(k)\nsub = 1\n", "k)", "sub)"));
@@ -271,7 +305,8 @@ mod tests {
         let drawn = Edit::replace(Span::new(at + 2, at + 5), "sub");
         let within = [split(at, "        "), drawn.clone()];
         let before = [split(u32::try_from(text.rfind("if p").unwrap()).unwrap(), "    "), drawn];
-        let reads = |edits: &[Edit]| reads_unbound(&module(text), &module(&apply_edits(text, edits).unwrap()), edits);
+        let after = |edits: &[Edit]| module(&apply_edits(text, edits).unwrap());
+        let reads = |edits: &[Edit]| is_worse(&module(text), &after(edits), edits, &BTreeSet::new());
         assert!(!reads(&within));
         assert!(reads(&before));
     }

@@ -33,6 +33,7 @@ mod layout;
 mod legacy;
 mod liveness;
 mod loops;
+mod managers;
 mod migrate;
 mod names;
 mod naming;

@@ -3,11 +3,11 @@
 //! not reach.
 //!
 //! **Invariant:** a read that is not listed for a store sees that store's value on no path. Where the nesting of loops is too deep
-//! to be followed, and inside of `try`, stores overwrite nothing. A context manager is taken to swallow no exception.
+//! to be followed, and inside of `try`, stores overwrite nothing. A context manager swallows exceptions only if the caller says so.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Block, Constant, Function, OpKind, Temp, Variable};
+use super::{Block, Constant, Function, Handler, OpKind, Temp, Variable};
 
 /// Most definitions that may hold at one point; where there are more, every read may see every one.
 const DEFINITIONS: usize = 64;
@@ -27,7 +27,7 @@ pub struct Reaching {
 impl Reaching {
     /// The reaching definitions of a variable.
     pub fn of(function: &Function, variable: &Variable) -> Self {
-        let (walk, _) = Walk::through(function, variable, &[]);
+        let (walk, _) = Walk::through(function, variable, &[], &|_| false);
         let mut reaching = Self::default();
         if walk.is_lost {
             let loads = (0u32..).zip(&function.ops);
@@ -71,9 +71,10 @@ pub struct Holds {
 }
 
 impl Holds {
-    /// What a variable may hold right before each of these operations.
-    pub fn before(function: &Function, variable: &Variable, ops: &[Temp]) -> Self {
-        let (walk, end) = Walk::through(function, variable, ops);
+    /// What a variable may hold right before each of these operations. `swallows` says whether the context manager that an operation
+    /// makes may swallow what the body of its `with` raises.
+    pub fn before(function: &Function, variable: &Variable, ops: &[Temp], swallows: &dyn Fn(Temp) -> bool) -> Self {
+        let (walk, end) = Walk::through(function, variable, ops, swallows);
         let mut before: FxHashMap<Temp, State> = FxHashMap::default();
         for (definition, temp) in walk.seen.iter().filter(|(_, temp)| ops.contains(temp)) {
             before.entry(*temp).or_default().push(*definition);
@@ -129,6 +130,8 @@ struct Walk<'f> {
     variable: &'f Variable,
     /// Operations besides the reads of the variable for which it is wanted what the variable may hold.
     wanted: &'f [Temp],
+    /// Whether the context manager that an operation makes may swallow exceptions.
+    swallows: &'f dyn Fn(Temp) -> bool,
     seen: FxHashSet<(Definition, Temp)>,
     /// Loops around.
     depth: u32,
@@ -142,11 +145,17 @@ struct Walk<'f> {
 
 impl<'f> Walk<'f> {
     /// A walk through a function, and what holds where its body ends.
-    fn through(function: &'f Function, variable: &'f Variable, wanted: &'f [Temp]) -> (Self, Option<State>) {
+    fn through(
+        function: &'f Function,
+        variable: &'f Variable,
+        wanted: &'f [Temp],
+        swallows: &'f dyn Fn(Temp) -> bool,
+    ) -> (Self, Option<State>) {
         let mut walk = Self {
             function,
             variable,
             wanted,
+            swallows,
             seen: FxHashSet::default(),
             depth: 0,
             breaks: Vec::new(),
@@ -191,24 +200,7 @@ impl<'f> Walk<'f> {
                 let is_endless = test.is_some_and(|test| self.is_true(test));
                 self.iterate([head, body, orelse], is_endless, state)
             }
-            OpKind::Try { body, handlers, orelse, finally } => {
-                // Any operation of the body may raise: a handler sees every store of it.
-                let mut raised = Some(state.clone());
-                let mut after = self.block(body, Some(state));
-                self.add_stores(body, &mut raised);
-                join(&mut raised, after.clone());
-                after = self.block(orelse, after);
-                let mut left = raised.clone();
-                for handler in handlers {
-                    let handled = self.block(&handler.body, raised.clone());
-                    self.add_stores(&handler.body, &mut left);
-                    join(&mut after, handled);
-                }
-                self.add_stores(orelse, &mut left);
-                // `finally` runs on every way out; what follows it follows a normal one.
-                let _ = self.block(finally, left);
-                self.block(finally, after)
-            }
+            OpKind::Try { body, handlers, orelse, finally } => self.attempt(body, handlers, [orelse, finally], state),
             OpKind::Return(_) | OpKind::Raise(_) => None,
             OpKind::Break => {
                 if let Some(breaks) = self.breaks.last_mut() {
@@ -224,6 +216,50 @@ impl<'f> Walk<'f> {
             }
             _ => Some(state),
         }
+    }
+
+    fn attempt(
+        &mut self,
+        body: &Block,
+        handlers: &[Handler],
+        [orelse, finally]: [&Block; 2],
+        state: State,
+    ) -> Option<State> {
+        // Any operation of the body may raise: a handler sees every store of it.
+        let mut raised = Some(state.clone());
+        let mut after = self.block(body, Some(state));
+        self.add_stores(body, &mut raised);
+        join(&mut raised, after.clone());
+        after = self.block(orelse, after);
+        let mut left = raised.clone();
+        for handler in handlers {
+            // The name of a handler holds the exception, which no store made, and is unbound when the handler ends.
+            let is_named = handler.name.as_ref() == Some(self.variable);
+            let caught = if is_named { Some(Vec::new()) } else { raised.clone() };
+            let handled = self.block(&handler.body, caught);
+            self.add_stores(&handler.body, &mut left);
+            if is_named {
+                join(&mut left, Some(vec![Definition::Unbound]));
+            }
+            join(&mut after, if is_named { handled.map(|_| vec![Definition::Unbound]) } else { handled });
+        }
+        self.add_stores(orelse, &mut left);
+        if self.leaves_swallowing(finally) {
+            join(&mut after, left.clone());
+        }
+        // `finally` runs on every way out; what follows it follows a normal one.
+        let _ = self.block(finally, left);
+        self.block(finally, after)
+    }
+
+    /// Whether a `finally` block leaves a context manager that may swallow exceptions.
+    fn leaves_swallowing(&self, finally: &Block) -> bool {
+        let kind = |temp: Temp| self.function.ops.get(temp as usize).map(|op| &op.kind);
+        let entered = finally.last().and_then(|leave| match kind(*leave) {
+            Some(OpKind::Leave(entered)) => kind(*entered),
+            _ => None,
+        });
+        matches!(entered, Some(OpKind::Enter(manager)) if (self.swallows)(*manager))
     }
 
     /// Whether an operation is a constant that is true.

@@ -43,7 +43,7 @@ impl Child {
         let call = run.uses_of(module, id).call_at(call.span);
         call.is_some_and(|call| {
             let code = run.module(module).function(id);
-            Holds::before(code, &Variable::Local(self.slot), &[call]).is_always(call, self.store)
+            Holds::before(code, &Variable::Local(self.slot), &[call], &|_| false).is_always(call, self.store)
         })
     }
 }

@@ -245,7 +245,14 @@ impl<'a> Lowering<'a> {
                 }
                 let writes: Vec<Variable> = handler.name.iter().map(|name| this.resolve(name)).collect();
                 let test = this.emit(span, OpKind::Unsupported(writes.into()));
-                let then = this.block(|this| this.body(&handler.body));
+                let then = this.block(|this| {
+                    this.body(&handler.body);
+                    // Python unbinds the name when the handler ends.
+                    if let Some(name) = &handler.name {
+                        let variable = this.resolve(name);
+                        this.emit(span, OpKind::Delete(variable));
+                    }
+                });
                 this.when(span, test, then);
             }
             if let Some(ExceptHandler::ExceptHandler(last)) = handlers.last() {

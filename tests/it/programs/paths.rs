@@ -2,7 +2,7 @@
 //! be bound on every path.
 
 /// What makes the children: `SPLIT` is a statement that binds `key` and `sub`.
-const BOUND: [&str; 18] = [
+const BOUND: [&str; 22] = [
     "SPLIT",
     "if p:\n    SPLIT",
     "if p:\n    SPLIT\nelif q:\n    pass\nelse:\n    SPLIT",
@@ -21,6 +21,10 @@ const BOUND: [&str; 18] = [
     "match n:\n    case 0:\n        pass\n    case _:\n        SPLIT",
     "rest = [sub for sub in range(n)]\nif rest:\n    SPLIT",
     "with contextlib.nullcontext():\n    if p:\n        SPLIT",
+    "SPLIT\ntry:\n    if p:\n        raise ValueError\nexcept ValueError as sub:\n    q = not q",
+    "SPLIT\ntry:\n    if p:\n        raise ValueError\nexcept* ValueError as sub:\n    q = not q",
+    "with contextlib.suppress(ValueError):\n    if p:\n        raise ValueError\n    SPLIT",
+    "with Swallowing():\n    if p:\n        raise ValueError\n    SPLIT",
 ];
 
 /// The two draws.
@@ -43,7 +47,7 @@ pub fn programs() -> Vec<String> {
     let split = "key, sub = jax.random.split(key)";
     let program = |bound: &str, drawn: &str| {
         format!(
-            "import contextlib\n\nimport jax\n\n\ndef f(key, p, q, n):\n{}{}    return a + b\n\n\ndef main(p, q, mode, n):\n    return f(jax.random.key(0), p, q, n)\n",
+            "import contextlib\n\nimport jax\n\n\nclass Swallowing:\n    def __enter__(self):\n        return self\n\n    def __exit__(self, kind, error, trace):\n        return kind is ValueError\n\n\ndef f(key, p, q, n):\n{}{}    return a + b\n\n\ndef main(p, q, mode, n):\n    return f(jax.random.key(0), p, q, n)\n",
             indented(&bound.replace("SPLIT", split), 4),
             indented(drawn, 4)
         )
