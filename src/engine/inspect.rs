@@ -14,6 +14,7 @@ use super::{FileTable, Job};
 use crate::finding::Place;
 use crate::ir;
 use crate::judge::facts::Facts;
+use crate::models::Models;
 use crate::python::{self, SourceKind, SyntaxProblem};
 use crate::source::{self, Files};
 use crate::text::{FileId, LineIndex};
@@ -38,7 +39,7 @@ pub fn facts(job: &Job<'_>) -> Result<String, String> {
 
 /// The key facts of a 1-based row of the only file of the job, or of a cell of it; otherwise why there are none.
 pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String> {
-    with_facts(job, |&Seen { facts, files, file, problems }| {
+    with_facts(job, |&Seen { facts, files, file, problems, .. }| {
         let lines = LineIndex::new(files.text(file));
         let path = files.path(file).display();
         let (text, first, line) = match (cell, files.cells(file)) {
@@ -86,6 +87,8 @@ pub(super) fn syntax_error(files: &FileTable, file: FileId, problems: &[SyntaxPr
 /// The facts of one file.
 pub(super) struct Seen<'a> {
     pub(super) facts: &'a Facts,
+    /// The models that the project configures.
+    pub(super) models: &'a Models,
     pub(super) files: &'a FileTable,
     pub(super) file: FileId,
     /// What is wrong with its syntax, so that facts may be missing.
@@ -122,9 +125,13 @@ pub(super) fn with_facts<T: Send>(
         let member =
             position.and_then(|position| Some((project.members.get(position)?, loaded.get(position)?.as_ref()?)));
         match (facts.first(), member) {
-            (Some(facts), Some((member, loaded))) => {
-                show(&Seen { facts, files: &files, file: member.file, problems: &loaded.problems })
-            }
+            (Some(facts), Some((member, loaded))) => show(&Seen {
+                facts,
+                models: project.models,
+                files: &files,
+                file: member.file,
+                problems: &loaded.problems,
+            }),
             _ => Err(broken.unwrap_or_else(|| {
                 "the file uses no library that handles keys, and imports no module that does".to_owned()
             })),

@@ -9,7 +9,7 @@ use super::inspect::{Seen, syntax_error, with_facts};
 use super::{FileTable, Job};
 use crate::finding::{Derivation, Label, Made, Place};
 use crate::judge::facts::{KeyKind, KeyValue, ReuseKind, Role};
-use crate::models::{Models, Words};
+use crate::models::Words;
 use crate::text::{FileId, Span};
 use crate::verify::derived;
 
@@ -71,7 +71,7 @@ pub fn keys(job: &Job<'_>) -> Result<Keys, String> {
     let version = job.inputs.first().and_then(|input| (job.settings)(&input.path).jax_version);
     // Before 0.5.0 the children of a key depended on how many were made.
     let splits_evenly = version.is_none_or(|pin| (pin.newest().major, pin.newest().minor) >= (0, 5));
-    with_facts(job, |&Seen { facts, files, file, problems }| {
+    with_facts(job, |&Seen { facts, models, files, file, problems }| {
         let mut known: BTreeMap<&Derivation, Option<Known>> = BTreeMap::new();
         let notes = facts.values.iter().map(|value| {
             let of_one = !value.is_array && value.kind != KeyKind::Unknown;
@@ -79,7 +79,7 @@ pub fn keys(job: &Job<'_>) -> Result<Keys, String> {
             KeyNote::new(value, known.clone().filter(|_| of_one))
         });
         let mut notes: Vec<KeyNote> = notes.collect();
-        drop_unknown(&mut notes, &facts.values, files.text(file), &Models::builtin().words);
+        drop_unknown(&mut notes, &facts.values, files.text(file), &models.words);
         find_uses_elsewhere(&mut notes);
         let reported = facts.reuses.iter().filter(|reuse| !reuse.is_harmless());
         let reported = reported.filter(|reuse| reuse.kind != ReuseKind::FoldAndSampled);
