@@ -88,10 +88,15 @@ fn meetings(run: &Recording<'_>, paths: &mut PathQueries<'_>, second: usize) -> 
         .collect()
 }
 
-/// The most certain of some reuses; of equals, the first of the key itself, before one of an equal key that was made elsewhere.
+/// The most certain of some reuses. Of equals, one of the key itself, before one of an equal key that was made elsewhere; then one that gives
+/// the same numbers or children, before a draw beside a split; then the first.
 fn surest(run: &Recording<'_>, reuses: impl Iterator<Item = Reuse>) -> Option<Reuse> {
-    let made = |event: usize| run.log.consumptions[event].target.derivation;
-    let rank = |reuse: &Reuse| (reuse.confidence, made(reuse.first) == made(reuse.second));
+    let event = |index: usize| &run.log.consumptions[index];
+    let is_split = |index: usize| event(index).role == Role::Split;
+    let rank = |reuse: &Reuse| {
+        let is_one_key = event(reuse.first).target.derivation == event(reuse.second).target.derivation;
+        (reuse.confidence, is_one_key, is_split(reuse.first) == is_split(reuse.second))
+    };
     reuses.reduce(|best, reuse| if rank(&reuse) > rank(&best) { reuse } else { best })
 }
 
@@ -151,12 +156,8 @@ fn is_folded_into_another(run: &Recording<'_>, reuses: &Reuses, first: &Consumpt
 fn meet(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: usize) -> Option<Confidence> {
     let (a, b) = (&run.log.consumptions[first], &run.log.consumptions[second]);
     let mut confidence = role_confidence(run, a, b)?;
-    if a.target.folded != b.target.folded && !folds_into(run, a.target.extent, b.target.extent) {
-        return None;
-    }
     if a.target.folded != b.target.folded {
-        // `fold_in(k, i)` is `split(k, n)[i]` by JAX's default implementation only.
-        confidence = confidence.min(Confidence::Medium);
+        confidence = confidence.min(fold_confidence(run, a.target.extent, b.target.extent)?);
     }
     if let (Some(x), Some(y)) = (run.derivation(a.target.derivation), run.derivation(b.target.derivation)) {
         if x.number != y.number && !matches!(run.terms.get(a.target.term), Term::Seed(_)) {
@@ -262,19 +263,24 @@ fn are_children_chosen(run: &Recording<'_>, split: &Consumption) -> bool {
     is_chosen
 }
 
-/// Whether the data of a `fold_in` is the index of a child that a `split` made. A number from outside, such as a counter of steps or the
-/// number of a device, is the index of some child in one of its first calls; a computed one, such as a hash, hardly ever.
-fn folds_into(run: &Recording<'_>, a: Extent, b: Extent) -> bool {
+/// How certain it is that the data of a `fold_in` is the index of a child that a `split` made, if it may be: `fold_in(k, i)` is
+/// `split(k, n)[i]` by JAX's default implementation. A number from outside, such as a counter of steps or the number of a device, may be the
+/// index of a child in some call, and a hash or a tag in none. The number of the children is the index of none of them.
+fn fold_confidence(run: &Recording<'_>, a: Extent, b: Extent) -> Option<Confidence> {
     let (Extent::Index(index), Extent::Range { length, .. }) = (match (a, b) {
         (Extent::Range { .. }, _) => (b, a),
         _ => (a, b),
     }) else {
-        return true;
+        return Some(Confidence::Medium);
     };
+    if length == Some(index) {
+        return None;
+    }
     match (run.terms.as_int(index), length.and_then(|length| run.terms.as_int(length))) {
-        (Some(index), Some(length)) => index < length,
-        (Some(index), None) => index == 0,
-        (None, _) => matches!(run.terms.get(index), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)),
+        (Some(index), Some(length)) => (index < length).then_some(Confidence::Medium),
+        (Some(index), None) => (index == 0).then_some(Confidence::Medium),
+        (None, _) => matches!(run.terms.get(index), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..))
+            .then_some(Confidence::Low),
     }
 }
 
