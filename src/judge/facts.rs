@@ -278,6 +278,8 @@ pub struct KeyReuse {
     pub returned_at: Option<(String, Place)>,
     /// Whether the two iterations follow each other.
     pub is_adjacent: bool,
+    /// Whether each of the two consumptions has its own key, created from the same seed.
+    pub is_seeded_again: bool,
     /// Whether the loop itself binds the key's name in each iteration: `for k in repeat(key)`.
     pub is_loop_target: bool,
     /// The other child that nothing uses, where the parent was probably intended to be a child (`key, sub = split(key)`).

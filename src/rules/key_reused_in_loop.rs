@@ -22,6 +22,9 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
             "{subject} equals the key that {first} consumed in an earlier iteration: {}",
             reuse::folds_like_split(&hit.derivation)
         )
+    } else if hit.is_seeded_again && hit.second.name.is_some() {
+        let repetition = wording::repetition(hit.second.role);
+        format!("{subject} is created from the same seed in two iterations, so {callee} {repetition} again")
     } else if hit.first.leaf == hit.second.leaf && (!hit.is_adjacent || hit.is_loop_target) {
         let (does, repetition) = (wording::participle(hit.second.role), wording::repetition(hit.second.role));
         format!("{subject} is the same key in two iterations, and {does} in both, so {callee} {repetition} again")
@@ -37,6 +40,15 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
                 format!(
                     "{subject} and the data folded into it are the same in every iteration, so {callee} returns \
                      the same key each time"
+                )
+            }
+            // The index of the element, or the number folded in, may be that of the iteration.
+            Role::Sample | Role::Library | Role::Protocol
+                if hit.second.name.is_none() && !matches!(hit.derivation.made(), Made::Seed(..)) =>
+            {
+                format!(
+                    "{subject} is consumed in two iterations, so {callee} {} again",
+                    wording::repetition(hit.second.role)
                 )
             }
             Role::Sample => {
@@ -71,14 +83,14 @@ fn help(hit: &KeyReuse) -> String {
     if hit.derived_at.is_some() {
         return "derive from a key with either `split` or `fold_in`, not with both".to_owned();
     }
-    if name.is_none() && matches!(hit.derivation.made(), Made::Seed(..)) {
+    if hit.is_seeded_again || name.is_none() && matches!(hit.derivation.made(), Made::Seed(..)) {
         return "create the key once, before the loop, and split it for each iteration".to_owned();
     }
     if hit.carried_at.is_some() || reuse::two_names(hit).is_some() {
         return "pass an unused key to the next iteration".to_owned();
     }
     if hit.is_loop_target {
-        return "iterate over `jax.random.split(key, n)`, which has a key for each iteration".to_owned();
+        return "iterate over as many keys as there are iterations, such as `jax.random.split(key, n)`".to_owned();
     }
     let Some(known) = name else { return "give each iteration its own key".to_owned() };
     let key = &known.text;

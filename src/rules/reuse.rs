@@ -15,7 +15,7 @@ pub(super) const NOT_INDEPENDENT: &str = ", so the draws are not independent";
 
 /// The finding for a reuse, at its second consumption.
 pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
-    if let Some(help) = wording::returned_help(hit.returned_at.as_ref()) {
+    if let Some(help) = wording::returned_help(hit.returned_at.as_ref(), hit.first.role) {
         text.help = help;
     }
     // The place where both draws meet is more informative than that they are not independent.

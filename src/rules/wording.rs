@@ -81,9 +81,10 @@ pub(super) fn rebinding(name: Option<&KeyName>) -> Option<String> {
 }
 
 /// The advice on a key that a function of the project consumes and then returns.
-pub(super) fn returned_help(returned_at: Option<&(String, Place)>) -> Option<String> {
+pub(super) fn returned_help(returned_at: Option<&(String, Place)>, role: Role) -> Option<String> {
     let (function, _) = returned_at?;
-    Some(format!("return a key from {} that it has not consumed", callee(function)))
+    let done = if role == Role::Split { "split" } else { "consumed" };
+    Some(format!("return a key from {} that it has not {done}", callee(function)))
 }
 
 /// The advice that fits most reuse.

@@ -72,6 +72,7 @@ fn reuse(kind: ReuseKind, first: Use, second: Use) -> KeyReuse {
         returned_at: None,
         is_adjacent: true,
         is_loop_target: false,
+        is_seeded_again: false,
         intended_child: None,
         intent: None,
         consequence: None,
@@ -156,6 +157,24 @@ fn a_helper_that_returns_a_consumed_key_is_what_has_to_change() {
         keylint::engine::check_text("program.py", &format!("import jax\n{}", returned.replace("KEY", "rest")))
             .is_empty()
     );
+    // The name is bound anew before one `return`, so the other is what has to change.
+    let rebound = returned.replace(
+        "    return x, KEY",
+        "    if x > 0:\n        sub = rest\n        return x, sub\n    return x, sub  # here",
+    );
+    let found = keylint::engine::check_text("program.py", &format!("import jax\n{rebound}"));
+    let labels: Vec<_> = found
+        .iter()
+        .flat_map(|one| &one.finding.related)
+        .filter(|label| label.message.contains("is returned here"))
+        .collect();
+    assert!(!labels.is_empty());
+    let here = u32::try_from(rebound.find("return x, sub  # here").unwrap() + "import jax\n".len()).unwrap();
+    assert!(labels.iter().all(|label| label.place.span.start == here), "{labels:?}");
+    // A parameter that is returned and then bound to the same name is the same mistake.
+    let given = "def draw(key):\n    return jax.random.uniform(key), key\n\ndef run(key):\n    x, key = draw(key)\n    return x + jax.random.normal(key)\n";
+    let (_, help, _) = only_finding(given);
+    assert_eq!(help, "return a key from `draw` that it has not consumed");
     // The caller has the key as well, so it is the caller that uses it twice.
     let passed = "def draw(key):\n    return jax.random.uniform(key), 0\n\ndef run(key):\n    x, _ = draw(key)\n    return x + jax.random.normal(key)\n";
     let (_, help, _) = only_finding(passed);
@@ -169,7 +188,7 @@ fn loops_over_one_repeated_key_get_fitting_help() {
     );
     let expected = "`k` is the same key in two iterations, and consumed in both, so `jax.random.normal` draws the same numbers again";
     assert!(message.starts_with(expected), "{message}");
-    assert_eq!(help, "iterate over `jax.random.split(key, n)`, which has a key for each iteration");
+    assert_eq!(help, "iterate over as many keys as there are iterations, such as `jax.random.split(key, n)`");
     let (message, help, _) = only_finding(
         "def run(key):\n    keys = itertools.cycle(jax.random.split(key, 2))\n    return [jax.random.normal(next(keys)) for _ in range(3)]\n",
     );

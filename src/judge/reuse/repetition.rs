@@ -58,18 +58,56 @@ pub fn carried_at(run: &Recording<'_>, first: &Consumption, second: &Consumption
     Some(Place { file: module.file, span: hands_on.span })
 }
 
-/// The function that makes and consumes the first key and returns it to the frame of the second consumption, and where it does.
+/// The function that consumes the first key and then returns it to the frame of the second consumption, and where it does.
 pub fn returned_at(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> Option<(String, Place)> {
     let (activation, spent) = (&first.activation, first.written.as_deref()?);
     let is_inside = second.chain().iter().any(|(around, _)| around.id == activation.id);
-    if is_inside || first.target.term < activation.born {
+    let is_its_own = first.target.term >= activation.born;
+    if is_inside || !(is_its_own || reads_result(run, first, second)) {
         return None;
     }
     let (module, code) = (run.module(activation.module), run.code(activation));
     let slot = code.slots.iter().take(code.named as usize).position(|slot| &**slot == spent)?;
-    let returns = |kind: &OpKind| matches!(kind, OpKind::Return(Some(value)) if reads(code, *value, slot, DEPTH));
-    let returned = code.ops.iter().find(|op| op.span.start > first.place.span.start && returns(&op.kind))?;
+    let consumed = first.place.span;
+    let is_consumed = |load: &Temp| consumed.contains(code.ops[*load as usize].span.start);
+    let slot = u32::try_from(slot).ok()?;
+    let variable = Variable::Local(slot);
+    let reaching = run.uses_of(activation.module, activation.function).reaching(code, &variable);
+    let stores = code.within(&code.body).filter(|temp| stored(code, *temp, &variable).is_some());
+    let definitions: Vec<&[Temp]> = std::iter::once(reaching.loads_of_parameter())
+        .chain(stores.map(|store| reaching.loads_of(store)))
+        .filter(|loads| loads.iter().any(is_consumed))
+        .collect();
+    let holds_it = |load: Temp| {
+        code.ops[load as usize].span.start >= consumed.end && definitions.iter().any(|loads| loads.contains(&load))
+    };
+    let returns = |kind: &OpKind| matches!(kind, OpKind::Return(Some(value)) if load_in(code, *value, slot, DEPTH).is_some_and(holds_it));
+    let returned = code.ops.iter().find(|op| returns(&op.kind))?;
     Some((code.name.to_string(), Place { file: module.file, span: returned.span }))
+}
+
+/// Whether the frame that sees both consumptions reads, for the second, a variable that holds a result of the call around the first.
+fn reads_result(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
+    let (a, b) = (first.chain(), second.chain());
+    let shared = a.iter().zip(b.iter()).take_while(|(x, y)| x.0.id == y.0.id).last();
+    let Some(((frame, call), (_, read))) = shared else { return false };
+    let (Some(call), code) = (run.call_at(frame, *call), run.code(frame)) else { return false };
+    let uses = run.uses_of(frame.module, frame.function);
+    let from_call = |temp: Temp| {
+        let OpKind::Store(variable, value) = &code.ops[temp as usize].kind else { return false };
+        let is_read = |load: &Temp| read.span.contains(code.ops[*load as usize].span.start);
+        is_part_of(code, *value, &|temp| temp == call)
+            && uses.reaching(code, variable).loads_of(temp).iter().any(is_read)
+    };
+    code.within(&code.body).any(from_call)
+}
+
+/// What an operation stores in a variable.
+fn stored(code: &Function, temp: Temp, variable: &Variable) -> Option<Temp> {
+    match &code.ops.get(temp as usize)?.kind {
+        OpKind::Store(stored, value) if stored == variable => Some(*value),
+        _ => None,
+    }
 }
 
 /// Whether the two events happened in iterations of one loop that follow each other.
@@ -99,22 +137,32 @@ pub fn is_loop_target(run: &Recording<'_>, event: &Consumption, head: Place) -> 
 
 /// Whether a value is the next element of an iterator, or a part of it.
 fn is_next(code: &Function, temp: Temp) -> bool {
-    match code.ops.get(temp as usize).map(|op| &op.kind) {
-        Some(OpKind::Next(_)) => true,
-        Some(OpKind::Project(of, _) | OpKind::Unpack { value: of, .. }) => is_next(code, *of),
-        _ => false,
-    }
+    is_part_of(code, temp, &|temp| matches!(code.ops.get(temp as usize).map(|op| &op.kind), Some(OpKind::Next(_))))
+}
+
+/// Whether a value is the result of such an operation, or a part of it.
+fn is_part_of(code: &Function, temp: Temp, is_it: &dyn Fn(Temp) -> bool) -> bool {
+    is_it(temp)
+        || match code.ops.get(temp as usize).map(|op| &op.kind) {
+            Some(OpKind::Project(of, _) | OpKind::Unpack { value: of, .. }) => is_part_of(code, *of, is_it),
+            _ => false,
+        }
 }
 
 /// Whether a value is a variable, or a display that holds it.
 fn reads(code: &Function, temp: Temp, slot: usize, depth: u32) -> bool {
-    let Some(depth) = depth.checked_sub(1) else { return false };
-    match code.ops.get(temp as usize).map(|op| &op.kind) {
-        Some(OpKind::Load(Variable::Local(read))) => *read as usize == slot,
-        Some(OpKind::Build(_, elements)) => elements.iter().any(|element| match element {
-            Element::Value(value) => reads(code, *value, slot, depth),
-            _ => false,
+    u32::try_from(slot).is_ok_and(|slot| load_in(code, temp, slot, depth).is_some())
+}
+
+/// The read of a variable that a value is, or that is an element of the display that it is.
+fn load_in(code: &Function, temp: Temp, slot: u32, depth: u32) -> Option<Temp> {
+    let depth = depth.checked_sub(1)?;
+    match &code.ops.get(temp as usize)?.kind {
+        OpKind::Load(Variable::Local(read)) => (*read == slot).then_some(temp),
+        OpKind::Build(_, elements) => elements.iter().find_map(|element| match element {
+            Element::Value(value) | Element::Pair(_, value) => load_in(code, *value, slot, depth),
+            _ => None,
         }),
-        _ => false,
+        _ => None,
     }
 }

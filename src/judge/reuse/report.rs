@@ -248,6 +248,8 @@ pub fn report(
         carried_at,
         returned_at: returned_at(run, &first, &second),
         is_adjacent: are_adjacent(&first, &second),
+        is_seeded_again: matches!(run.terms.get(second.target.term), Term::Seed(_))
+            && are_made_apart((first.target.derivation, second.target.derivation)),
         is_loop_target: repeated.is_some_and(|head| is_loop_target(run, &second, head)),
         intended_child: sister_unused(run, &first, &second, kind),
         intent,
@@ -311,12 +313,17 @@ fn is_key_by_name(run: &Recording<'_>, event: &Consumption) -> bool {
         && (words.is_unmistakable(name) || run.program.has_protocol(event.activation.module, &event.callee))
 }
 
+/// Whether these derivations of two equal keys are two.
+fn are_made_apart(derivations: (u32, u32)) -> bool {
+    derivations.0 != derivations.1 && derivations.0 != 0 && derivations.1 != 0
+}
+
 fn kind_of(run: &Recording<'_>, first: &Consumption, second: &Consumption, iterated: bool) -> ReuseKind {
     let derivations = (first.target.derivation, second.target.derivation);
     if first.role == Role::Fold || second.role == Role::Fold {
         return ReuseKind::FoldAndSampled;
     }
-    let made_twice = derivations.0 != derivations.1 && derivations.0 != 0 && derivations.1 != 0;
+    let made_twice = are_made_apart(derivations);
     // Elements of a list, each made in its own place: two of them are equal, and not those of all iterations.
     let made_apart = made_twice
         && matches!(run.terms.get(second.target.term), Term::Seed(_))
