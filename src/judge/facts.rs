@@ -283,7 +283,7 @@ pub struct KeyReuse {
     /// Whether the loop itself binds the key's name in each iteration: `for k in repeat(key)`.
     pub is_loop_target: bool,
     /// The other child that nothing uses, where the parent was probably intended to be a child (`key, sub = split(key)`).
-    pub intended_child: Option<String>,
+    pub intended_child: Option<UnusedChild>,
     /// Why the program probably means it.
     pub intent: Option<Intent>,
     /// What becomes of the two draws.
@@ -292,6 +292,15 @@ pub struct KeyReuse {
     pub confidence: Confidence,
     /// Qualified name of the reporting function (`<module>` at module level).
     pub function: String,
+}
+
+/// A child of a split that nothing uses.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnusedChild {
+    /// Its variable.
+    pub name: String,
+    /// Where that is bound.
+    pub bound_at: Place,
 }
 
 impl KeyReuse {

@@ -50,6 +50,15 @@ pub fn reconcile(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
     count_limits(modules);
     closures::reconcile(modules);
     traced::reconcile(modules);
+    modules.iter_mut().for_each(give_children_once);
+}
+
+/// An unused child is offered for one reuse: two that follow the advice would make another reuse.
+fn give_children_once(facts: &mut Facts) {
+    let mut given = BTreeSet::new();
+    for reuse in facts.reuses.iter_mut().filter(|reuse| reuse.confidence > Confidence::Low && !reuse.is_harmless()) {
+        reuse.intended_child.take_if(|child| !given.insert(child.clone()));
+    }
 }
 
 /// A bound that is reached at one place is reported once: for the function that contains the place, or else for the first that leads to it.

@@ -10,7 +10,7 @@ use crate::analysis::program::names::is_of_another_kind;
 use crate::analysis::record::{Activation, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{Block, Function, FunctionId, FunctionKind, Holds, Name, OpKind, ParameterKind, Temp, Variable};
-use crate::judge::facts::{Discarded, Facts, IgnoredCaller, Role};
+use crate::judge::facts::{Discarded, Facts, IgnoredCaller, Role, UnusedChild};
 use crate::judge::stale::leaf_use;
 use crate::models::Effect;
 use crate::text::FileId;
@@ -37,6 +37,13 @@ pub struct Child {
 }
 
 impl Child {
+    /// What a rule is shown of it.
+    pub fn fact(&self, run: &Recording<'_>, activation: &Activation) -> UnusedChild {
+        let span = run.code(activation).ops[self.store as usize].span;
+        let file = run.module(activation.module).file;
+        UnusedChild { name: self.name.to_string(), bound_at: Place { file, span } }
+    }
+
     /// Whether its variable holds it where a call of its function is made, on every path that leads there.
     pub fn is_held_at(&self, run: &Recording<'_>, activation: &Activation, call: Place) -> bool {
         let (module, id) = (activation.module, activation.function);

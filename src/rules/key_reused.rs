@@ -32,7 +32,7 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
         return finding;
     }
     let help = match &hit.intended_child {
-        Some(child) => format!("use `{child}`, which is still unused"),
+        Some(child) => format!("use `{}`, which is still unused", child.name),
         // An element under two indices: neither is a key of its own to be split.
         None if is_element(hit.second.name.as_ref()) && reuse::two_names(hit).is_some() => {
             "use an element that no other call uses".to_owned()

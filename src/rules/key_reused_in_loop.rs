@@ -60,14 +60,17 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
             Role::Unresolved => format!("{subject} is passed unchanged to {callee} in every iteration"),
         }
     } else {
+        let name = hit.first.name.as_ref().filter(|_| reuse::two_names(hit).is_some());
+        let before = name.map_or_else(|| subject.clone(), |name| wording::code(&name.text));
+        let again = name.map_or_else(String::new, |_| format!(", as {subject},"));
         let first = wording::callee(&hit.first.callee);
-        match (&hit.first.name, reuse::two_names(hit)) {
-            (Some(name), Some(_)) => format!(
-                "{} is consumed by {first} in one iteration and, as {subject}, by {callee} in a later one",
-                wording::code(&name.text)
-            ),
-            _ => format!("{subject} is consumed by {first} in one iteration and by {callee} in a later one"),
-        }
+        let (first, second) = match (hit.first.role, hit.second.role) {
+            (Role::Split, Role::Split) => ("split".to_owned(), "split again".to_owned()),
+            (Role::Split, _) => ("split".to_owned(), format!("consumed by {callee}")),
+            (_, Role::Split) => (format!("consumed by {first}"), "split".to_owned()),
+            _ => (format!("consumed by {first}"), format!("by {callee}")),
+        };
+        format!("{before} is {first} in one iteration and{again} {second} in a later one")
     };
     let text = Text {
         message,

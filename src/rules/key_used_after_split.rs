@@ -25,7 +25,7 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
         )
     } else {
         let help = match &hit.intended_child {
-            Some(child) => format!("use `{child}`, the child that is still unused"),
+            Some(child) => format!("use `{}`, the child that is still unused", child.name),
             // A split in another function makes no child for this call.
             None if hit.first.place != hit.first.leaf => wording::split_help(name),
             None => format!("split {key} into one more child, and use that one here"),

@@ -73,7 +73,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
         derived_at: hit.derived_at,
         repeated_by: hit.repeated_by,
         is_seeded_alike: hit.kind == ReuseKind::SeededTwice,
-        unused: hit.intended_child.clone(),
+        unused: hit.intended_child.as_ref().map(|child| child.name.clone()),
         used_at: None,
         wrapper: None,
     });

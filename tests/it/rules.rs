@@ -9,7 +9,7 @@ use keylint::judge::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, ChoiceKind,
     ConstantKey, Discarded, Facts, GlobalChoice, HostDraw, IgnoredCaller, KeyKind, KeyName, KeyReuse, LeakKind,
     LeakedKey, LoopKind, Meeting, Mismatch, Origin, RawBridge, Reference, ReferenceKind, ReuseKind, Role, StaleState,
-    Trace, TraceKind, UnstableSeed, UntypedKey, Use, WrappedKey, WrapperWay,
+    Trace, TraceKind, UnstableSeed, UntypedKey, UnusedChild, Use, WrappedKey, WrapperWay,
 };
 use keylint::models::Models;
 use keylint::rules;
@@ -182,6 +182,18 @@ fn a_helper_that_returns_a_consumed_key_is_what_has_to_change() {
 }
 
 #[test]
+fn an_unused_child_is_offered_once() {
+    let program = "import jax\n\ndef run(key):\n    key, a, b, spare = jax.random.split(key, 4)\n    w, x = jax.random.normal(a), jax.random.normal(a)\n    y, z = jax.random.normal(b), jax.random.normal(b)\n    return w, x, y, z, key\n";
+    let found = keylint::engine::check_text("program.py", program);
+    let shown = found.iter().filter(|one| one.finding.level > Level::Note);
+    let help: Vec<&str> = shown.filter_map(|one| one.finding.help.as_deref()).collect();
+    assert_eq!(
+        help,
+        ["use `spare`, which is still unused", "give each call its own key: `key1, key2 = jax.random.split(b)`"]
+    );
+}
+
+#[test]
 fn loops_over_one_repeated_key_get_fitting_help() {
     let (message, help, _) = only_finding(
         "def run(key, xs):\n    out = []\n    for k, x in zip(itertools.repeat(key), xs):\n        out.append(x * jax.random.normal(k))\n    return out\n",
@@ -207,7 +219,7 @@ fn two_draws_from_one_key() {
     let mut unnamed = reuse(ReuseKind::Sampled, sample(2, normal), sample(3, normal));
     (unnamed.first.name, unnamed.second.name) = (None, None);
     let mut instead = reuse(ReuseKind::Sampled, sample(4, "jax.random.uniform"), sample(5, normal));
-    instead.intended_child = Some("subkey".to_owned());
+    instead.intended_child = Some(UnusedChild { name: "subkey".to_owned(), bound_at: instead.first.place });
     let helper = reuse(ReuseKind::Sampled, through(6, normal), through(7, normal));
     let mut unseen = reuse(ReuseKind::Sampled, sample(8, normal), used(9, "self.step", Role::Unresolved));
     unseen.confidence = Confidence::Low;
@@ -240,7 +252,7 @@ fn a_key_split_and_drawn_from() {
     let split = |line| used(line, "jax.random.split", Role::Split);
     let parent = reuse(ReuseKind::SplitAndSampled, split(2), sample(3, "jax.random.normal"));
     let mut instead = reuse(ReuseKind::SplitAndSampled, split(4), sample(5, "jax.random.normal"));
-    instead.intended_child = Some("subkey".to_owned());
+    instead.intended_child = Some(UnusedChild { name: "subkey".to_owned(), bound_at: instead.first.place });
     let after = reuse(ReuseKind::SplitAndSampled, through(6, "jax.random.normal"), split(7));
     insta::assert_snapshot!(of_reuses(vec![parent, instead, after]));
 }

@@ -13,7 +13,7 @@ use crate::analysis::record::{Activation, Chain, Consumption, Escape, Recording}
 use crate::finding::{Confidence, Place};
 use crate::judge::consequence::{Flows, consequence};
 use crate::judge::derivation::derivation;
-use crate::judge::facts::{KeyReuse, LoopKind, ReuseKind, Role, Use};
+use crate::judge::facts::{KeyReuse, LoopKind, ReuseKind, Role, UnusedChild, Use};
 use crate::judge::intent;
 use crate::judge::intent::Pair;
 use crate::judge::intent::default_key::{is_fallback, waits_for_none};
@@ -235,6 +235,7 @@ pub fn report(
     let repeated = repeated_by.as_ref().map(|iteration| iteration.place);
     let loop_kind = repeated.map_or(LoopKind::Statement, |head| loop_kind(run, &second, head, placed.second.place));
     let carried_at = repeated.and_then(|_| carried_at(run, &first, &second));
+    let returned_at = carried_at.is_none().then(|| returned_at(run, &first, &second)).flatten();
     let reuse = KeyReuse {
         kind,
         first: placed.first,
@@ -246,7 +247,7 @@ pub fn report(
         loop_kind,
         entries: entries(run, &first, &second),
         carried_at,
-        returned_at: returned_at(run, &first, &second),
+        returned_at,
         is_adjacent: are_adjacent(&first, &second),
         is_seeded_again: matches!(run.terms.get(second.target.term), Term::Seed(_))
             && are_made_apart((first.target.derivation, second.target.derivation)),
@@ -271,7 +272,12 @@ fn is_held(run: &Recording<'_>, term: TermId) -> bool {
 
 /// The only unused child of the split that was intended for the second consumption: the split before it, or the one that made the key. It
 /// is there on every path to that consumption.
-fn sister_unused(run: &Recording<'_>, first: &Consumption, second: &Consumption, kind: ReuseKind) -> Option<String> {
+fn sister_unused(
+    run: &Recording<'_>,
+    first: &Consumption,
+    second: &Consumption,
+    kind: ReuseKind,
+) -> Option<UnusedChild> {
     let (place, activation) = match kind {
         ReuseKind::SplitAndSampled if first.role == Role::Split => (first.place, first.activation.clone()),
         ReuseKind::Sampled if matches!(run.terms.get(second.target.term), Term::Child(..)) => {
@@ -282,7 +288,7 @@ fn sister_unused(run: &Recording<'_>, first: &Consumption, second: &Consumption,
     };
     match unread_children(run, place, &activation)?.as_slice() {
         [only] if activation.id == second.activation.id && only.is_held_at(run, &activation, second.place) => {
-            Some(only.name.to_string())
+            Some(only.fact(run, &activation))
         }
         _ => None,
     }
