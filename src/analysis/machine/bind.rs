@@ -207,6 +207,16 @@ impl<'p> Machine<'p> {
     }
 }
 
+/// Whether a function has fewer parameters than a call has arguments by position. Python raises there, so either the call never runs, or
+/// what is called is another function than the analysis believes.
+pub fn takes_too_few(code: &Function, args: &Args) -> bool {
+    let by_position = |parameter: &&Parameter| {
+        matches!(parameter.kind, ParameterKind::PositionalOnly | ParameterKind::Normal | ParameterKind::Variadic)
+    };
+    let takes_all = code.parameters.iter().any(|parameter| parameter.kind == ParameterKind::Variadic);
+    !takes_all && args.positional.len() > code.parameters.iter().filter(by_position).count()
+}
+
 /// The arguments that are written as names, by the parameters that take them.
 fn written_arguments(code: &Function, args: &Args) -> Vec<(u32, Name)> {
     let takes =

@@ -13,7 +13,7 @@ use crate::analysis::domain::value::{
 };
 use crate::analysis::machine::context::PendingClosure;
 use crate::analysis::machine::{
-    CALL_DEPTH, Frame, Machine, RECURSION, cutoff, getters, hover, iterate, name_cache, overrides, prelude,
+    CALL_DEPTH, Frame, Machine, RECURSION, bind, cutoff, getters, hover, iterate, name_cache, overrides, prelude,
     split_escape, stream_use, writes,
 };
 use crate::analysis::program::Program;
@@ -302,7 +302,7 @@ impl<'p> Machine<'p> {
             self.recorder.reach(place, Callee::Unknown);
             return self.declared_call(frame, code, closure, &args, place);
         }
-        if code.elided {
+        if code.elided || bind::takes_too_few(code, &args) {
             return self.unresolved(frame, &args, place, None, Some(code.name.clone()), None);
         }
         let reached = Callee::Function(closure.module, closure.function, args.prebound);
