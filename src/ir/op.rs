@@ -365,7 +365,7 @@ pub enum OpKind {
     },
     /// `await x`
     Await(Temp),
-    /// States the type of a value: `x: Key = value`.
+    /// States the type of a value, which stays this operation's operand: `x: Key = value` stores the value itself.
     Annotate(Temp, Annotation),
     /// Source that is not modelled, with the variables it may write.
     Unsupported(Box<[Variable]>),
@@ -413,7 +413,6 @@ impl OpKind {
             | Self::Enter(value)
             | Self::Leave(value)
             | Self::Await(value)
-            | Self::Annotate(value, _)
             | Self::Unpack { value, .. }
             | Self::If { test: value, .. }
             | Self::Return(Some(value))

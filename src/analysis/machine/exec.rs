@@ -167,7 +167,8 @@ impl<'p> Machine<'p> {
             OpKind::Yield { value, from } => return self.run_yield(frame, *value, *from, op),
             OpKind::Await(value) => return frame.value(*value),
             OpKind::Annotate(value, annotation) => {
-                return annotate::annotated(self, frame, &frame.value(*value), annotation, op.span);
+                frame.temps[*value as usize] =
+                    annotate::annotated(self, frame, &frame.value(*value), annotation, op.span);
             }
             OpKind::Unsupported(writes) => return self.run_unsupported(frame, writes, op),
         }

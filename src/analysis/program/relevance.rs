@@ -449,7 +449,8 @@ impl Reader<'_, '_, '_> {
                 _ => continue,
             };
             let called = self.graph.callable_results(self.project, self.index, (function, value));
-            if called.is_empty() && self.function_parts(function, value).is_none() {
+            let is_function = is_annotated_global(function, value) || self.function_parts(function, value).is_some();
+            if called.is_empty() && !is_function {
                 continue;
             }
             let node = match (variable, attribute) {
@@ -496,11 +497,6 @@ impl Reader<'_, '_, '_> {
     fn function_parts(&mut self, function: &Function, value: Temp) -> Option<Vec<Temp>> {
         match &function.ops.get(value as usize)?.kind {
             OpKind::Function(..) => Some(Vec::new()),
-            // A field may hold what the module made: `kernel_init: Callable = default_kernel_init`.
-            OpKind::Annotate(of, ..) => {
-                let is_global = matches!(function.ops.get(*of as usize)?.kind, OpKind::Load(Variable::Global(_)));
-                (is_global || self.function_parts(function, *of).is_some()).then(|| vec![*of])
-            }
             OpKind::Attribute(..) => {
                 let path = self.table.chain(function, value, self.vocabulary)?;
                 (self.vocabulary.mentions(path) == Mentions::Keys).then(Vec::new)
@@ -758,4 +754,10 @@ impl Reader<'_, '_, '_> {
             Annotation::Text(_) | Annotation::None | Annotation::Other => false,
         }
     }
+}
+
+/// Whether a value is a global whose type an annotation states: a field may hold what the module made, `kernel_init: Callable = default_init`.
+fn is_annotated_global(function: &Function, value: Temp) -> bool {
+    let is_global = matches!(function.ops[value as usize].kind, OpKind::Load(Variable::Global(_)));
+    is_global && function.ops.iter().any(|op| matches!(op.kind, OpKind::Annotate(of, _) if of == value))
 }

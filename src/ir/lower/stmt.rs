@@ -98,8 +98,8 @@ impl<'a> Lowering<'a> {
         if let Some(value) = &assign.value {
             let value = self.expr(value);
             let annotation = self.annotation(&assign.annotation);
-            let annotated = self.emit(span, OpKind::Annotate(value, annotation));
-            return self.assign(&assign.target, annotated);
+            self.emit(span, OpKind::Annotate(value, annotation));
+            return self.assign(&assign.target, value);
         }
         match &*assign.target {
             Expr::Name(_) => {}

@@ -65,7 +65,7 @@ fn names_of(code: &Function, uses: &Uses, temp: Temp) -> Vec<Name> {
                 temp = *part;
                 continue;
             }
-            OpKind::Item(..) | OpKind::Attribute(..) | OpKind::Project(..) | OpKind::Annotate(..) => {}
+            OpKind::Item(..) | OpKind::Attribute(..) | OpKind::Project(..) => {}
             kind => {
                 names.extend(match kind {
                     OpKind::Store(Variable::Local(slot), _) => Some(code.slots[*slot as usize].clone()),

@@ -120,7 +120,8 @@ impl<'p> Machine<'p> {
                 Value::None
             }
             OpKind::Enter(manager) => self.manage(&get(manager), true)?,
-            OpKind::Await(value) | OpKind::Annotate(value, _) => get(value),
+            OpKind::Await(value) => get(value),
+            OpKind::Annotate(..) => Value::None,
             OpKind::Unsupported(variables) => {
                 for variable in variables {
                     let value = self.unknown("<unsupported>");

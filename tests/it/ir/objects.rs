@@ -89,7 +89,7 @@ impl<'m> Machine<'m> {
             }
             OpKind::Enter(manager) => self.manage(&at(manager), "enter", Vec::new()),
             OpKind::Await(value) => self.finish(&at(value)),
-            OpKind::Annotate(value, _) => Ok(at(value)),
+            OpKind::Annotate(..) => Ok(Value::None),
             _ => Err(self.error("TypeError")),
         }
     }
