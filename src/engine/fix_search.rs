@@ -462,8 +462,12 @@ fn resolves(before: &Analysis, after: &Analysis, findings: &[Finding], proposal:
         analysis.counts.get(&(rule, function.to_owned())).copied().unwrap_or_default()
     };
     let is_next = |one: &Finding| {
-        let mut starts = resolved().map(|finding| moved(finding.primary.span.start, &proposal.edits));
-        REUSE.contains(&one.rule) && one.confidence > Confidence::Low && starts.any(|at| at == one.primary.span.start)
+        let at = |finding: &&Finding| moved(finding.primary.span.start, &proposal.edits) == one.primary.span.start;
+        let mut there = resolved().filter(at).peekable();
+        REUSE.contains(&one.rule)
+            && one.confidence > Confidence::Low
+            && there.peek().is_some()
+            && !there.any(|finding| is_unchanged(finding, one, &proposal.edits))
     };
     let next = |rules: &[RuleId], function: &str| {
         let found = after.findings.iter().filter(|one| rules.contains(&one.rule) && one.function == function);
@@ -490,6 +494,20 @@ fn resolves(before: &Analysis, after: &Analysis, findings: &[Finding], proposal:
         now <= then.saturating_sub(own) + next(&REUSE, function) || all(after) < all(before)
     };
     is_gone && after.counts.iter().all(|(of, (_, certain))| has_no_more(of, *certain))
+}
+
+/// Whether a finding after edits makes the claim of one before them: in the same words, of the same two consumptions.
+fn is_unchanged(before: &Finding, after: &Finding, edits: &[Edit]) -> bool {
+    let consumptions = |finding: &Finding| {
+        let evidence = finding.evidence.as_ref()?;
+        Some([*evidence.first.last()?, *evidence.second.last()?])
+    };
+    let is_there = |(one, other): (Place, Place)| {
+        let start = if one.file == before.primary.file { moved(one.span.start, edits) } else { one.span.start };
+        one.file == other.file && start == other.span.start
+    };
+    before.message == after.message
+        && consumptions(before).zip(consumptions(after)).is_some_and(|(old, new)| old.into_iter().zip(new).all(is_there))
 }
 
 /// Whether a suspicion stays where a finding was that another pair there shares a key, which the one of the finding hid.

@@ -11,13 +11,15 @@ use crate::judge::intent::{Pair, intent};
 
 /// Two draws arrange, or choose from, the rows of two arrays in one way, so that what belongs together stays together:
 /// all arguments but the arrays are the same.
-/// A number of rows is no array, what the calls around a draw gave is no other array, and neither are two parts of one array that
+/// A number of rows is no array, unless one function counts the rows of both arrays and chooses the same of each; what the calls around a draw gave is no other array, and neither are two parts of one array that
 /// iterations of a loop take.
 pub fn aligned_rows(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let arranged = |consumption: usize| run.log.arranged.get(&consumption);
     let (a, b) = (arranged(pair.reuse.first)?, arranged(pair.reuse.second)?);
     let are_aligned = a.others == b.others
-        && (are_of_one_tree(run, pair) || a.rows != b.rows && are_of_two_arrays(run, pair, [a.rows, b.rows]));
+        && (are_of_one_tree(run, pair)
+            || a.rows != b.rows && are_of_two_arrays(run, pair, [a.rows, b.rows])
+            || are_counted_by_one_function(run, pair, [a.rows, b.rows]));
     are_aligned.then(|| intent(IntentKind::AlignedRows, pair.first.place))
 }
 
@@ -33,6 +35,27 @@ fn are_of_two_arrays(run: &Recording<'_>, pair: &Pair<'_>, rows: [TermId; 2]) ->
     let is_computed = |rows: TermId| pair.repeated_by.is_some() && is_part(run, rows);
     first.callee == second.callee
         && !rows.into_iter().any(|rows| is_number(run, rows) || is_drawn(rows) || is_computed(rows))
+}
+
+/// Whether two calls of one function each choose from the rows of another array, by their number:
+/// `x[choice(key, len(x), (n,))]`.
+fn are_counted_by_one_function(run: &Recording<'_>, pair: &Pair<'_>, [one, other]: [TermId; 2]) -> bool {
+    let arrays = counted(run, one).zip(counted(run, other));
+    pair.first.place == pair.second.place
+        && pair.repeated_by.is_none()
+        && arrays.is_some_and(|(one, other)| one != other)
+}
+
+/// The array whose rows a number counts: `len(x)`, `x.shape[0]`.
+fn counted(run: &Recording<'_>, number: TermId) -> Option<TermId> {
+    match run.terms.get(number) {
+        Term::Apply(name, parts) if &**name == "len" => parts.first().copied(),
+        Term::Item(shape, index, _) if run.terms.as_int(*index) == Some(0) => match run.terms.get(*shape) {
+            Term::Attribute(array, name, _) if &**name == "shape" => Some(*array),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Whether two draws happen at one place, for two leaves of one tree:
