@@ -17,7 +17,7 @@ use crate::analysis::store::State;
 use crate::analysis::store::budget::FUEL;
 use crate::analysis::store::heap::{Holds, ObjectKind};
 use crate::analysis::store::paths::Running;
-use crate::ir::{Function, FunctionId, Module, Name, OpKind, Variable};
+use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Variable};
 
 /// Runs the constructors of the home module that store functions which some method calls, without logging anything.
 pub fn run_constructors(machine: &mut Machine<'_>) {
@@ -40,7 +40,7 @@ pub fn run_constructors(machine: &mut Machine<'_>) {
         let module = machine.module(machine.context.home);
         let code = module.function(closure.function);
         let mut wanted = stored(module, code);
-        if !has_instances(machine, code) || !is_relevant(machine, class) {
+        if !has_instances(machine, class, code) || !is_relevant(machine, class) {
             wanted.instances.clear();
         }
         if !wanted.functions.is_empty() || !wanted.instances.is_empty() {
@@ -49,31 +49,69 @@ pub fn run_constructors(machine: &mut Machine<'_>) {
     }
 }
 
-/// Whether a constructor calls a class of the program by its name, or takes an instance of one, according to its annotations.
-fn has_instances(machine: &mut Machine<'_>, init: &Function) -> bool {
+/// Deepest nesting of functions between a constructor and the call of a class.
+const MAKERS: u32 = 2;
+
+/// Whether a constructor calls a class of the program by its name, itself or in a function of the module that it defines or calls, or takes
+/// an instance of one, according to its annotations.
+fn has_instances(machine: &mut Machine<'_>, class: ClassHandle, init: &Function) -> bool {
     let home = machine.context.home;
     let mut annotations = init.parameters.iter().filter_map(|parameter| parameter.annotation.as_ref());
-    if annotations.any(|annotation| annotate::names_instances(machine, home, annotation)) {
-        return true;
-    }
-    init.ops.iter().any(|op| {
-        let OpKind::Call(callee, _) = &op.kind else { return false };
-        let made = match init.ops.get(*callee as usize).map(|op| &op.kind) {
-            Some(OpKind::Load(Variable::Global(name))) => machine.global(home, name),
-            Some(OpKind::Attribute(of, name)) => match init.ops.get(*of as usize).map(|op| &op.kind) {
-                Some(OpKind::Load(Variable::Global(outer))) => {
-                    let outer = machine.global(home, outer);
-                    match outer.as_ref().and_then(Value::single) {
-                        Some(Val::Module(module)) => machine.global(*module, name),
-                        _ => None,
+    annotations.any(|annotation| annotate::names_instances(machine, home, annotation))
+        || makes_instances(machine, class, init)
+}
+
+fn makes_instances(machine: &mut Machine<'_>, class: ClassHandle, init: &Function) -> bool {
+    let home = machine.context.home;
+    let module = machine.module(home);
+    let mut seen = BTreeSet::new();
+    let mut work = vec![(init, MAKERS)];
+    while let Some((code, depth)) = work.pop() {
+        for op in &code.ops {
+            let inner = match &op.kind {
+                OpKind::Function(nested, _) => *nested,
+                OpKind::Call(callee, _) => {
+                    let made = named_callee(machine, class, code, *callee);
+                    match made.as_ref().and_then(Value::single) {
+                        Some(Val::Class(_)) => return true,
+                        Some(Val::Function(closure)) if closure.module == home => closure.function,
+                        _ => continue,
                     }
                 }
+                _ => continue,
+            };
+            if depth > 0 && seen.insert(inner) {
+                work.push((module.function(inner), depth - 1));
+            }
+        }
+    }
+    false
+}
+
+/// What a callee is that is written as a global, a part of a module, or a method of the object of a class.
+fn named_callee(machine: &mut Machine<'_>, class: ClassHandle, code: &Function, callee: Temp) -> Option<Value> {
+    let home = machine.context.home;
+    let kind = |temp: Temp| code.ops.get(temp as usize).map(|op| &op.kind);
+    match kind(callee)? {
+        OpKind::Load(Variable::Global(name)) => machine.global(home, name),
+        OpKind::Attribute(of, name) => match kind(*of)? {
+            OpKind::Load(Variable::Global(outer)) => match machine.global(home, outer)?.single() {
+                Some(Val::Module(module)) => machine.global(*module, name),
                 _ => None,
             },
+            OpKind::Load(Variable::Local(0) | Variable::Outer(_, 0)) => {
+                let found = machine.state.class_attribute(class, name)?;
+                match found.single() {
+                    Some(Val::Partial(partial)) if partial.kind == PartialKind::StaticMethod => {
+                        Some(partial.function.clone())
+                    }
+                    _ => Some(found),
+                }
+            }
             _ => None,
-        };
-        matches!(made.as_ref().and_then(Value::single), Some(Val::Class(_)))
-    })
+        },
+        _ => None,
+    }
 }
 
 /// Whether a method of a class may involve keys.

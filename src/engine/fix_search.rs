@@ -507,7 +507,9 @@ fn is_unchanged(before: &Finding, after: &Finding, edits: &[Edit]) -> bool {
         one.file == other.file && start == other.span.start
     };
     before.message == after.message
-        && consumptions(before).zip(consumptions(after)).is_some_and(|(old, new)| old.into_iter().zip(new).all(is_there))
+        && consumptions(before)
+            .zip(consumptions(after))
+            .is_some_and(|(old, new)| old.into_iter().zip(new).all(is_there))
 }
 
 /// Whether a suspicion stays where a finding was that another pair there shares a key, which the one of the finding hid.
