@@ -12,6 +12,7 @@
 mod dice;
 mod generate;
 mod guards;
+mod objects;
 mod paths;
 mod repeats;
 mod scope;
@@ -26,6 +27,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -212,10 +214,26 @@ fn findings_agree_with_draws_under_cpython() {
         return;
     }
     let (from, count) = (setting("KEYLINT_PROGRAMS_FROM", 0), setting("KEYLINT_PROGRAMS", COUNT));
-    let numbers: Vec<u64> = (from..from + count).collect();
+    write_programs(from, count);
+    agree(from..from + count, program);
+}
+
+#[test]
+fn findings_agree_with_what_becomes_of_objects_under_cpython() {
+    if !has_python() {
+        eprintln!("skipped: generated programs need python3, version 3.11 or newer");
+        return;
+    }
+    let (from, count) = (setting("KEYLINT_PROGRAMS_FROM", 0), setting("KEYLINT_PROGRAMS", COUNT) / 2);
+    agree(from..from + count, objects::program);
+}
+
+/// Holds the findings of programs against their runs.
+fn agree(numbers: Range<u64>, program: fn(u64) -> Program) {
+    let numbers: Vec<u64> = numbers.collect();
     let programs: Vec<Program> = numbers.iter().map(|number| program(*number)).collect();
     let sources: Vec<&str> = programs.iter().map(|program| program.source.as_str()).collect();
-    write_programs(from, count);
+    let count = programs.len();
     let (mut few, findings) = thread::scope(|scope| {
         let truths = scope.spawn(|| truths(&sources, &few_runs(), false));
         let parts: Vec<_> = sources
