@@ -64,7 +64,10 @@ impl<'p> Machine<'p> {
                     }
                     match self.items_of(frame, &value) {
                         Some(items) => Source::Items(items),
-                        None => Source::Opaque(self.state.term_of_val(&val)),
+                        None => match self.state.instance_method(&val, &"__getitem__".into()) {
+                            Some(method) => Source::Indexed(method),
+                            None => Source::Opaque(self.state.term_of_val(&val)),
+                        },
                     }
                 }
                 ObjectKind::List { .. } | ObjectKind::Dict { .. } => Source::Opaque(self.state.term_of_val(&val)),
@@ -154,7 +157,12 @@ impl<'p> Machine<'p> {
                 self.context.position = position;
                 Step { has, present, value }
             }
-            Source::Calls(function) => self.called(frame, function, place),
+            Source::Calls(function) => {
+                self.called(frame, function, Args { prebound: Some(0), ..Args::default() }, place)
+            }
+            Source::Indexed(function) => {
+                self.called(frame, function, Args::positional(vec![Value::term(index)]), place)
+            }
             Source::Repeat(value) => always(value.clone()),
             Source::Cycle(items) => match position.filter(|_| self.context.position.is_none()) {
                 Some(position) if !items.is_empty() => {
@@ -204,10 +212,9 @@ impl<'p> Machine<'p> {
     }
 
     /// What a function returns, on the paths on which it does not raise.
-    fn called(&mut self, frame: &mut Frame<'p>, function: &Value, place: Place) -> Step {
+    fn called(&mut self, frame: &mut Frame<'p>, function: &Value, args: Args, place: Place) -> Step {
         let position = self.context.position.take();
         let (has, value) = paths::preserving(self, |this| {
-            let args = Args { prebound: Some(0), ..Args::default() };
             let value = this.call_value(frame, function, args, Some(place));
             (this.state.paths.pc, value)
         });
@@ -400,6 +407,7 @@ fn inner(source: &Source) -> &[Value] {
         | Source::Array(_)
         | Source::Range(..)
         | Source::Calls(_)
+        | Source::Indexed(_)
         | Source::Repeat(_)
         | Source::Cycle(_)
         | Source::Generator(_)
@@ -466,7 +474,12 @@ pub fn known_length(state: &mut State, iterator: &Value) -> Option<u32> {
             let length = state.length_of_term(*term);
             u32::try_from(state.terms.as_int(length)?).ok()?
         }
-        Source::Calls(_) | Source::Repeat(_) | Source::Cycle(_) | Source::Generator(_) | Source::Stream(_) => {
+        Source::Calls(_)
+        | Source::Indexed(_)
+        | Source::Repeat(_)
+        | Source::Cycle(_)
+        | Source::Generator(_)
+        | Source::Stream(_) => {
             return None;
         }
     };

@@ -189,6 +189,8 @@ pub enum Source {
     Map(Value, Vec<Value>),
     /// What this function returns each time it is called, until it raises.
     Calls(Value),
+    /// What this function returns for 0, 1, 2, …, until it raises: `__getitem__` of a class without `__iter__`.
+    Indexed(Value),
     /// One value for ever (or this many times).
     Repeat(Value),
     /// The elements of these iterators, one after the other.

@@ -36,6 +36,8 @@ pub(super) enum Source<'p> {
     Take(Value<'p>, u32),
     /// An object with `__next__`, or a stream.
     Object(Value<'p>, u32),
+    /// An object with `__getitem__` and without `__iter__`, and how many elements were taken.
+    Indexed(Value<'p>, u32),
 }
 
 impl<'p> Machine<'p> {
@@ -67,6 +69,8 @@ impl<'p> Machine<'p> {
                 }
                 if instance.class.find("__next__").is_some() {
                     Source::Object(value.clone(), 0)
+                } else if instance.class.find("__getitem__").is_some() {
+                    Source::Indexed(value.clone(), 0)
                 } else {
                     Source::Unknown(instance.symbol, 0)
                 }
@@ -217,6 +221,7 @@ impl<'p> Machine<'p> {
                 self.next(iterator)?
             }
             Source::Object(object, taken) => self.next_of_object(object, taken)?,
+            Source::Indexed(object, taken) => self.next_by_index(object, taken)?,
         })
     }
 
@@ -268,12 +273,34 @@ impl<'p> Machine<'p> {
             let name = stream.0.clone();
             return Ok(Some((self.library.stream_next)(self, &name)));
         }
+        self.called_until(object, "__next__", Vec::new(), "StopIteration")
+    }
+
+    /// What `__getitem__` returns for the next number.
+    fn next_by_index(&mut self, object: &Value<'p>, taken: &mut u32) -> Ran<'p, Option<Value<'p>>> {
+        let index = Value::Int(i128::from(*taken));
+        *taken += 1;
+        if *taken > ITERATIONS {
+            self.is_bounded = true;
+            return Ok(None);
+        }
+        self.called_until(object, "__getitem__", vec![index], "IndexError")
+    }
+
+    /// What a method returns, unless it raises what ends the iteration.
+    fn called_until(
+        &mut self,
+        object: &Value<'p>,
+        method: &str,
+        args: Vec<Value<'p>>,
+        end: &str,
+    ) -> Ran<'p, Option<Value<'p>>> {
         let place = self.here.0;
-        let method = self.attribute(object, &"__next__".into())?;
-        match self.call_value(&method, Args::default(), place) {
+        let method = self.attribute(object, &method.into())?;
+        match self.call_value(&method, Args::of(args), place) {
             Ok(value) => Ok(Some(value)),
             Err(Signal::Raise(error)) => {
-                let stop = Value::Library("builtins.StopIteration".into());
+                let stop = Value::Library(format!("builtins.{end}").into());
                 if Self::is_a(&error, &stop) == Some(true) { Ok(None) } else { Err(Signal::Raise(error)) }
             }
             Err(Signal::Stop) => Err(Signal::Stop),
