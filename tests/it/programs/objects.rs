@@ -7,7 +7,7 @@ use super::dice::Dice;
 use super::generate::Program;
 
 /// What changes the keys: methods, functions, properties, records, generators.
-const LIBRARY: &str = r#"import dataclasses
+const LIBRARY: &str = r"import dataclasses
 
 import jax
 import jax.numpy as jnp
@@ -126,7 +126,7 @@ def stream(key, n):
         yield sub
 
 
-"#;
+";
 
 struct Writer {
     dice: Dice,
