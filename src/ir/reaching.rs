@@ -233,9 +233,10 @@ impl<'f> Walk<'f> {
         after = self.block(orelse, after);
         let mut left = raised.clone();
         for handler in handlers {
-            // The name of a handler holds the exception, which no store made, and is unbound when the handler ends.
+            // The name of a handler holds the exception, which no store made, and is unbound however the handler ends: by its last
+            // operation, or by a jump.
             let is_named = handler.name.as_ref() == Some(self.variable);
-            let caught = if is_named { Some(Vec::new()) } else { raised.clone() };
+            let caught = if is_named { Some(vec![Definition::Unbound]) } else { raised.clone() };
             let handled = self.block(&handler.body, caught);
             self.add_stores(&handler.body, &mut left);
             if is_named {

@@ -87,7 +87,7 @@ impl Uses {
     }
 
     /// The operations around one, innermost first, each with the number of its block that holds it.
-    fn around(&self, temp: Temp) -> impl Iterator<Item = (Temp, usize)> + '_ {
+    pub fn around(&self, temp: Temp) -> impl Iterator<Item = (Temp, usize)> + '_ {
         let outer = |temp: Temp| self.around.get(temp as usize).copied().flatten();
         std::iter::successors(outer(temp), move |(next, _)| outer(*next))
     }

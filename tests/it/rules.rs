@@ -175,6 +175,16 @@ fn a_helper_that_returns_a_consumed_key_is_what_has_to_change() {
     let given = "def draw(key):\n    return jax.random.uniform(key), key\n\ndef run(key):\n    x, key = draw(key)\n    return x + jax.random.normal(key)\n";
     let (_, help, _) = only_finding(given);
     assert_eq!(help, "return a key from `draw` that it has not consumed");
+    // What the branch that does not draw returns is no spent key.
+    let either = "def draw(key):\n    if key is not None:\n        x = jax.random.uniform(key)\n    else:\n        return 0.0, key\n    return x, key  # here\n\ndef run(key):\n    x, key = draw(key)\n    return x + jax.random.normal(key)\n";
+    let found = keylint::engine::check_text("program.py", &format!("import jax\n{either}"));
+    let here = u32::try_from(either.find("return x, key  # here").unwrap() + "import jax\n".len()).unwrap();
+    let mut labels = found.iter().flat_map(|one| &one.finding.related);
+    assert!(labels.any(|label| label.message.contains("is returned here") && label.place.span.start == here));
+    // The key that is used again is the caller's own, whatever else of the call is read beside it.
+    let beside = "def draw(key):\n    return jax.random.uniform(key), key\n\ndef step(x, key):\n    return x + jax.random.normal(key)\n\ndef run(key):\n    x, _ = draw(key)\n    return step(x, key)\n";
+    let (_, help, _) = only_finding(beside);
+    assert_eq!(help, "give each call its own key: `key1, key2 = jax.random.split(key)`");
     // The caller has the key as well, so it is the caller that uses it twice.
     let passed = "def draw(key):\n    return jax.random.uniform(key), 0\n\ndef run(key):\n    x, _ = draw(key)\n    return x + jax.random.normal(key)\n";
     let (_, help, _) = only_finding(passed);

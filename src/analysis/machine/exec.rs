@@ -191,8 +191,13 @@ impl<'p> Machine<'p> {
         let paths = &mut self.state.paths;
         frame.returns.push((paths.pc, value));
         frame.left = paths.guards.or(frame.left, paths.pc);
-        paths.frame_live = paths.guards.without(paths.frame_live, paths.pc);
-        paths.pc = Guard::FALSE;
+        if frame.activation.caller.is_none() {
+            // Nothing of the program that is analysed runs after its outermost function.
+            paths.end();
+        } else {
+            paths.frame_live = paths.guards.without(paths.frame_live, paths.pc);
+            paths.pc = Guard::FALSE;
+        }
     }
 
     fn run_unsupported(&mut self, frame: &mut Frame<'p>, writes: &[Variable], op: &Op) -> Value {

@@ -290,8 +290,9 @@ impl<'p> Machine<'p> {
 
     /// `next(iterator)` outside of a loop.
     pub fn next_of(&mut self, frame: &mut Frame<'p>, iterator: &Value, span: Span) -> Value {
-        if let Some(Val::Object(object)) = iterator.single()
-            && !self.state.guard_within(*object).is_true()
+        let elsewhere = self.state.paths.guards.without(self.state.paths.frame_live, self.state.paths.pc);
+        if !elsewhere.is_false()
+            && let Some(Val::Object(object)) = iterator.single()
             && matches!(self.state.store.objects[object.0 as usize].kind, ObjectKind::Iterator(..))
         {
             let value = self.next_step(frame, iterator, span).value;

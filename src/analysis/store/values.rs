@@ -94,7 +94,15 @@ impl State {
         for alternative in kept.alternatives() {
             result.push(&mut self.paths.guards, alternative.guard, alternative.val.clone());
         }
-        if result.is_too_various() { self.terms.opaque("<one of many>", None) } else { result }
+        if !result.is_too_various() {
+            return result;
+        }
+        let unknown = self.terms.opaque("<one of many>", None);
+        let mut result = new.restricted(&mut self.paths.guards, self.paths.pc);
+        for alternative in unknown.alternatives() {
+            result.push(&mut self.paths.guards, elsewhere, alternative.val.clone());
+        }
+        if result.is_too_various() { unknown } else { result }
     }
 
     /// The integer that a value is known to be.

@@ -59,11 +59,16 @@ pub fn carried_at(run: &Recording<'_>, first: &Consumption, second: &Consumption
 }
 
 /// The function that consumes the first key and then returns it to the frame of the second consumption, and where it does.
-pub fn returned_at(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> Option<(String, Place)> {
+pub fn returned_at(
+    run: &Recording<'_>,
+    first: &Consumption,
+    second: &Consumption,
+    name: Option<&str>,
+) -> Option<(String, Place)> {
     let (activation, spent) = (&first.activation, first.written.as_deref()?);
     let is_inside = second.chain().iter().any(|(around, _)| around.id == activation.id);
     let is_its_own = first.target.term >= activation.born;
-    if is_inside || !(is_its_own || reads_result(run, first, second)) {
+    if is_inside || !(is_its_own || name.is_some_and(|name| reads_result(run, first, second, name))) {
         return None;
     }
     let (module, code) = (run.module(activation.module), run.code(activation));
@@ -82,12 +87,22 @@ pub fn returned_at(run: &Recording<'_>, first: &Consumption, second: &Consumptio
         code.ops[load as usize].span.start >= consumed.end && definitions.iter().any(|loads| loads.contains(&load))
     };
     let returns = |kind: &OpKind| matches!(kind, OpKind::Return(Some(value)) if load_in(code, *value, slot, DEPTH).is_some_and(holds_it));
-    let returned = code.ops.iter().find(|op| returns(&op.kind))?;
+    let uses = run.uses_of(activation.module, activation.function);
+    let consuming = run.call_at(activation, first.place)?;
+    // Two branches of one `if`: what is returned in the one was not consumed in the other.
+    let is_apart = |returned: Temp| {
+        uses.around(returned).any(|(outer, branch)| {
+            matches!(code.ops[outer as usize].kind, OpKind::If { .. })
+                && uses.around(consuming).any(|(other, number)| other == outer && number != branch)
+        })
+    };
+    let mut ops = (0..).zip(&code.ops);
+    let (_, returned) = ops.find(|(temp, op)| returns(&op.kind) && !is_apart(*temp))?;
     Some((code.name.to_string(), Place { file: module.file, span: returned.span }))
 }
 
-/// Whether the frame that sees both consumptions reads, for the second, a variable that holds a result of the call around the first.
-fn reads_result(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
+/// Whether the frame that sees both consumptions knows the key of the second by a variable that holds a result of the call around the first.
+fn reads_result(run: &Recording<'_>, first: &Consumption, second: &Consumption, name: &str) -> bool {
     let (a, b) = (first.chain(), second.chain());
     let shared = a.iter().zip(b.iter()).take_while(|(x, y)| x.0.id == y.0.id).last();
     let Some(((frame, call), (_, read))) = shared else { return false };
@@ -95,8 +110,15 @@ fn reads_result(run: &Recording<'_>, first: &Consumption, second: &Consumption) 
     let uses = run.uses_of(frame.module, frame.function);
     let from_call = |temp: Temp| {
         let OpKind::Store(variable, value) = &code.ops[temp as usize].kind else { return false };
+        let root = name.split(['.', '[']).next().unwrap_or(name);
+        let is_it = match variable {
+            Variable::Local(slot) => code.slots.get(*slot as usize).is_some_and(|slot| &**slot == root),
+            Variable::Global(global) => &**global == root,
+            Variable::Outer(..) => false,
+        };
         let is_read = |load: &Temp| read.span.contains(code.ops[*load as usize].span.start);
-        is_part_of(code, *value, &|temp| temp == call)
+        is_it
+            && is_part_of(code, *value, &|temp| temp == call)
             && uses.reaching(code, variable).loads_of(temp).iter().any(is_read)
     };
     code.within(&code.body).any(from_call)

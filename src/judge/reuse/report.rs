@@ -235,7 +235,8 @@ pub fn report(
     let repeated = repeated_by.as_ref().map(|iteration| iteration.place);
     let loop_kind = repeated.map_or(LoopKind::Statement, |head| loop_kind(run, &second, head, placed.second.place));
     let carried_at = repeated.and_then(|_| carried_at(run, &first, &second));
-    let returned_at = carried_at.is_none().then(|| returned_at(run, &first, &second)).flatten();
+    let name = placed.second.name.as_ref().map(|name| name.text.as_str());
+    let returned_at = carried_at.is_none().then(|| returned_at(run, &first, &second, name)).flatten();
     let reuse = KeyReuse {
         kind,
         first: placed.first,

@@ -2,7 +2,7 @@
 //! be bound on every path.
 
 /// What makes the children: `SPLIT` is a statement that binds `key` and `sub`.
-const BOUND: [&str; 22] = [
+const BOUND: [&str; 23] = [
     "SPLIT",
     "if p:\n    SPLIT",
     "if p:\n    SPLIT\nelif q:\n    pass\nelse:\n    SPLIT",
@@ -23,6 +23,7 @@ const BOUND: [&str; 22] = [
     "with contextlib.nullcontext():\n    if p:\n        SPLIT",
     "SPLIT\ntry:\n    if p:\n        raise ValueError\nexcept ValueError as sub:\n    q = not q",
     "SPLIT\ntry:\n    if p:\n        raise ValueError\nexcept* ValueError as sub:\n    q = not q",
+    "SPLIT\nfor _ in range(n):\n    try:\n        if p:\n            raise ValueError\n    except ValueError as sub:\n        break",
     "with contextlib.suppress(ValueError):\n    if p:\n        raise ValueError\n    SPLIT",
     "with Swallowing():\n    if p:\n        raise ValueError\n    SPLIT",
 ];
