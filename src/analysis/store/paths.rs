@@ -26,7 +26,8 @@ pub struct Paths {
     /// The paths on which the program has not ended: all on which anything reads an object or a global. A function that is called on some
     /// of them changes nothing on the others.
     pub live: Guard,
-    /// The paths on which the running function has not ended: all on which anything reads its variables.
+    /// The paths on which the running function has not ended: all on which it reads its variables. A function made in it may read them
+    /// later on others, which is not modelled.
     pub frame_live: Guard,
     /// The `try` statements whose bodies are running, outermost first.
     pub catching: Rc<RefCell<Vec<Catching>>>,
@@ -100,7 +101,8 @@ impl Paths {
         (self.pc, self.live, self.frame_live) = (running.pc, running.live, running.frame_live);
     }
 
-    /// Starts a function on the current paths. Nothing in it reads what is on the paths that an enclosing `try` holds until its handlers.
+    /// Starts a function on the current paths. Those that an enclosing `try` holds for its handlers are not kept apart in it: a handler sees
+    /// what the function writes to objects even where it never ran.
     pub fn enter(&mut self) {
         self.frame_live = self.pc;
         for catching in self.catching.borrow().iter() {
