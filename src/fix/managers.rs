@@ -1,13 +1,13 @@
 //! Context managers that may swallow an exception, so that the code after a `with` runs although its body did not end.
 //!
-//! **Invariant:** a manager that is not a call of something that swallows, by the models or by a definition in this file, is taken to swallow
-//! nothing.
+//! **Invariant:** a manager counts only if it is the call of a name for which the models, or a definition in this file, say so. One that is
+//! stored in a variable first, inherited, or returned by a method is taken to swallow nothing.
 
 use std::collections::BTreeSet;
 
 use super::context::FixContext;
 use crate::ir::{Constant, Function, Module, OpKind, Temp, Variable};
-use crate::models::{BuiltinOp, Effect, ProtocolEffect};
+use crate::models::{Callable, ProtocolEffect};
 
 /// The callees, as written, of the context managers of a file that may swallow exceptions.
 pub(super) fn swallowing(cx: &FixContext<'_>) -> BTreeSet<String> {
@@ -20,14 +20,11 @@ pub(super) fn swallowing(cx: &FixContext<'_>) -> BTreeSet<String> {
             let (root, rest) = written.split_at(written.find('.').unwrap_or(written.len()));
             let path = cx.imports.meaning(&cx.names, cx.names.scope_at(op.span.start), root);
             let model = path.and_then(|path| cx.models.callable(&format!("{path}{rest}")));
-            let is_method_of = |method: &str| {
+            let is_raising = |method: &str| {
                 let mut protocols = cx.models.protocols(method).iter();
                 protocols.any(|protocol| protocol.effect == ProtocolEffect::Raises)
             };
-            if model
-                .is_some_and(|model| matches!(model.effect, Effect::Builtin(BuiltinOp::Raises | BuiltinOp::Suppress)))
-                || rest.rsplit('.').next().is_some_and(is_method_of)
-            {
+            if model.is_some_and(Callable::swallows_exceptions) || rest.rsplit('.').next().is_some_and(is_raising) {
                 found.insert(written);
             }
         }
@@ -61,8 +58,8 @@ pub(super) fn callee(function: &Function, call: Temp) -> Option<String> {
     Some(names.join("."))
 }
 
-/// The manager that a function makes one that may swallow: the class whose `__exit__` may return something true, or the generator itself
-/// where it yields within a `try` with handlers.
+/// The name of what a function defines that may swallow: the class whose `__exit__` may return something true, or the generator that yields
+/// within a `try` with handlers.
 fn defined(module: &Module, function: &Function) -> Option<String> {
     let kind = |temp: Temp| &function.ops[temp as usize].kind;
     if matches!(&*function.name, "__exit__" | "__aexit__") {

@@ -232,7 +232,7 @@ pub enum Argument {
 pub struct Handler {
     /// The exception types: an operation of `body`. Absent, everything is caught.
     pub types: Option<Temp>,
-    /// The variable that holds the exception while the handler runs.
+    /// The variable that holds the exception while the handler runs, and is unbound when it ends.
     pub name: Option<Variable>,
     /// The evaluation of the types, then the handler's body.
     pub body: Block,

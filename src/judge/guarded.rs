@@ -9,7 +9,6 @@ use crate::analysis::domain::value::Val;
 use crate::analysis::record::Recording;
 use crate::ir::{Argument, Block, Constant, Function, Module, Name, Op, OpKind, Operator, Temp, Variable};
 use crate::judge::facts::ReferenceKind;
-use crate::models::{BuiltinOp, Effect};
 use crate::text::Span;
 
 /// What a missing attribute raises, and a missing name of an import.
@@ -199,8 +198,7 @@ fn swallowing(run: &Recording<'_>, code: &Function, finally: &Block) -> Option<T
     let OpKind::Call(callee, _) = &code.ops[*manager as usize].kind else { return None };
     let callee = run.named(run.home, code, *callee)?;
     let Val::Library(path) = callee.single()? else { return None };
-    let effect = &run.program.models.callable(path)?.effect;
-    matches!(effect, Effect::Builtin(BuiltinOp::Raises | BuiltinOp::Suppress)).then_some(*manager)
+    run.program.models.callable(path)?.swallows_exceptions().then_some(*manager)
 }
 
 /// Whether a handler of these types catches what a missing attribute raises, and what a missing name of an import does.

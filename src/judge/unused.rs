@@ -37,7 +37,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// What a rule is shown of it.
+    /// The fact that rules read.
     pub fn fact(&self, run: &Recording<'_>, activation: &Activation) -> UnusedChild {
         let span = run.code(activation).ops[self.store as usize].span;
         let file = run.module(activation.module).file;

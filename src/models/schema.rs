@@ -246,6 +246,11 @@ pub enum Effect {
 }
 
 impl Callable {
+    /// Whether it makes a context manager that swallows what the body of its `with` raises.
+    pub fn swallows_exceptions(&self) -> bool {
+        matches!(self.effect, Effect::Builtin(BuiltinOp::Raises | BuiltinOp::Suppress))
+    }
+
     /// The parameter of this name.
     pub fn param(&self, name: &str) -> Option<&Param> {
         self.params.iter().find(|param| param.name == name)

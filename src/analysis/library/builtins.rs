@@ -101,10 +101,10 @@ pub fn builtin<'p>(
         | BuiltinOp::SingleDispatch
         | BuiltinOp::ContextManager
         | BuiltinOp::Wraps
-        | BuiltinOp::Property
         | BuiltinOp::CachedProperty
         | BuiltinOp::Staticmethod
         | BuiltinOp::Classmethod => wrapper(&mut machine.state.terms, op, path, args, place),
+        BuiltinOp::Property => property(&mut machine.state.terms, args, place),
         BuiltinOp::Copy | BuiltinOp::Deepcopy => {
             container_construction::copied(&mut machine.state, &first.unwrap_or_default())
         }
@@ -188,9 +188,7 @@ fn tuple<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, first: Option<Val
 
 /// Functions that wrap functions, or determine how they are looked up.
 fn wrapper(terms: &mut Terms, op: BuiltinOp, path: &Name, args: &Args, place: Place) -> Value {
-    let given =
-        |name: &str, at: usize| args.positional.get(at).or_else(|| args.keyword(name)).map(|arg| arg.value.clone());
-    let first = given("fget", 0);
+    let first = args.positional.first().map(|arg| arg.value.clone());
     let kind = match (op, &first) {
         (BuiltinOp::Partial | BuiltinOp::PartialMethod, Some(function)) => {
             let positional = args.positional.iter().skip(1).map(|arg| arg.value.clone()).collect();
@@ -205,9 +203,6 @@ fn wrapper(terms: &mut Terms, op: BuiltinOp, path: &Name, args: &Args, place: Pl
         (BuiltinOp::Cached, Some(_)) => PartialKind::Cached,
         // Which implementation runs depends on the type of the first argument.
         (BuiltinOp::SingleDispatch, _) => PartialKind::Dispatched,
-        (BuiltinOp::Property, _) => {
-            PartialKind::Property(given("fset", 1).filter(|setter| matches!(setter.single(), Some(Val::Function(_)))))
-        }
         (BuiltinOp::CachedProperty, _) => PartialKind::CachedProperty,
         (BuiltinOp::Staticmethod, _) => PartialKind::StaticMethod,
         (BuiltinOp::Classmethod, _) => PartialKind::ClassMethod,
@@ -217,6 +212,15 @@ fn wrapper(terms: &mut Terms, op: BuiltinOp, path: &Name, args: &Args, place: Pl
         Some(function) => Value::of(Val::Partial(Rc::new(Partial::of(kind, function)))),
         None => terms.opaque("<partial>", Some(place)),
     }
+}
+
+/// `property(getter, setter)`
+fn property(terms: &mut Terms, args: &Args, place: Place) -> Value {
+    let given =
+        |at: usize, name: &str| args.positional.get(at).or_else(|| args.keyword(name)).map(|arg| arg.value.clone());
+    let Some(getter) = given(0, "fget") else { return terms.opaque("<property>", Some(place)) };
+    let setter = given(1, "fset").filter(|setter| matches!(setter.single(), Some(Val::Function(_))));
+    Value::of(Val::Partial(Rc::new(Partial::of(PartialKind::Property(setter), getter))))
 }
 
 /// `getattr(object, name)`

@@ -101,8 +101,8 @@ impl Paths {
         (self.pc, self.live, self.frame_live) = (running.pc, running.live, running.frame_live);
     }
 
-    /// Starts a function on the current paths. Those that an enclosing `try` holds for its handlers are not kept apart in it: a handler sees
-    /// what the function writes to objects even where it never ran.
+    /// Starts a function on the current paths. What it writes to objects is also seen on the paths on which an enclosing `try` has raised
+    /// already, so by its handlers.
     pub fn enter(&mut self) {
         self.frame_live = self.pc;
         for catching in self.catching.borrow().iter() {

@@ -48,11 +48,10 @@ pub fn carried_at(run: &Recording<'_>, first: &Consumption, second: &Consumption
     let is_here = first.activation.module == second.activation.module
         && first.activation.function == second.activation.function
         && spent != next;
-    let slot = |name: &str| code.slots.iter().take(code.named as usize).position(|slot| &**slot == name);
-    let (Some(spent), Some(next), true) = (slot(spent), slot(next), is_here) else { return None };
+    let (Some(spent), Some(next), true) = (slot_of(code, spent), slot_of(code, next), is_here) else { return None };
     let hands_on = code.ops.iter().find(|op| match &op.kind {
-        OpKind::Return(Some(value)) => reads(code, *value, spent, DEPTH),
-        OpKind::Store(Variable::Local(stored), value) => *stored as usize == next && reads(code, *value, spent, 1),
+        OpKind::Return(Some(value)) => load_in(code, *value, spent, DEPTH).is_some(),
+        OpKind::Store(Variable::Local(stored), value) => *stored == next && load_in(code, *value, spent, 1).is_some(),
         _ => false,
     })?;
     Some(Place { file: module.file, span: hands_on.span })
@@ -72,13 +71,14 @@ pub fn returned_at(
         return None;
     }
     let (module, code) = (run.module(activation.module), run.code(activation));
-    let slot = code.slots.iter().take(code.named as usize).position(|slot| &**slot == spent)?;
+    let slot = slot_of(code, spent)?;
     let consumed = first.place.span;
     let is_consumed = |load: &Temp| consumed.contains(code.ops[*load as usize].span.start);
-    let slot = u32::try_from(slot).ok()?;
     let variable = Variable::Local(slot);
-    let reaching = run.uses_of(activation.module, activation.function).reaching(code, &variable);
-    let stores = code.within(&code.body).filter(|temp| stored(code, *temp, &variable).is_some());
+    let uses = run.uses_of(activation.module, activation.function);
+    let reaching = uses.reaching(code, &variable);
+    let is_store = |temp: &Temp| matches!(&code.ops[*temp as usize].kind, OpKind::Store(of, _) if *of == variable);
+    let stores = code.within(&code.body).filter(is_store);
     let definitions: Vec<&[Temp]> = std::iter::once(reaching.loads_of_parameter())
         .chain(stores.map(|store| reaching.loads_of(store)))
         .filter(|loads| loads.iter().any(is_consumed))
@@ -87,7 +87,6 @@ pub fn returned_at(
         code.ops[load as usize].span.start >= consumed.end && definitions.iter().any(|loads| loads.contains(&load))
     };
     let returns = |kind: &OpKind| matches!(kind, OpKind::Return(Some(value)) if load_in(code, *value, slot, DEPTH).is_some_and(holds_it));
-    let uses = run.uses_of(activation.module, activation.function);
     let consuming = run.call_at(activation, first.place)?;
     // Two branches of one `if`: what is returned in the one was not consumed in the other.
     let is_apart = |returned: Temp| {
@@ -122,14 +121,6 @@ fn reads_result(run: &Recording<'_>, first: &Consumption, second: &Consumption, 
             && uses.reaching(code, variable).loads_of(temp).iter().any(is_read)
     };
     code.within(&code.body).any(from_call)
-}
-
-/// What an operation stores in a variable.
-fn stored(code: &Function, temp: Temp, variable: &Variable) -> Option<Temp> {
-    match &code.ops.get(temp as usize)?.kind {
-        OpKind::Store(stored, value) if stored == variable => Some(*value),
-        _ => None,
-    }
 }
 
 /// Whether the two events happened in iterations of one loop that follow each other.
@@ -171,9 +162,10 @@ fn is_part_of(code: &Function, temp: Temp, is_it: &dyn Fn(Temp) -> bool) -> bool
         }
 }
 
-/// Whether a value is a variable, or a display that holds it.
-fn reads(code: &Function, temp: Temp, slot: usize, depth: u32) -> bool {
-    u32::try_from(slot).is_ok_and(|slot| load_in(code, temp, slot, depth).is_some())
+/// The slot of a variable of a function.
+fn slot_of(code: &Function, name: &str) -> Option<u32> {
+    let slot = code.slots.iter().take(code.named as usize).position(|slot| &**slot == name)?;
+    u32::try_from(slot).ok()
 }
 
 /// The read of a variable that a value is, or that is an element of the display that it is.

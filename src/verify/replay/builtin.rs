@@ -167,8 +167,7 @@ impl<'p> Machine<'p> {
 
     /// Functions that wrap functions, or determine how they are looked up.
     fn wrapped(&mut self, op: BuiltinOp, path: &Name, args: &Args<'p>) -> Option<Value<'p>> {
-        let given = |name: &str, at: usize| args.positional.get(at).or_else(|| args.keyword(name)).cloned();
-        let first = given("fget", 0);
+        let first = args.positional.first().cloned();
         Some(match (op, first) {
             (BuiltinOp::Partial | BuiltinOp::PartialMethod, Some(function)) => {
                 let mut rest = args.clone();
@@ -186,7 +185,10 @@ impl<'p> Machine<'p> {
             // Which implementation runs depends on the type of the first argument.
             (BuiltinOp::SingleDispatch, Some(_)) => self.unknown("<dispatch>"),
             (BuiltinOp::Cached | BuiltinOp::SingleDispatch, None) => Value::Library(path.clone()),
-            (BuiltinOp::Property, Some(getter)) => Value::Property(Rc::new((getter, given("fset", 1)))),
+            (BuiltinOp::Property, _) => {
+                let given = |at: usize, name: &str| args.positional.get(at).or_else(|| args.keyword(name)).cloned();
+                Value::Property(Rc::new((given(0, "fget")?, given(1, "fset"))))
+            }
             (BuiltinOp::CachedProperty, Some(getter)) => Value::Property(Rc::new((getter, None))),
             (BuiltinOp::Staticmethod, Some(inner)) => Value::Static(Rc::new(inner)),
             (BuiltinOp::Classmethod, Some(inner)) => Value::ClassMethod(Rc::new(inner)),
