@@ -1,7 +1,8 @@
 //! What a constructor stores, for the methods that call it: `self.step = jax.jit(self._step)`, `self.net = Net(size)`.
 //!
-//! **Invariant:** functions are taken from a constructor as they are. Of instances and lists of instances only the class is taken, and only
-//! if nothing else stores an attribute of that name. Whatever else the constructor stores is unknown to a method that runs on its own.
+//! **Invariant:** functions are taken from a constructor unchanged. For instances and lists of instances only the class
+//! is taken, and only if nothing else stores an attribute of that name. Everything else that the constructor stores is
+//! unknown in a method that is analysed on its own.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -88,7 +89,7 @@ fn makes_instances(machine: &mut Machine<'_>, class: ClassHandle, init: &Functio
     false
 }
 
-/// What a callee is that is written as a global, a part of a module, or a method of the object of a class.
+/// What a callee denotes that is written as a global, an attribute of a module, or a method of an object.
 fn named_callee(machine: &mut Machine<'_>, class: ClassHandle, code: &Function, callee: Temp) -> Option<Value> {
     let home = machine.context.home;
     let kind = |temp: Temp| code.ops.get(temp as usize).map(|op| &op.kind);
@@ -162,10 +163,10 @@ fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Clos
     (running, machine.budget.fuel, machine.budget.exhausted, (machine.budget.cut_off, machine.budget.limited)) = state;
     machine.state.paths.run(running);
     machine.context.pending = pending;
-    // Whether an instance is ever made is not known, so that no global is written.
+    // It is unknown whether an instance is ever created, so no global is written.
     machine.state.store.modules = modules;
     let quiet = std::mem::replace(&mut machine.recorder, recorder);
-    // Keys that a closure captured name their derivations by number.
+    // Keys that a closure captured refer to their derivations by number.
     machine.recorder.adopt_derivations(quiet);
     if let Some(Val::Object(object)) = object {
         let attributes = &machine.state.store.objects[object.0 as usize].attributes;
@@ -218,7 +219,8 @@ fn stored_instances(state: &State, value: &Value) -> Option<StoredInstances> {
     }
 }
 
-/// Gives an instance whose method runs on its own the functions that its constructor stores, and instances of the stored classes.
+/// Adds to an instance whose method is analysed on its own the functions that its constructor stores, and instances of
+/// the stored classes.
 pub fn set_stored_attributes(machine: &mut Machine<'_>, class: ClassHandle, instance: &Value) {
     let (Some(stored), Some(Val::Object(own))) =
         (machine.caches.constructors.get(&class).cloned(), instance.single().cloned())
@@ -272,7 +274,7 @@ fn moved(value: &Value, from: ObjectId, to: ObjectId) -> Value {
     }
 }
 
-/// The attributes that are of interest in what a constructor stores.
+/// The attributes of interest among those that a constructor stores.
 #[derive(Default)]
 struct Wanted {
     /// Those that some function of the module calls.

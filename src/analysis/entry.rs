@@ -25,8 +25,8 @@ use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Pa
 /// Most closures that are run on their own after one entry.
 const CLOSURES: usize = 64;
 
-/// Operations that the analyses of the functions of one module may run together; beyond, each gets as many as it has itself, and a
-/// share for what it calls.
+/// Operations that the analyses of all functions of one module may run; beyond this, each gets as many as its body has,
+/// and a share for its calls.
 const MODULE_OPERATIONS: u32 = 1_000_000;
 
 /// Most functions that are searched for calls that lead to one function.
@@ -70,7 +70,7 @@ pub fn run(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIn
     snapshot.take_back(base, marks);
 }
 
-/// Shows the reader what was recorded so far. The reader's queries have their own budget.
+/// Passes the recording so far to the reader. The reader's queries have their own budget.
 fn show(machine: &mut Machine<'_>, stage: Stage, reader: &mut Reader<'_>) {
     let limited = limit(machine);
     machine.state.paths.guards.renew();
@@ -104,7 +104,7 @@ fn limit(machine: &Machine<'_>) -> Option<(Place, &'static str)> {
 
 /// The state after the module's body, with an empty log. Terms and guards are lent, for [`take_back`].
 fn for_entry<'p>(machine: &mut Machine<'p>) -> Machine<'p> {
-    // What the module's body recorded stays with it.
+    // The recording of the module's body is not copied.
     let recorded = std::mem::take(&mut machine.recorder);
     let (terms, mut guards) =
         (std::mem::take(&mut machine.state.terms), std::mem::take(&mut machine.state.paths.guards));
@@ -122,7 +122,7 @@ fn for_entry<'p>(machine: &mut Machine<'p>) -> Machine<'p> {
     run
 }
 
-/// Takes back what was lent to an entry, without what it added.
+/// Takes back the terms and guards that were lent to an entry, without those that it added.
 fn take_back<'p>(machine: &mut Machine<'p>, run: Machine<'p>, (terms, guards): ((usize, usize), (usize, usize))) {
     machine.state.terms = run.state.terms;
     machine.state.paths.guards = run.state.paths.guards;
@@ -152,7 +152,8 @@ fn forget_later_globals(machine: &mut Machine<'_>, rebound: &BTreeMap<&Name, (Te
     let Some(last) = last else { return };
     let Some(state) = machine.state.store.modules.get_mut(&machine.context.home) else { return };
     for (name, _) in rebound.iter().filter(|(_, (first, end))| *first < last && *end > last) {
-        // A function that is wrapped after its definition is the same one; a key is reported as what it is in the end.
+        // A function that is wrapped after its definition is still the same function; a key is reported with its final
+        // value.
         let stays = |value: &Value| {
             value.alternatives().iter().any(|alternative| {
                 matches!(alternative.val, Val::Key(_) | Val::Array(_) | Val::Wrapped(_) | Val::Partial(_))
@@ -176,8 +177,8 @@ fn rebound_globals(module: &Module) -> BTreeMap<&Name, (Temp, Temp)> {
     stores
 }
 
-/// Where the module's body mentions a function last, itself or a function of the module that does; `None` where others may call it, or
-/// too many do.
+/// The last place at which the module's body mentions a function, directly or through a function of the module; `None`
+/// if others may call it, or too many do.
 fn last_mention(module: &Module, name: &Name) -> Option<Temp> {
     let mut names = vec![name];
     let (mut at, mut last) = (0, None);
@@ -282,7 +283,7 @@ pub fn symbolic_parameters<'p>(
     slots
 }
 
-/// Runs the closures that nothing has run.
+/// Runs the closures that have not been run.
 fn run_pending(machine: &mut Machine<'_>) {
     for _ in 0..CLOSURES {
         let Some((_, pending)) = machine.context.pending.pop_first() else { break };
@@ -324,7 +325,7 @@ fn run_alone(machine: &mut Machine<'_>, closure: &Rc<Closure>, pending: &Pending
     machine.run_frame(closure.module, closure.function, environment, closure.class, activation);
 }
 
-/// Notes the library names in the annotations of the module.
+/// Records the library names in the annotations of the module.
 fn note_annotations(machine: &mut Machine<'_>) {
     let module = machine.module(machine.context.home);
     for (number, function) in (0u32..).zip(&module.functions) {
@@ -351,7 +352,7 @@ fn note_annotations(machine: &mut Machine<'_>) {
     }
 }
 
-/// A frame that runs nothing: a place to note things for.
+/// A frame that runs nothing: a place to which facts can be attributed.
 fn bare_frame<'p>(machine: &Machine<'p>, id: FunctionId, code: &'p Function) -> Frame<'p> {
     Frame {
         module: machine.context.home,

@@ -1,7 +1,8 @@
-//! What objects of a module hold when a function of it is called: containers that are empty when the module has run, and attributes that
-//! are `None` then, are there to be filled.
+//! What the objects of a module hold when one of its functions is called: containers that are empty after the module
+//! has run, and attributes that are `None` then, are filled later.
 //!
-//! **Invariant:** only what some function of the module fills is forgotten; what holds anything else stays as the body left it.
+//! **Invariant:** only containers and attributes that some function of the module fills become unknown; all others keep
+//! the contents that the body left.
 
 use rustc_hash::FxHashSet;
 
@@ -11,7 +12,7 @@ use crate::analysis::machine::Machine;
 use crate::analysis::store::heap::ObjectKind;
 use crate::ir::{FunctionKind, Module, Name, OpKind, Variable};
 
-/// What a function of the module may fill before another one runs.
+/// A container or attribute that a function of the module may fill before another one runs.
 pub enum Filled {
     /// The contents of a container.
     Contents(ObjectId),
@@ -19,7 +20,7 @@ pub enum Filled {
     Attribute(ObjectId, Name),
 }
 
-/// What functions of the home module fill.
+/// The containers and attributes that functions of the home module fill.
 pub fn filled_later(machine: &Machine<'_>) -> Vec<Filled> {
     let home = machine.context.home;
     let module = machine.module(home);
@@ -49,7 +50,7 @@ pub fn filled_later(machine: &Machine<'_>) -> Vec<Filled> {
     found
 }
 
-/// Forgets what may have been filled before an entry runs.
+/// Makes unknown what may have been filled before an entry runs.
 pub fn forget(machine: &mut Machine<'_>, filled: &[Filled]) {
     for what in filled {
         match what {

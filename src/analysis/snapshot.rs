@@ -1,10 +1,11 @@
 //! The import snapshot: the state that modules leave behind, which the analyses of one program share.
 //!
-//! Most functions of a program are analysed on their own, and each starts with the modules that it can reach having run. They are
-//! run once, here, and what they leave is shared.
+//! Most functions of a program are analysed on their own, and each starts in the state after all modules that it can
+//! reach have run. The modules are run once, here, and the resulting state is shared.
 //!
-//! **Invariant:** a snapshot depends on its program alone, so any number of them, on any number of threads, are identical. What an analysis
-//! adds is removed before the next one begins; the analysed module runs again in its own analysis.
+//! **Invariant:** a snapshot depends on its program alone, so any number of them, on any number of threads, are
+//! identical. Everything that an analysis adds is removed before the next one begins; the analysed module runs again in
+//! its own analysis.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -33,7 +34,7 @@ use crate::text::{FileId, Span};
 
 /// The state after the modules of a program that others import have run.
 ///
-/// The snapshot of no program is that in which nothing has run: modules then run when something of theirs is read.
+/// In the snapshot of no program, nothing has run: modules then run when one of their names is read.
 #[derive(Default)]
 pub struct ImportSnapshot {
     names: Rc<RefCell<Memo>>,
@@ -81,7 +82,7 @@ impl ImportSnapshot {
         }
     }
 
-    /// How far terms and guards are filled, for [`ImportSnapshot::take_back`].
+    /// The sizes of terms and guards, for [`ImportSnapshot::take_back`].
     pub fn marks(&self) -> ((usize, usize), (usize, usize)) {
         (self.terms.mark(), self.guards.mark())
     }

@@ -23,7 +23,7 @@ use crate::finding::Finding;
 use crate::source::{self, Problem};
 use crate::text::{Digest, Digester, FileId};
 
-/// What was taken from the cache, for `--verbose`.
+/// What came from the cache, for `--verbose`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheUse {
     /// Projects whose results were taken from it.
@@ -40,7 +40,7 @@ impl CacheUse {
         Self { taken: 1, ..Self::default() }
     }
 
-    /// Adds up.
+    /// Adds the counts of another use.
     pub(super) fn add(&mut self, other: Self) {
         self.taken += other.taken;
         self.analysed += other.analysed;
@@ -48,7 +48,7 @@ impl CacheUse {
         self.problems.dedup();
     }
 
-    /// The same for people; none where no cache was used.
+    /// The same as text for people; empty if no cache was used.
     pub fn sentences(&self) -> Vec<String> {
         let all = self.taken + self.analysed;
         let projects = if all == 1 { "project" } else { "projects" };
@@ -63,12 +63,12 @@ pub fn cache_folder(settings: &Settings) -> PathBuf {
     settings.cache_dir.clone().unwrap_or_else(|| settings.root.join(FOLDER))
 }
 
-/// What became of caches that were to be removed.
+/// The result of removing caches.
 #[derive(Debug)]
 pub struct Cleaned {
     /// Each folder, and why it could not be removed.
     pub folders: Vec<(PathBuf, Result<(), String>)>,
-    /// The paths given at which there is nothing.
+    /// The given paths that do not exist.
     pub missing: Vec<Problem>,
 }
 
@@ -120,7 +120,7 @@ impl CacheEntry {
             Fixes::At(_) => return None,
         };
         let mut name = Digester::default();
-        // A cache that moves along with its project stays of use.
+        // A cache that is moved together with its project is still valid.
         let beside = cache.folder().parent().and_then(|folder| project.root.strip_prefix(folder).ok());
         name.add(beside.unwrap_or(&project.root).as_os_str().as_encoded_bytes());
         name.add(fixes);
@@ -140,7 +140,7 @@ impl CacheEntry {
         Some(Self { cache, name: name.finish(), inputs: inputs.finish() })
     }
 
-    /// The results that an earlier run came to, if it read what is there now.
+    /// The results of an earlier run, if it read the same files as they are now.
     pub(super) fn results(&self, job: &Job<'_>, project: &Project<'_>) -> Option<Results> {
         let content = self.cache.read(self.name)?;
         let stored: Stored = serde_json::from_slice(&content).ok()?;
@@ -188,7 +188,7 @@ impl CacheEntry {
         CacheUse { taken: 0, analysed: 1, problems: problem.into_iter().collect() }
     }
 
-    /// The content of the entry; `None` where a file was not checked as it should, which the next run may do.
+    /// The content of the entry; `None` if a file could not be checked properly, because the next run may succeed.
     fn content(&self, project: &Project<'_>, results: &Results) -> Option<Vec<u8>> {
         let position_of = |file: FileId| project.position(file).and_then(|at| u32::try_from(at).ok()).map(FileId);
         let mut findings: Vec<(usize, Vec<Finding>)> = Vec::with_capacity(results.reports.len());

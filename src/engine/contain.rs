@@ -1,7 +1,7 @@
-//! Panics of our own, contained to the file that they happen on.
+//! Panics in keylint, contained to the file on which they happen.
 //!
-//! **Invariant:** a contained panic prints nothing and reaches its caller as a sentence; panics elsewhere are reported as
-//! they always were.
+//! **Invariant:** a contained panic prints nothing and reaches its caller as a sentence; panics elsewhere are reported
+//! as usual.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
@@ -12,7 +12,7 @@ thread_local! {
     static MESSAGE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs `work`; where it panics, the message and its place in our own sources.
+/// Runs `work`; if it panics, the message and its place in keylint's sources.
 pub fn contained<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -28,7 +28,7 @@ pub fn contained<T>(work: impl FnOnce() -> T) -> Result<T, String> {
         }));
     });
     let before = IS_CONTAINED.replace(true);
-    // State that `work` may have left inconsistent is never used again: its results are dropped with it.
+    // State that `work` may have left inconsistent is never used again: its results are discarded with it.
     let result = panic::catch_unwind(AssertUnwindSafe(work));
     IS_CONTAINED.set(before);
     result.map_err(|payload| {

@@ -12,7 +12,7 @@ use crate::fix::CrossModuleUsage;
 use crate::ir::{Argument, Constant, Element, Function, FunctionId, Module, Name, OpKind, Temp, Variable};
 use crate::models::{Callable, Class, Construct, Effect, Models, Runs};
 
-/// How far the functions are followed that a value is made of.
+/// How deep a value is searched for the functions that it may be or hold.
 const DEPTH: usize = 4;
 
 /// The usage within the modules of a project.
@@ -91,14 +91,14 @@ struct Reader<'m> {
     transforms: &'m BTreeSet<&'m str>,
 }
 
-/// What a module asks others for.
+/// What a module uses from other modules.
 struct Imported {
-    /// The names that it imports, or reads off what it imports; of what it imports whole, all that it does not bind itself.
-    /// `random.split` of a library is no variable of the project that is called `split`.
+    /// The names that it imports, or reads as attributes of imported modules; after `import *`, all names that it does
+    /// not bind itself. `random.split` of a library is not a variable `split` of the project.
     names: BTreeSet<Name>,
-    /// What it mentions that the array library dropped before it had typed keys.
+    /// A name that it mentions and that the array library removed before it had typed keys.
     older: BTreeSet<String>,
-    /// Whether it mentions what makes keys from seeds.
+    /// Whether it mentions a function that makes keys from seeds.
     makes_keys: bool,
 }
 
@@ -186,13 +186,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Notes what one function calls and passes on.
+    /// Records what one function calls and passes on.
     fn read(&self, id: FunctionId, function: &Function, calls: &mut Calls) {
         let name = self.called(id);
         for op in &function.ops {
             let (callee, arguments) = match &op.kind {
                 OpKind::Call(callee, arguments) => (*callee, arguments),
-                // What a variable or attribute is set to goes by its name as well.
+                // A value that is assigned to a variable or attribute is also known by that name.
                 OpKind::Store(variable, value) => {
                     let of = self.variable(function, id, variable);
                     calls.called.entry(of).or_default().extend(self.names(function, id, *value, DEPTH));

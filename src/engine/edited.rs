@@ -1,6 +1,7 @@
 //! The findings of an edited file on the edited lines.
 //!
-//! **Invariant:** every finding counts, however it is shown: a fix must not consume a key that is known to be consumed already.
+//! **Invariant:** every finding counts, whether it is shown or not: a fix must not consume a key that is known to be
+//! consumed already.
 
 use crate::finding::{Finding, Place, RuleId};
 use crate::text::{Edit, Span, moved, written};
@@ -9,8 +10,8 @@ use crate::text::{Edit, Span, moved, written};
 pub(super) const REUSE: [RuleId; 4] =
     [RuleId::KeyReused, RuleId::KeyReusedInLoop, RuleId::KeyUsedAfterSplit, RuleId::KeyDerivedTwice];
 
-/// Whether a call that was written shares its key with another one, or one that was edited with one that was not, and did not before.
-/// What two calls shared that were both edited is another mistake, which another fix fixes.
+/// Whether a new call shares its key with another one, or an edited call shares it with an unedited one and did not
+/// before. A key that two edited calls share is a different mistake, with its own fix.
 pub(super) fn shares_a_key(before: &[Finding], after: &[Finding], edits: &[Edit]) -> bool {
     let reuse = |finding: &&Finding| REUSE.contains(&finding.rule);
     let texts: Vec<Span> = edits.iter().filter_map(|edit| written(edit, edits)).collect();

@@ -71,7 +71,7 @@ pub(super) fn misdeclared(module: &ir::Module) -> Vec<(Span, String)> {
     wrong
 }
 
-/// Whether a comment names keylint at all.
+/// Whether a comment mentions keylint at all.
 pub(super) fn names_us(text: &str, comment: Comment) -> bool {
     let text = comment_text(text, comment).as_bytes();
     text.windows(7).any(|word| word.eq_ignore_ascii_case(b"keylint"))

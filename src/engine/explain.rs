@@ -131,7 +131,7 @@ fn shared(facts: &Facts, all: &mut Vec<Remark>) {
     }
 }
 
-/// Consumed keys that live on.
+/// Consumed keys that are used elsewhere afterwards.
 fn state(facts: &Facts, all: &mut Vec<Remark>) {
     for stale in &facts.stale {
         let text = format!(
@@ -186,7 +186,7 @@ fn chosen(facts: &Facts, all: &mut Vec<Remark>) {
 fn traced(facts: &Facts, all: &mut Vec<Remark>) {
     for leak in &facts.leaked {
         let Some(trace) = &leak.trace else { continue };
-        let what = if leak.kind == LeakKind::Iterator { "advances" } else { "is given a key" };
+        let what = if leak.kind == LeakKind::Iterator { "advances" } else { "gets a key" };
         let text = format!("`{}` {what} while `{}` traces `{}`", leak.name, trace.transform, trace.function);
         let further = vec![(leak.leaf, "the key".to_owned()), (trace.at, "traced".to_owned())];
         all.push(remark(trace.place, further, None, text));

@@ -73,7 +73,7 @@ pub(super) fn file_report(
     keep_first_syntax_errors(&cells, &mut findings);
     note_stated_intent(project, (&path, &text, &lines), &comments, &statements, loaded.is_imported, &mut findings);
     let subject = Subject { path: &path, text: &text, statements: &statements };
-    // Suppressed findings count as well, lest a suppression rename its neighbours.
+    // Suppressed findings count as well, so that a suppression does not rename its neighbours.
     name_all(subject, &mut findings);
     let commented = suppress::Source {
         file,

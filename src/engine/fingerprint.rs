@@ -4,7 +4,7 @@
 //! function, the normal form of the statement ([`normal_form`]), and the ordinal among findings that are equal in all of these.
 //! Scripts and baselines store fingerprints: a change of the algorithm or of its input needs a new version of the baseline.
 //!
-//! **Invariant:** nothing that depends on a row, a column, other files or other rules goes into a fingerprint.
+//! **Invariant:** a fingerprint contains nothing that depends on a row, a column, other files or other rules.
 
 use rustc_hash::FxHashMap;
 
@@ -18,7 +18,7 @@ const PRIME: u64 = 0x0000_0100_0000_01b3;
 /// Most bytes of a statement that are read.
 const READ: u32 = 20_000;
 
-/// Most of a statement that goes into a fingerprint.
+/// Most bytes of a statement that go into a fingerprint.
 const LONGEST: usize = 2_000;
 
 /// The file whose findings are named.

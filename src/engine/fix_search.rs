@@ -30,21 +30,21 @@ use crate::verify::replay::{self, Comparison, Entry, Replacement};
 /// Trials for one file: analyses of a patched text.
 const TRIALS: usize = 64;
 
-/// Findings of one file for which fixes are looked for.
+/// Findings of one file for which fixes are searched.
 const CONSIDERED: usize = 256;
 
-/// Bytes that the trials for one file analyse together; but for large files this allows more trials than there are.
+/// Bytes that all trials for one file may analyse; only large files reach this before the limit on trials.
 const TRIED_BYTES: usize = 4_000_000;
 
-/// How often a proposal is tried again with more conversions.
+/// How often a proposal is retried with more conversions.
 const CONVERSIONS: usize = 4;
 
 /// Trials for a file whose analysis reaches a bound, and so takes the longest.
 const HARD_TRIALS: usize = 2;
 
-/// Gives the findings of a file that are shown their fixes.
+/// Finds fixes for the findings of a file that are shown.
 ///
-/// `world` is one of the program, once some fix has needed it.
+/// `world` is the import snapshot of the program, once a fix has needed it.
 pub(super) fn search_fixes(
     job: &Job<'_>,
     project: &Project<'_>,
@@ -60,7 +60,7 @@ pub(super) fn search_fixes(
             let finding = &report.findings[*index];
             let has_fixes = rules::get(finding.rule).fix != FixAvailability::None;
             let judged = settings.judge(finding);
-            // Notes are mostly in tests, where equal seeds make two things equal.
+            // Notes are mostly in tests, which use equal seeds to make two results equal.
             let is_noted = judged.level == Level::Note && is_seeded_alike(finding);
             has_fixes && is_requested(job, finding) && judged.shown == Shown::Yes && !is_noted
         })
@@ -98,8 +98,9 @@ fn is_requested(job: &Job<'_>, finding: &Finding) -> bool {
     }
 }
 
-/// How many findings of a rule a function has: all of them, and those that count against a fix. A finding of low confidence does not, unless
-/// it is about two keys of one seed: each new split raises the confidence of such a finding.
+/// How many findings of a rule a function has: all of them, and those that count against a fix. A finding of low
+/// confidence does not, unless it is about two keys from one seed: each new split raises the confidence of such a
+/// finding.
 type Counts = BTreeMap<(RuleId, String), (usize, usize)>;
 
 /// The analysis of one version of the file.
@@ -110,20 +111,21 @@ struct Analysis {
     keys: Vec<KeyFact>,
     /// Every expression of the file that is a key.
     values: Vec<KnownKey>,
-    /// Every one that is a container, an object or an array of keys.
+    /// Every expression that is a container, an object or an array of keys.
     not_single: BTreeSet<Span>,
     /// Every expression that is used as a key, but is not known to be a single one.
     unproven: BTreeSet<Span>,
     /// Whether the interpreter reached a bound.
     is_exhausted: bool,
-    /// The functions that the run of each entry went through; as those of the body, what the body and the constructors went through.
+    /// The functions that ran in the analysis of each entry; for the module's body, those that the body and the
+    /// constructors ran.
     ran: FxHashMap<FunctionId, FxHashSet<FunctionId>>,
 }
 
 impl Analysis {
-    /// The functions whose own runs an edit can change: those that went through what is edited. `None` stands for all.
+    /// The functions whose own analysis an edit can change: those that ran the edited code. `None` means all.
     ///
-    /// What methods store in their instances counts for each other, so all methods go together.
+    /// Methods depend on what other methods store in their instances, so all methods are taken together.
     fn affected(&self, module: &ir::Module, edits: &[Edit]) -> Option<BTreeSet<FunctionId>> {
         let mut edited: BTreeSet<FunctionId> = BTreeSet::new();
         for edit in edits {
@@ -154,7 +156,7 @@ struct FixValidator<'a, 'j, 'p> {
     project: &'a Project<'p>,
     program: &'a Program<'p>,
     usage: &'a CrossModuleUsage,
-    /// A world of the program, once it was needed.
+    /// The import snapshot of the program, once it was needed.
     world: Cell<Option<ImportSnapshot>>,
     /// Index of the file's own module.
     original: usize,
@@ -191,14 +193,14 @@ impl FixValidator<'_, '_, '_> {
         let mut next = 0;
         while let Some(&(index, is_last)) = open.get(next) {
             next += 1;
-            // What another fix of the function leaves is tried after a new analysis.
+            // Findings that another fix of the function does not resolve are tried after a new analysis.
             let is_beside = |fixed: &usize| findings[*fixed].function == findings[index].function;
             let waits = if is_last { fixes.keys().any(is_beside) } else { hopeless.contains(&index) };
             if fixes.contains_key(&index) || waits {
                 continue;
             }
             let proposals = fix::proposals(&cx, findings, index);
-            // What every proposal would fix as well would be offered the same.
+            // Findings that every proposal would also fix would get the same proposals.
             let shared = |other: &usize| *other != index && proposals.iter().all(|one| one.resolves.contains(other));
             let shared: Vec<usize> =
                 proposals.iter().flat_map(|one| one.resolves.iter().copied().filter(shared)).collect();
@@ -264,7 +266,7 @@ impl FixValidator<'_, '_, '_> {
             if fix::reads_unbound(cx, &patched, &proposal.edits) {
                 return None;
             }
-            // Where the words of keys are used, counts in the whole file.
+            // Uses of the words of keys count in the whole file.
             let is_partial = !types_keys && self.program.is_akin(self.original, &patched);
             let affected = if is_partial { self.affected(whole, &proposal) } else { None };
             let (entries, before) =
@@ -311,7 +313,7 @@ impl FixValidator<'_, '_, '_> {
         None
     }
 
-    /// The fix, if analysis and replay bear it out.
+    /// The fix, if analysis and replay confirm it.
     fn validated(
         &self,
         before: &Analysis,
@@ -349,7 +351,7 @@ impl FixValidator<'_, '_, '_> {
     /// `None` if all need to be.
     fn affected(&self, whole: &Analysis, proposal: &Proposal) -> Option<(BTreeSet<FunctionId>, Rc<Analysis>)> {
         let entries = whole.affected(self.program.module(self.original), &proposal.edits)?;
-        // What is reported of the functions concerned must not depend on the others.
+        // The findings in these functions must not depend on the others.
         let before = self.before(&entries);
         let mut concerned = proposal.resolves.iter().filter_map(|index| self.report.findings.get(*index));
         let is_alike = concerned.all(|finding| {
@@ -450,8 +452,8 @@ impl FixValidator<'_, '_, '_> {
 
 /// Whether the findings to be resolved are gone and no function has more of any kind than before.
 ///
-/// Of several pairs at one place only one is reported. Where `is_lenient`, the next of them may be reported in its place, or one in
-/// place of several, and reuse is of one kind: a key may be split where it was drawn from.
+/// Of several pairs at one place only one is reported. If `is_lenient`, the next of them may be reported instead, or
+/// one instead of several, and all rules about reuse count as one kind: a key may be split instead of drawn from.
 fn resolves(before: &Analysis, after: &Analysis, findings: &[Finding], proposal: &Proposal, is_lenient: bool) -> bool {
     let resolved = || proposal.resolves.iter().filter_map(|index| findings.get(*index));
     let mut counts: BTreeMap<(RuleId, &str), usize> = BTreeMap::new();
@@ -484,7 +486,7 @@ fn resolves(before: &Analysis, after: &Analysis, findings: &[Finding], proposal:
         of.map(|(_, (_, certain))| certain).sum()
     };
     let has_no_more = |(rule, function): &(RuleId, String), certain: usize| {
-        // What is reported only if it is selected is no mistake of an edit.
+        // A finding of an opt-in rule is not a mistake of an edit.
         let is_as_before = certain <= of(before, *rule, function).1 || rules::get(*rule).opt_in;
         if is_as_before || !is_lenient || !REUSE.contains(rule) {
             return is_as_before;
@@ -496,7 +498,8 @@ fn resolves(before: &Analysis, after: &Analysis, findings: &[Finding], proposal:
     is_gone && after.counts.iter().all(|(of, (_, certain))| has_no_more(of, *certain))
 }
 
-/// Whether a finding after edits makes the claim of one before them: in the same words, of the same two consumptions.
+/// Whether a finding after edits makes the same claim as one before them: the same message about the same two
+/// consumptions.
 fn is_unchanged(before: &Finding, after: &Finding, edits: &[Edit]) -> bool {
     let consumptions = |finding: &Finding| {
         let evidence = finding.evidence.as_ref()?;
@@ -512,7 +515,8 @@ fn is_unchanged(before: &Finding, after: &Finding, edits: &[Edit]) -> bool {
             .is_some_and(|(old, new)| old.into_iter().zip(new).all(is_there))
 }
 
-/// Whether a suspicion stays where a finding was that another pair there shares a key, which the one of the finding hid.
+/// Whether, at the place of a finding, another pair with low confidence still shares a key, which the finding's pair
+/// hid.
 fn stays(before: &Analysis, after: &Analysis, finding: &Finding, edits: &[Edit]) -> bool {
     let known = |other: &Finding| {
         let mut known = before.findings.iter();
@@ -528,7 +532,7 @@ fn stays(before: &Analysis, after: &Analysis, finding: &Finding, edits: &[Edit])
     REUSE.contains(&finding.rule) && found.any(|one| one.primary.span.start == start && !known(one))
 }
 
-/// Whether findings about words used as keys or numbers are no longer reported, though nothing was done about them.
+/// Whether findings about words used as keys or numbers are no longer reported although the edits do not fix them.
 fn hides_words(before: &Analysis, after: &Analysis) -> bool {
     let count = |analysis: &Analysis| {
         let is_word = |finding: &&Finding| {
@@ -550,7 +554,7 @@ fn same_keys(before: &Analysis, after: &Analysis, edits: &[Edit]) -> Verdict {
     if same { Verdict::Verified } else { Verdict::Inconclusive }
 }
 
-/// Whether the library made a key, or takes it where it takes nothing but one key.
+/// Whether the library made a key, or accepts it as an argument that can only be a single key.
 fn is_proven(value: &KeyValue) -> bool {
     let is_single = |used: &KeyUse| matches!(used.role, Role::Sample | Role::Split | Role::Fold);
     value.kind != KeyKind::Unknown || value.uses.iter().any(is_single)

@@ -1,4 +1,4 @@
-//! The imports of a module, at any place in it.
+//! The imports of a module, anywhere in it.
 //!
 //! **Invariant:** every import statement of the tree is seen, in conditions and functions too; none is resolved here.
 
@@ -16,7 +16,7 @@ pub(super) struct Import {
     pub(super) name: Option<String>,
 }
 
-/// The imports of a module, sorted, each once.
+/// The imports of a module, sorted and without duplicates.
 pub(super) fn imports(module: &ast::ModModule) -> Vec<Import> {
     let mut found = Vec::new();
     let mut bodies: Vec<&[Stmt]> = vec![&module.body];

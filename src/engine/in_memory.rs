@@ -1,4 +1,4 @@
-//! Checking texts that are in no file: for tests of rules and examples.
+//! Checks texts that are not in files: for tests of rules and examples.
 //!
 //! **Invariant:** settings are the defaults and only the given texts are read, so that the same texts give the same findings on any
 //! machine.
@@ -32,7 +32,7 @@ pub fn check_text(path: &str, text: &str) -> Vec<Checked> {
     check_texts(&[(path, text)])
 }
 
-/// The findings in one text where rules are selected in addition to the default ones: opt-in rules report only then.
+/// The findings in one text if rules are selected in addition to the default ones: opt-in rules report only then.
 pub fn check_text_with(path: &str, text: &str, selected: &[&str]) -> Vec<Checked> {
     sorted(outcome(&[(path, text)], selected))
 }

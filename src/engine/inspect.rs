@@ -1,4 +1,4 @@
-//! Windows into the analysis of one file, for developers and users.
+//! Views of the analysis of one file, for developers and users.
 //!
 //! **Invariant:** what is shown is what a run would use: the same files, settings and steps.
 
@@ -91,7 +91,7 @@ pub(super) struct Seen<'a> {
     pub(super) models: &'a Models,
     pub(super) files: &'a FileTable,
     pub(super) file: FileId,
-    /// What is wrong with its syntax, so that facts may be missing.
+    /// Its syntax error, which may cause facts to be missing.
     pub(super) problems: &'a [SyntaxProblem],
 }
 

@@ -1,7 +1,7 @@
-//! What is believed of every key of one file, as plain data for an editor.
+//! What is known about every key of one file, as plain data for an editor.
 //!
-//! **Invariant:** notes are those of the analysis that makes the findings; key data are computed by the reference PRNG from the
-//! derivation itself, and are absent where that names anything unknown.
+//! **Invariant:** the facts are those of the analysis that makes the findings; key data are computed by the reference
+//! PRNG from the derivation, and are absent if it contains anything unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ pub struct Keys {
     pub files: FileTable,
     /// The file.
     pub file: FileId,
-    /// What is believed of each expression that is a key, sorted by place.
+    /// What is known about each expression that is a key, sorted by place.
     pub notes: Vec<KeyNote>,
     /// Where a key is consumed again: the later and the earlier consumption.
     pub again: Vec<(Place, Place)>,
@@ -33,7 +33,7 @@ pub struct Keys {
 pub struct KeyNote {
     /// Its place.
     pub place: Place,
-    /// Whether this is so only where a certain caller runs the function.
+    /// Whether this is true only if a particular caller runs the function.
     pub is_called: bool,
     /// `typed key`, `raw key array`, and the like.
     pub kind: &'static str,
@@ -41,7 +41,7 @@ pub struct KeyNote {
     pub implementation: Option<String>,
     /// How it was derived: `split(key(0))[1]`.
     pub derivation: Derivation,
-    /// Its words, where everything is known that it was derived from.
+    /// Its words, if everything that it was derived from is known.
     pub key_data: Option<String>,
     /// Where it came from.
     pub origin: Option<Label>,
@@ -60,16 +60,16 @@ pub struct NoteUse {
     pub place: Place,
     /// What is called.
     pub callee: String,
-    /// Whether it consumes the key for certain.
+    /// Whether it certainly consumes the key.
     pub consumes: bool,
     /// What it does with it: `draws from it`.
     pub verb: &'static str,
 }
 
-/// The keys of the one file of the job; otherwise why nothing is known of them.
+/// The keys of the one file of the job; otherwise why nothing is known about them.
 pub fn keys(job: &Job<'_>) -> Result<Keys, String> {
     let version = job.inputs.first().and_then(|input| (job.settings)(&input.path).jax_version);
-    // Before 0.5.0 the children of a key depended on how many were made.
+    // Before JAX 0.5.0 the children of a key depended on how many were made.
     let splits_evenly = version.is_none_or(|pin| (pin.newest().major, pin.newest().minor) >= (0, 5));
     with_facts(job, |&Seen { facts, models, files, file, problems }| {
         let mut known: BTreeMap<&Derivation, Option<Known>> = BTreeMap::new();
@@ -128,7 +128,8 @@ impl KeyNote {
     }
 }
 
-/// Drops what is only passed to unresolved calls: that is no evidence of a key, unless its name is one.
+/// Drops values that are only passed to unresolved calls: that is no evidence of a key, unless the name is that of a
+/// key.
 fn drop_unknown(notes: &mut Vec<KeyNote>, values: &[KeyValue], text: &str, words: &Words) {
     let is_known = |value: &KeyValue| {
         let is_made = !matches!(value.derivation.made(), Made::Elsewhere | Made::Part(_));
@@ -172,7 +173,7 @@ fn evaluated(derivation: &Derivation, splits_evenly: bool) -> Option<Known> {
     }
     let keys = derived::keys(derivation)?;
     let implementation = keys.implementation().name().to_owned();
-    // Of other implementations the children may depend on how many there are.
+    // Under other implementations the children may depend on how many there are.
     let is_certain = !is_split || implementation == "threefry2x32";
     Some((implementation, keys.data().ok()?.to_string())).filter(|_| is_certain)
 }

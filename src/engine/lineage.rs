@@ -1,7 +1,7 @@
 //! The keys of each function as a forest: what each key was derived from, and what is done with it.
 //!
-//! **Invariant:** a key's parent has a smaller number than the key, so that every walk from child to parent, and from parent to child,
-//! ends. Keys are in the order of the program, each once, however often it is written.
+//! **Invariant:** a key's parent has a smaller number than the key, so that every walk from child to parent, and from
+//! parent to child, ends. Keys are in the order of the program, each once, no matter how often it is written.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,7 +12,7 @@ use crate::text::{FileId, Span};
 /// Most keys of one function; further ones are only counted.
 const KEYS: usize = 400;
 
-/// Longest name of a key, in bytes; longer expressions are no names.
+/// Longest name of a key, in bytes; longer expressions do not count as names.
 const NAME: usize = 40;
 
 /// The keys of one file, function by function.
@@ -39,22 +39,22 @@ pub struct FunctionKeys {
     pub keys: Vec<LineageKey>,
     /// Pairs of different derivations that give equal keys, by number: a `fold_in` and a child of a `split`.
     pub equal: Vec<(usize, usize)>,
-    /// Number of keys beyond the bound, which are left out.
+    /// Number of keys beyond the bound, which are omitted.
     pub omitted: usize,
 }
 
 /// A key, or an array of keys.
 #[derive(Clone, Debug)]
 pub struct LineageKey {
-    /// The number of the key that it was derived from, where that is known.
+    /// The number of the key that it was derived from, if that is known.
     pub parent: Option<usize>,
-    /// What the program calls it, in order, each name once.
+    /// Its names in the program, in order, without duplicates.
     pub names: Vec<String>,
     /// `typed key`, `array of raw keys`, and the like.
     pub kind: &'static str,
     /// How it was derived.
     pub derivation: Derivation,
-    /// Its words, where everything is known that it was derived from.
+    /// Its words, if everything that it was derived from is known.
     pub key_data: Option<String>,
     /// Where it is first written.
     pub place: Place,
@@ -76,7 +76,7 @@ pub struct LineageUse {
 }
 
 impl LineageKey {
-    /// What the key is called, or how it was derived.
+    /// The name of the key, or how it was derived.
     pub fn title(&self) -> String {
         if self.names.is_empty() { self.derivation.to_string() } else { self.names.join(", ") }
     }
@@ -97,7 +97,7 @@ impl LineageKey {
         matches!(self.derivation.made(), Made::Children(_))
     }
 
-    /// Whether one of its uses is one of two that get equal keys.
+    /// Whether one of its uses is in a pair that gets equal keys.
     pub fn is_reused(&self) -> bool {
         self.uses.iter().any(|used| used.is_reuse)
     }
@@ -145,7 +145,7 @@ impl Lineage {
 }
 
 impl FunctionKeys {
-    /// Takes up what is known of one expression.
+    /// Adds what is known about one expression.
     fn add(&mut self, keys: &Keys, note: &KeyNote) {
         let name = name(keys.files.text(keys.file), note.place.span);
         if let Some(known) = self.keys.iter_mut().find(|key| key.derivation == note.derivation) {
@@ -176,7 +176,7 @@ impl FunctionKeys {
 
     /// Connects parents and equal keys.
     fn connect(&mut self, keys: &Keys) {
-        // Parents come before what is made of them: their derivations have fewer steps.
+        // Parents come before the keys derived from them: their derivations have fewer steps.
         self.keys.sort_by_cached_key(|key| (steps(&key.derivation), key.place, key.derivation.clone()));
         self.find_parents();
         // What is done with one key of an array is listed under that key.
@@ -193,12 +193,12 @@ impl FunctionKeys {
             index += 1;
             !(key.is_array() && key.names.is_empty() && parents.contains(&(index - 1)))
         });
-        // The keys that are left have other numbers.
+        // The remaining keys get new numbers.
         self.find_parents();
         self.find_equals(keys);
     }
 
-    /// The parent of each key: the one of the longest derivation that it is made of.
+    /// The parent of each key: the one with the longest derivation of those it is derived from.
     fn find_parents(&mut self) {
         for index in 0..self.keys.len() {
             let (above, rest) = self.keys.split_at_mut(index);
@@ -208,7 +208,7 @@ impl FunctionKeys {
         }
     }
 
-    /// Different derivations that give equal keys: by what is reported, and by their words where those are known.
+    /// Different derivations that give equal keys: according to the findings, and to their words if those are known.
     fn find_equals(&mut self, keys: &Keys) {
         let user = |place: &Place| self.keys.iter().position(|key| key.uses.iter().any(|used| used.place == *place));
         let reported = keys.again.iter().filter_map(|(second, first)| user(first).zip(user(second)));
@@ -242,7 +242,7 @@ fn steps(derivation: &Derivation) -> usize {
     made.map(|made| if matches!(made.made(), Made::Child(..)) { 2 } else { 1 }).sum()
 }
 
-/// What an expression calls a key: a name, an attribute or an element of one.
+/// The name that an expression gives a key: a name, an attribute or an element of one.
 fn name(text: &str, span: Span) -> Option<String> {
     let written = text.get(span.range()).filter(|written| written.len() <= NAME)?;
     let is_part = |c: char| c.is_alphanumeric() || "_.[]".contains(c);

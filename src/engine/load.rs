@@ -1,4 +1,4 @@
-//! One file from bytes to what the later steps need of it.
+//! Loads one file: from its bytes to what the later steps need.
 //!
 //! **Invariant:** syntax tree and text are dropped before [`load`] returns; spans, operations and names are kept.
 
@@ -37,14 +37,14 @@ pub(super) enum Named {
     Library,
 }
 
-/// What became of a file.
+/// The result of loading a file.
 pub(super) struct Loaded {
     /// Why its text cannot be read.
     pub(super) unreadable: Option<String>,
-    /// The message of a panic of our own.
+    /// The message of a panic in keylint.
     pub(super) broke: Option<String>,
     pub(super) problems: Vec<SyntaxProblem>,
-    /// What comments declare and cannot be.
+    /// Invalid declarations in comments.
     pub(super) misdeclared: Vec<(Span, String)>,
     /// Positions of the project's files that it imports.
     pub(super) targets: Vec<usize>,
@@ -53,7 +53,7 @@ pub(super) struct Loaded {
     pub(super) named: Named,
     pub(super) module: Option<ir::Module>,
     pub(super) kept: Option<Kept>,
-    /// Whether a comment names us, so that it may be wrong or unused.
+    /// Whether a comment mentions keylint, so that it may be wrong or unused.
     pub(super) has_comments_for_us: bool,
     /// The digest of its bytes.
     pub(super) digest: Digest,

@@ -43,7 +43,7 @@ pub struct UnmigratedPlace {
     pub reason: String,
 }
 
-/// What people decided before a migration.
+/// What the user decided before a migration.
 #[derive(Clone, Debug, Default)]
 pub struct Decisions {
     /// Fingerprints of findings that are fixed first, although the numbers change.
@@ -57,15 +57,15 @@ pub struct Decisions {
 pub struct Migrated {
     /// The changed files, in the order in which they were given.
     pub changed: Vec<Changed>,
-    /// How many places change, by what for.
+    /// How many places change, by the kind of change.
     pub changes: BTreeMap<Change, usize>,
     /// Places that were left unchanged, and places that a person should review.
     pub left: Vec<UnmigratedPlace>,
-    /// How many functions draw from the very same keys as before.
+    /// How many functions draw from exactly the same keys as before.
     pub verified: usize,
     /// Functions that the replay could not decide.
     pub unverified: Vec<UnmigratedPlace>,
-    /// What is found in the migrated files.
+    /// The findings in the migrated files.
     pub outcome: Outcome,
 }
 
@@ -77,14 +77,14 @@ struct Plan {
     source: SourceFile,
     /// The files that it imports, directly or indirectly.
     imports: BTreeSet<FileId>,
-    /// What the analysis of the project as it was knows of it.
+    /// What the analysis of the original project knows about it.
     known: Known,
     done: FileMigration,
     /// Why it keeps its raw keys.
     given_up: Option<String>,
 }
 
-/// What the analysis knows of one file.
+/// What the analysis knows about one file.
 #[derive(Default)]
 struct Known {
     keys: Vec<KnownKey>,
@@ -92,7 +92,7 @@ struct Known {
     constructors: Vec<Span>,
     /// Why its keys have to stay raw, if they have to.
     refused: Option<String>,
-    /// Where typed keys are misused already.
+    /// Where typed keys are already misused.
     misused: BTreeSet<Span>,
 }
 
@@ -231,7 +231,7 @@ impl RunContext<'_> {
     }
 }
 
-/// Analyses a module, and sees what callees in other modules do with its keys.
+/// Analyses a module, and records what callees in other modules do with its keys.
 fn follow(world: &mut ImportSnapshot, program: &Program<'_>, module: usize) -> Facts {
     analyse(world, &program.following(), module)
 }
@@ -243,7 +243,7 @@ fn locus(source: &SourceFile, span: Span) -> String {
     format!("{}{cell}:{}:{}", source.path, at.row, at.column)
 }
 
-/// Lays the migrated files over those given.
+/// Overlays the given files with the migrated ones.
 fn overlay(given: &mut RunInputs, plans: &[Plan]) {
     for plan in plans {
         let Some(input) = given.inputs.get(plan.input) else { continue };
@@ -455,7 +455,8 @@ fn lowered(plan: &Plan, edits: &[crate::text::Edit]) -> ir::Module {
     ir::lower(plan.file, &parsed.module, &|header| effects.on(header))
 }
 
-/// Analyses the migrated project, and takes the words that are still needed; returns whether there were any.
+/// Analyses the migrated project, and adds `key_data` where words are still needed; returns whether there were such
+/// places.
 fn again(job: &Job<'_>, plans: &mut [Plan]) -> bool {
     let mut has_more = false;
     for (project, project_facts) in facts_of_projects(job) {
@@ -500,7 +501,7 @@ fn needs_words(used: &BufferUse) -> bool {
     used.kind == KeyKind::Typed && !matches!(used.op, BufferOp::Fabricate | BufferOp::Rewrap | BufferOp::Reseed)
 }
 
-/// Replays every function that changes, in the project as it was and as it would be.
+/// Replays every function that changes, in the original and in the migrated project.
 fn verify(job: &Job<'_>, plans: &mut [Plan]) -> Replayed {
     let mut replayed = Replayed::default();
     for project in group(job).1 {

@@ -1,9 +1,9 @@
 //! The one pipeline, for terminal, editor and tests: files in, judged findings out.
 //!
-//! The unit of analysis is the project. Files given choose what is reported; the modules that they import, transitively and
-//! within their project, are read as well, so that a helper's effect on a key is known. Per project the steps are: read and
-//! parse ([`load`]), lower what can matter ([`run`]), interpret, apply the rules, then hear the comments and settings of each
-//! file ([`file_report`]).
+//! The unit of analysis is the project. Files given choose what is reported; the modules that they import, transitively
+//! and within their project, are read as well, so that a helper's effect on a key is known. Per project the steps are:
+//! read and parse ([`load`]), lower what can matter ([`run`]), interpret, apply the rules, then apply the comments and
+//! settings of each file ([`file_report`]).
 //!
 //! **Invariant:** the outcome depends on files and settings alone, never on threads or time. A problem with one file (unreadable,
 //! unparsable, a panic in keylint) is a finding of that file and does not affect the others.
@@ -68,22 +68,22 @@ pub struct Input {
     pub display: String,
 }
 
-/// Gives the settings of a file.
+/// Returns the settings of a file.
 pub type SettingsOf<'a> = &'a (dyn Fn(&Path) -> Arc<Settings> + Sync);
 
-/// Gives the API models that hold where these settings do.
+/// Returns the API models for these settings.
 pub type ModelsOf<'a> = &'a (dyn Fn(&Settings) -> &'a Models + Sync);
 
 /// Lists the Python files of a project beyond those given, by its absolute root.
 pub type Survey<'a> = &'a (dyn Fn(&Path) -> Vec<PathBuf> + Sync);
 
-/// Is informed how many files of how many are done; the numbers never fall.
+/// Is called with the number of files that are done and of all files; the numbers never decrease.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
 /// The cache of a project, and what its results depend on besides texts and settings.
 pub type CacheOf<'a> = &'a (dyn Fn(&Settings) -> (Cache, Digest) + Sync);
 
-/// Interprets one module of a program, in a world of that program.
+/// Interprets one module of a program, in an import snapshot of that program.
 pub type Analyse<'a> = &'a (dyn Fn(&mut ImportSnapshot, &Program<'_>, usize) -> Facts + Sync);
 
 /// Which findings get fixes.
@@ -103,7 +103,7 @@ pub enum Fixes {
 pub struct Job<'a> {
     /// Where files are read from.
     pub files: &'a dyn Files,
-    /// The absolute folder that relative paths count from.
+    /// The absolute folder to which relative paths refer.
     pub cwd: &'a Path,
     /// The files to report on.
     pub inputs: &'a [Input],
@@ -117,7 +117,7 @@ pub struct Job<'a> {
     pub models: ModelsOf<'a>,
     /// Further files of each project.
     pub survey: Survey<'a>,
-    /// Is informed how far the work is.
+    /// Is informed about progress.
     pub progress: Progress<'a>,
     /// The cache of earlier results, if it is used.
     pub cache: Option<CacheOf<'a>>,

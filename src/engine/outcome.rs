@@ -1,7 +1,7 @@
 //! The outcome of a run, as plain data.
 //!
-//! **Invariant:** findings are complete: those that are not shown are there too, marked. They are sorted by file, place and
-//! code.
+//! **Invariant:** findings are complete: those that are not shown are included and marked. They are sorted by file,
+//! place and code.
 
 use std::path::PathBuf;
 
@@ -28,13 +28,13 @@ pub struct Outcome {
     pub checked: usize,
     /// The absolute paths, sorted, of further files that were read because something imports them.
     pub read: Vec<PathBuf>,
-    /// The paths given at which there is nothing.
+    /// The given paths that do not exist.
     pub missing: Vec<Problem>,
-    /// Whether the run itself failed: a file could not be read or does not exist, or a rule broke down.
+    /// Whether the run itself failed: a file could not be read or does not exist, or a rule panicked.
     pub failed: bool,
-    /// Findings that their replay refuted: mistakes of ours.
+    /// Findings that their replay refuted: bugs in keylint.
     pub refuted: Vec<Refuted>,
-    /// What was taken from the cache.
+    /// What came from the cache.
     pub cache_use: CacheUse,
 }
 
@@ -47,7 +47,7 @@ pub struct Refuted {
     pub rule: RuleId,
 }
 
-/// A finding, and whether the settings let it be shown.
+/// A finding, and whether the settings show it.
 #[derive(Debug)]
 pub struct Reported {
     /// The finding.
@@ -57,7 +57,7 @@ pub struct Reported {
 }
 
 impl Outcome {
-    /// Hides the findings that a baseline accepts, of those that it is for.
+    /// Hides those findings that a baseline accepts, in the files to which it applies.
     pub fn accept(&mut self, baseline: &Baseline, is_for: impl Fn(&Finding) -> bool) {
         let accepted = baseline.fingerprints();
         for reported in self.findings.iter_mut().filter(|reported| reported.shown) {

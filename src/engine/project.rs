@@ -1,7 +1,7 @@
 //! Files grouped by project, and how imports resolve within one.
 //!
-//! **Invariant:** a file given belongs to exactly one project as something to report on; the grouping and the order of
-//! files follow from paths alone.
+//! **Invariant:** the findings of a given file are reported by exactly one project; the grouping and the order of files
+//! follow from paths alone.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ pub(super) fn group<'a>(job: &Job<'a>) -> (FileTable, Vec<Project<'a>>) {
         for path in (job.survey)(&root) {
             let full = absolute(job.cwd, &path);
             if !members.contains_key(&full) && !settings.is_excluded(&path) {
-                // Named as a person in the current directory would name it.
+                // Written as a user in the current directory would write it.
                 let display = path.strip_prefix(job.cwd).unwrap_or(&path).to_owned();
                 let file = table.add(display.clone(), String::new());
                 let display = display.display().to_string();
@@ -106,8 +106,8 @@ impl<'a> Project<'a> {
         targets
     }
 
-    /// What an import names. Where Python would find nothing but for the folder of a script, it is a module of that folder, unless a
-    /// library is called so.
+    /// What an import names. If Python would find it only in the folder of a script, it is a module of that folder,
+    /// unless a library has this name.
     fn resolve(&self, position: usize, level: u32, module: Option<&str>, name: Option<&str>) -> Resolution {
         match (self.graph.resolve(id(position), level, module, name), module) {
             (Resolution::External, Some(module)) if level == 0 && !self.models.knows(module, &self.settings.roots) => {

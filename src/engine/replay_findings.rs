@@ -3,8 +3,8 @@
 //! Only findings that the settings show are replayed: a witness is for people and machines that read the finding. The effect of a
 //! touched buffer is computed from the text, once that is available.
 //!
-//! **Invariant:** a replay changes only the witness of its finding and, where it refutes it, the confidence. A replay that panics is
-//! inconclusive.
+//! **Invariant:** a replay changes only the witness of its finding and, if it refutes it, the confidence. A replay that
+//! panics is inconclusive.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub(super) fn replay_all(
     let roots = &project.settings.roots;
     let chooses = !Choices::of(&modules, project.models, roots).is_empty();
     let program = replay::Project::new(modules, project, project.models, roots).choosing(chooses);
-    // The findings of one file share a budget, so that one file of many findings cannot hold up a run.
+    // The findings of one file share a budget, so that one file with many findings cannot delay a run.
     let mut by_file: BTreeMap<FileId, Vec<&mut Finding>> = BTreeMap::new();
     for finding in findings {
         by_file.entry(finding.primary.file).or_default().push(finding);
@@ -65,7 +65,7 @@ pub(super) fn replay_all(
     refuted_by_file.into_iter().flatten().collect()
 }
 
-/// Shows what comes of touched buffers in one file.
+/// Computes the effects of touched buffers in one file.
 pub(super) fn evaluate_touches(job: &Job<'_>, project: &Project<'_>, report: &mut FileReport) {
     let Some(settings) = project.path_of(report.file).map(|path| project.settings.for_file(path)) else { return };
     for finding in &mut report.findings {
@@ -95,7 +95,7 @@ fn replay_one(
     finding.witness = Some(witness);
 }
 
-/// A finding that its replay refutes falls to low confidence.
+/// A finding that its replay refutes gets low confidence.
 fn refuted(finding: &mut Finding) -> Option<Refuted> {
     if finding.witness.as_ref()?.status != WitnessStatus::Refuted {
         return None;

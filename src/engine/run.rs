@@ -30,7 +30,7 @@ use crate::rules;
 use crate::source;
 use crate::text::{Cells, Digest, FileId, Span};
 
-/// How many files beyond those given are read for one project because something imports them.
+/// The most files beyond those given that are read for one project because something imports them.
 const DEPENDENCY_LIMIT: usize = 5_000;
 
 /// Checks files, and reports the problems in finding them.
@@ -120,8 +120,8 @@ fn analysed(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>) -> Res
     Results { reports, refuted, read }
 }
 
-/// Drops the reuses of a project's callers within a function of another project that reports them itself: the facts of each project
-/// were brought together on their own.
+/// Drops the reuses of a project's callers within a function of another project that reports them itself: the facts of
+/// each project were reconciled separately.
 fn drop_repeated(reports: &mut BTreeMap<FileId, (usize, FileReport)>) {
     let mut reported: BTreeMap<(RuleId, Place), (usize, Level, Confidence)> = BTreeMap::new();
     for (project, report) in reports.values() {
@@ -164,7 +164,7 @@ fn keep_texts(
     }
 }
 
-/// What is known of one project.
+/// What is known about one project.
 pub(super) struct ProjectFacts {
     /// By index; `None` for files that were not requested.
     pub(super) loaded: Vec<Option<Loaded>>,
@@ -232,7 +232,8 @@ fn interpret(
     world: &mut Option<ImportSnapshot>,
 ) -> Result<Facts, String> {
     let module = project.members.get(position).and_then(|member| program.of_file(member.file));
-    // Where one module breaks the world, each is analysed in an empty one, so that only those that need it break.
+    // If one module makes the import snapshot panic, each is analysed in an empty one, so that only those that need it
+    // fail.
     let mut there = world.take().unwrap_or_else(|| contained(|| ImportSnapshot::of(program)).unwrap_or_default());
     let result = contained(|| {
         let facts = module.map(|module| (job.analyse)(&mut there, program, module)).unwrap_or_default();
@@ -266,7 +267,7 @@ pub(super) fn load_all(job: &Job<'_>, project: &Project<'_>) -> (Vec<Option<Load
             .map(|(position, want)| (position, want, load(job.files, project, position, &words, want)))
             .collect();
         for (position, want, file) in fresh {
-            // What could not be lowered now will not be so the next time either.
+            // A file that could not be lowered now cannot be lowered the next time either.
             is_settled[position] = want == Want::Lowered || file.module.is_some();
             loaded[position] = Some(file);
         }
@@ -327,13 +328,13 @@ fn relevant(loaded: &[Option<Loaded>]) -> Vec<usize> {
     relevant
 }
 
-/// The files that have a word for keys. What they import decides whether they are relevant.
+/// The files that contain a word for keys. Their imports decide whether they are relevant.
 fn candidates(loaded: &[Option<Loaded>]) -> Vec<usize> {
     let names_keys = |position: &usize| loaded[*position].as_ref().is_some_and(|file| file.named != Named::Nothing);
     (0..loaded.len()).filter(names_keys).collect()
 }
 
-/// Which files are among `start`, or imported by those, transitively.
+/// Which files are in `start`, or are imported by those, transitively.
 fn reachable(loaded: &[Option<Loaded>], mut start: Vec<usize>) -> Vec<bool> {
     let mut is_reached = vec![false; loaded.len()];
     for position in &start {

@@ -31,7 +31,7 @@ pub struct RunInputs {
     pub inputs: Vec<Input>,
     /// Problems in finding them.
     pub problems: Vec<Problem>,
-    /// The paths given at which there is nothing.
+    /// The given paths that do not exist.
     pub missing: Vec<Problem>,
     /// The absolute paths that were given; files below a given folder belong together.
     pub folders: Vec<PathBuf>,
@@ -75,18 +75,18 @@ impl RunInputs {
     }
 }
 
-/// How a run is to be done.
+/// The options of a run.
 #[derive(Clone, Copy)]
 pub struct RunOptions<'a> {
     /// Which findings get fixes.
     pub fixes: Fixes,
     /// Whether findings are replayed.
     pub verify: bool,
-    /// Is informed how many files of how many are done.
+    /// Is called with the number of files that are done and of all files.
     pub progress: Progress<'a>,
     /// Whether cached results may be used.
     pub use_cache: bool,
-    /// Whether everything is noted that is a key.
+    /// Whether every expression that is a key is recorded.
     pub observes: bool,
     /// Whether the run was cancelled: the rest is skipped, and the outcome is useless.
     pub is_cancelled: &'a (dyn Fn() -> bool + Sync),
@@ -110,9 +110,9 @@ impl Default for RunOptions<'_> {
 pub struct Changed {
     /// Where it is.
     pub path: PathBuf,
-    /// What it was.
+    /// Its text before.
     pub before: SourceFile,
-    /// What its text is now.
+    /// Its text now.
     pub after: String,
     /// The same as bytes: of a notebook, the whole document.
     pub bytes: Vec<u8>,
@@ -121,12 +121,12 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// The edits that make the one text of the other; none reaches over the end of a cell.
+    /// The edits that turn the old text into the new one; none crosses the end of a cell.
     pub fn edits(&self) -> Vec<Edit> {
         // Fixes neither add nor remove cells.
         let again = source::decode(&self.before.path, self.bytes.clone()).ok().filter(|again| !again.cells.is_empty());
         let Some(again) = again else { return fix::hunks(&self.before.text, &self.after) };
-        // The line end that closes a cell is not its own.
+        // The line end that closes a cell does not belong to it.
         let code = |text: &str, span: Span| {
             let code = text.get(span.range()).unwrap_or_default();
             code.strip_suffix('\n').unwrap_or(code).to_owned()
@@ -143,10 +143,10 @@ impl Changed {
     }
 }
 
-/// What fixes came to.
+/// The result of fixing.
 #[derive(Debug, Default)]
 pub struct FixOutcome {
-    /// What is found in the fixed files.
+    /// The findings in the fixed files.
     pub outcome: Outcome,
     /// The changed files, in the order in which they were given.
     pub changed: Vec<Changed>,
@@ -159,7 +159,7 @@ pub struct RunContext<'a> {
     cwd: &'a Path,
     resolver: &'a Resolver,
     fallback: Arc<Settings>,
-    /// Models beyond those that keylint brings along, by the files that the settings name.
+    /// Models in addition to those that are part of keylint, by the files that the settings name.
     models: BTreeMap<Vec<PathBuf>, (Models, Digest)>,
     folders: Vec<PathBuf>,
     survey: Option<Survey<'a>>,
@@ -198,8 +198,8 @@ impl<'a> RunContext<'a> {
         Outcome { missing: given.missing.clone(), failed, ..outcome }
     }
 
-    /// Checks and fixes the requested findings in turns, until nothing more is to be resolved. The fixed texts overlay the given files,
-    /// which stay unchanged.
+    /// Checks and fixes the requested findings in turns, until there is nothing left to resolve. The fixed texts
+    /// overlay the given files, which stay unchanged.
     pub fn fix(&self, given: &mut RunInputs, how: RunOptions<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> FixOutcome {
         let mut changed: BTreeMap<FileId, Changed> = BTreeMap::new();
         let mut resolved = 0;
@@ -247,7 +247,7 @@ impl<'a> RunContext<'a> {
             let models = self.models.get(&settings.models).map(|(_, digest)| *digest).unwrap_or_default();
             (Cache::at(cache_folder(settings)), models)
         };
-        // Texts that are not saved would only take the place of those that are.
+        // Results for unsaved texts would only replace those of the saved ones.
         let is_cached = how.use_cache && !how.observes && given.files.is_empty();
         work(&Job {
             files: &given.files,
@@ -287,7 +287,7 @@ impl<'a> RunContext<'a> {
     }
 }
 
-/// The baseline that the configuration of a file names, if it names one; otherwise why it cannot be had.
+/// The baseline that the configuration of a file names, if it names one, or why it cannot be read.
 pub fn baseline(resolver: &Resolver, path: &Path) -> Result<Result<Option<Baseline>, String>, ConfigError> {
     let Some(file) = &resolver.for_file(path)?.baseline else { return Ok(Ok(None)) };
     let name = file.display();
@@ -299,7 +299,7 @@ pub fn baseline(resolver: &Resolver, path: &Path) -> Result<Result<Option<Baseli
     Ok(baseline.map_err(|error| format!("`{name}` is not a valid baseline: {error}")))
 }
 
-/// Hides what the baselines accept that the configurations of the files name; otherwise why one cannot be had.
+/// Hides the findings that the configured baselines accept; otherwise says why a baseline cannot be read.
 pub fn accept(resolver: &Resolver, outcome: &mut Outcome) -> Result<Result<(), String>, ConfigError> {
     let mut files: BTreeMap<PathBuf, Vec<FileId>> = BTreeMap::new();
     for (file, path) in (0..).map(FileId).zip(outcome.files.paths().take(outcome.checked)) {
@@ -327,7 +327,7 @@ fn fixed(files: &dyn Files, input: &Input, text: &str, edits: &[Edit]) -> Option
     Some((before, after))
 }
 
-/// The models that keylint brings along, with those that the settings add, and the digest of these.
+/// The models that are part of keylint, with those that the settings add, and the digest of the latter.
 fn models_of(settings: &Settings) -> Result<(Models, Digest), ConfigError> {
     let mut models = Models::builtin().clone();
     let mut texts = Digester::default();

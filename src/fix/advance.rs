@@ -20,7 +20,7 @@ use crate::text::{Edit, Span};
 /// `self.key, subkey = split(self.key)` before the draw, which gets the child.
 pub(super) fn stored(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let own = |cx: &FixContext<'_>, scope: ScopeId, key: &Expr| match key {
-        // An attribute of a parameter is there for the next call as well.
+        // An attribute of a parameter still exists in the next call.
         Expr::Attribute(attribute) => match &*attribute.value {
             Expr::Name(object) => cx
                 .names
@@ -109,7 +109,7 @@ fn key_of<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option
 
 /// `key, subkey = split(key)` before the draw, so that the key passed on is a fresh one.
 pub(super) fn passed_on(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    // What the attribute holds already has to be split there.
+    // The value that the attribute already holds must be split at the assignment.
     let is_held =
         findings[index].fix_hints.as_ref().is_some_and(|fix_hints| fix_hints.used_at == Some(findings[index].primary));
     if is_held {
@@ -151,7 +151,7 @@ fn split_before(
         let edits = one_more(cx, step.statement(), call, code)?;
         return Some(proposal(edits, &[]));
     }
-    // A suite that is repeated would pass on what its statements before had.
+    // A suite that is repeated would pass on a key that its earlier statements used.
     let names = cx.fresh(scope, code, 1);
     let edits = vec![
         layout::before(cx.text, start, &statement(code, &split, &names, true)),
@@ -167,7 +167,7 @@ fn one_more(cx: &FixContext<'_>, statement: &Stmt, call: &ast::ExprCall, key: &s
         return None;
     };
     if let Some(dropped) = targets.elts.iter().find(|target| cx.code(target) == "_") {
-        // A variable named `_` may be read nevertheless.
+        // A variable named `_` may still be read.
         if cx.names.occurrences("_").iter().any(|one| one.action == Action::Read) {
             return None;
         }
@@ -203,7 +203,7 @@ fn callers(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Pr
     let occurrences = cx.names.occurrences(parameter);
     let is_parameter = |one: &super::names::Occurrence| one.scope == binder && one.action == Action::Parameter;
     let declared = occurrences.iter().find(|one| is_parameter(one))?;
-    // A parameter that may be `None` is no key, and one that is rebound is no longer the caller's.
+    // A parameter that may be `None` does not count as a key, and one that is rebound is no longer the caller's.
     let is_bound = occurrences.iter().any(|one| one.scope == binder && one.action == Action::Bind);
     let default = default_of(cx, declared.span);
     if is_bound || default.is_some_and(Expr::is_none_literal_expr) {
@@ -215,7 +215,7 @@ fn callers(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Pr
     let is_intended = match annotation {
         Some(annotation) if is_seed => annotation.trim_matches(['"', '\'']) == "int",
         Some(annotation) => annotation.contains("Key") || annotation.contains("Array"),
-        // Several keys are not one.
+        // Several keys are not a single key.
         None => is_seed || !parameter.ends_with('s'),
     };
     if !is_intended {

@@ -51,7 +51,7 @@ fn are_apart(one: Span, other: Span) -> bool {
 struct NameEffects<'a> {
     /// The edits of the fix.
     edits: &'a [Edit],
-    /// Those that it no longer binds.
+    /// The names that it no longer binds.
     unbound: BTreeSet<&'a str>,
     /// The names that it adds.
     written: BTreeSet<&'a str>,

@@ -1,4 +1,4 @@
-//! Keys in attributes: whether a method may store the next key in the place of one.
+//! Keys in attributes: whether a method may replace one by the next key.
 //!
 //! **Invariant:** an attribute is assigned only in methods that never run under a trace, of objects that nothing declares immutable
 //! and that something shows to be mutable.
@@ -11,23 +11,23 @@ use crate::models::Construct;
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
 
-/// Why a fix that stores a key is left to people.
+/// Why a fix that stores a key is display-only.
 pub(super) const NOT_STORED: &str = "it is unknown whether the object may store a new key";
 
 /// How many classes of a file are followed from one to its bases.
 const LINEAGE: usize = 8;
 
-/// Methods that make the object.
+/// Methods that create the object.
 const MAKERS: [&str; 2] = ["__init__", "__post_init__"];
 
 /// Where a key is stored after a method has drawn from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Storage {
-    /// No object of the method's own holds it, or one that cannot be assigned to.
+    /// The method's object does not hold it, or cannot be assigned to.
     None,
-    /// The object holds it for the next call, and the method can store another there.
+    /// The object holds it for the next call, and the method can store another one.
     Writable,
-    /// The object holds it for the next call, but whether another may be stored there is not known.
+    /// The object holds it for the next call, but it is unknown whether another one may be stored.
     Unknown,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn storage_of(cx: &FixContext<'_>, key: &Expr) -> Storage {
     let stores = |def: &ast::StmtFunctionDef, wanted: Option<&str>| {
         stored(def).iter().any(|attribute| wanted.is_none_or(|wanted| attribute.attr.as_str() == wanted))
     };
-    // Where it is stored already, no harm comes of it.
+    // If a key is already stored there, storing another one is harmless.
     if stores(method.def, Some(name)) && method.inner.is_empty() && !method.is_in_lambda {
         return Storage::Writable;
     }
@@ -67,7 +67,8 @@ pub(super) fn storage_of(cx: &FixContext<'_>, key: &Expr) -> Storage {
     if is_carried && !method.may_be_traced(cx) { Storage::Writable } else { Storage::Unknown }
 }
 
-/// Where the key of an object is stored that a function is passed: if the function changes the object, the change outlives it.
+/// Where the key of an object that is passed to a function is stored: if the function changes the object, the change
+/// outlives the call.
 fn of_parameter(cx: &FixContext<'_>, key: &Expr) -> Storage {
     let Some(object) = root(key) else { return Storage::None };
     let scope = cx.names.scope_at(span_of(key).start);
@@ -139,7 +140,7 @@ impl<'a> Method<'a> {
 
     fn may_be_traced(&self, cx: &FixContext<'_>) -> bool {
         let name = self.def.name.as_str();
-        // What makes an object may be traced with it: the object is then as short-lived as the trace.
+        // The code that creates an object may be traced with it: the object is then as short-lived as the trace.
         let is_called_by_name = MAKERS.contains(&name);
         let is_traced = |name: &str| if name.starts_with("__") { cx.has_traces() } else { cx.is_traced(name) };
         self.is_in_lambda
@@ -149,17 +150,17 @@ impl<'a> Method<'a> {
     }
 }
 
-/// The variable that an expression for a key starts with, if it is more than that.
+/// The variable with which an expression for a key starts, if the expression is more than the variable.
 fn root(key: &Expr) -> Option<&str> {
     root_name(key).filter(|_| !key.is_name_expr())
 }
 
-/// What is known of a class by what it is made of.
+/// What the bases and decorators of a class say about its objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mutability {
-    /// Its objects can be assigned to.
+    /// Attributes of its objects can be assigned.
     Plain,
-    /// Its objects cannot.
+    /// They cannot be assigned.
     Frozen,
     Unknown,
 }

@@ -1,9 +1,9 @@
 //! Definite assignment: a fix reads no variable that may be unbound there.
 //!
-//! `if flag: key, sub = split(key)` leaves `sub` unbound on one path. Every fix is held against this after its edits, whichever generator
-//! proposed it: what it reads anew, and what is left to read something whose binding it removed.
+//! `if flag: key, sub = split(key)` leaves `sub` unbound on one path. Every fix is checked after its edits, whichever
+//! generator proposed it: the reads that it adds, and the remaining reads of variables whose binding it removed.
 //!
-//! **Invariant:** a variable that a function other than its own binds may be bound at any time, and counts as bound.
+//! **Invariant:** a variable that another function than its owner binds may be bound at any time, and counts as bound.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ fn is_worse(before: &Module, after: &Module, edits: &[Edit], swallowing: &BTreeS
         known.iter().any(|other| {
             let is_edited = edits.iter().any(|edit| edit.span.contains(other.start));
             let is_itself = !is_edited && moved(other.start, edits) == read.start;
-            // What replaces a read is not worse than that, unless it stands in front of a branch around it.
+            // A read that replaces another is no worse than that one, unless it is before a branch that encloses it.
             let is_as_deep = || other.around.iter().all(|start| read.around.contains(&moved(*start, edits)));
             let is_of_one_function = || read.is_deferred && other.is_deferred && read.function == other.function;
             read.name == other.name && (is_itself || is_edited && is_as_deep() || is_of_one_function())
@@ -47,7 +47,7 @@ struct Read {
     function: Name,
     /// Where the branches, loops and `try` statements around it start.
     around: Vec<u32>,
-    /// Whether the function runs later than it is made.
+    /// Whether the function runs later than it is created.
     is_deferred: bool,
 }
 
@@ -94,7 +94,7 @@ fn unbound_reads(
     swallowing: &BTreeSet<String>,
 ) -> Vec<Read> {
     let makers = makers(module);
-    // For each variable, the operations of its owner at which it is read, there or in a function that is made there.
+    // For each variable, the operations of its owner at which it is read, there or in a function that is created there.
     let mut reads: FxHashMap<(FunctionId, Variable), Vec<(Temp, Read)>> = FxHashMap::default();
     let mut bound_by_others: BTreeSet<(FunctionId, Name)> = BTreeSet::new();
     let mut bound: BTreeSet<(FunctionId, Name)> = BTreeSet::new();
@@ -134,7 +134,7 @@ fn unbound_reads(
         let swallows =
             |manager: Temp| managers::callee(function, manager).is_some_and(|name| swallowing.contains(&name));
         let holds = Holds::before(function, &variable, &places, &swallows);
-        // A function of the module runs when the module has run, or before.
+        // A function of the module may run after the module has run, or before.
         let is_late = |read: &Read| read.is_deferred && owner == Module::BODY && !holds.may_be_unbound_at_the_end();
         found.extend(
             reads.into_iter().filter(|(at, read)| holds.may_be_unbound(*at) && !is_late(read)).map(|(_, read)| read),
@@ -143,7 +143,7 @@ fn unbound_reads(
     found
 }
 
-/// Calls a function with each operation of a block, and where the operations around it start.
+/// Calls a function with each operation of a block, and the places where the enclosing operations start.
 fn visit(function: &Function, block: &Block, around: &mut Vec<u32>, see: &mut impl FnMut(Temp, &[u32])) {
     for temp in block {
         see(*temp, around);
@@ -156,7 +156,7 @@ fn visit(function: &Function, block: &Block, around: &mut Vec<u32>, see: &mut im
     }
 }
 
-/// For each function, the operation of another that makes it.
+/// For each function, the operation that creates it, in another function.
 fn makers(module: &Module) -> FxHashMap<FunctionId, (FunctionId, Temp)> {
     let mut makers = FxHashMap::default();
     for (id, function) in functions(module) {
@@ -172,7 +172,7 @@ fn makers(module: &Module) -> FxHashMap<FunctionId, (FunctionId, Temp)> {
     makers
 }
 
-/// The operation of `owner` that makes a function, or one around it, and whether the function runs later.
+/// The operation of `owner` that creates a function, or one around it, and whether the function runs later.
 fn made_at(
     module: &Module,
     makers: &FxHashMap<FunctionId, (FunctionId, Temp)>,
@@ -293,7 +293,7 @@ mod tests {
         assert!(reads("def f(key):\n    g(k)\nif f:\n    sub = 1\n", "k)", "sub)"));
         assert!(reads("if f:\n    key, sub = s(1)\ng(key)\n", "key", "sub"));
         assert!(!reads("from jax import *\ng(key)\n", "key", "split(key)"));
-        // The binding is what the edit takes away.
+        // The edit removes the binding.
         assert!(reads("def f(key):\n    sub = s(key)\n    g(sub)\n", "sub = s", "s"));
     }
 

@@ -15,7 +15,7 @@ use crate::python::ast::{Expr, Number, Operator, Stmt, UnaryOp};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
-/// More children than anyone would take by constant indices.
+/// More children than anyone would select by constant indices.
 const MOST_CHILDREN: u64 = 16;
 
 fn unsafe_proposal(message: String, edits: Vec<Edit>, resolves: Vec<usize>, names: Vec<Reserved>) -> Proposal {
@@ -125,7 +125,7 @@ fn unpacked(cx: &FixContext<'_>, span: Span, index: usize) -> Option<Proposal> {
 /// `key + i` becomes `fold_in(key, i)`, `key + jnp.arange(n)[:, None]` becomes `split(key, n)`.
 pub(super) fn arithmetic(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let span = findings[index].primary.span;
-    // What is calculated of a sum would be calculated of a typed key.
+    // Operations on the sum would become operations on a typed key.
     let is_around = |other: &Finding| {
         other.rule == RuleId::KeyArithmetic && other.primary.span.covers(span) && other.primary.span != span
     };

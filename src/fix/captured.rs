@@ -13,7 +13,7 @@ use crate::python::span_of;
 use crate::text::{Edit, Span};
 
 pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    // A default that the docstring mentions is what callers were promised.
+    // A default that the docstring mentions is part of the documented interface.
     if findings[index].intent.is_some() {
         return Vec::new();
     }
@@ -33,7 +33,7 @@ fn required(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<P
     let all: Vec<&ast::ParameterWithDefault> = def.parameters.iter_non_variadic_params().collect();
     let at = all.iter().position(|one| one.parameter.name.as_str() == parameter)?;
     let default = all[at].default.as_deref()?;
-    // Parameters without a default come first, but for those that have to be named.
+    // Parameters without a default come first, except keyword-only ones.
     let is_named = def.parameters.kwonlyargs.iter().any(|one| one.parameter.name.as_str() == parameter);
     if !is_named && all[..at].iter().any(|one| one.default.is_some()) {
         return None;

@@ -1,8 +1,8 @@
 //! A key that the body of a `scan`, `fori_loop` or `while_loop` captures (KEY102) becomes part of the carry: the body splits it,
 //! carries one child on and draws from the others.
 //!
-//! **Invariant:** everything that uses the carry is known and plain: a body and a condition that nothing else runs, whose results
-//! are written out, and a result that is unpacked where the loop is called.
+//! **Invariant:** everything that uses the carry is known and simple: a body and a condition that nothing else runs and
+//! whose results are displays, and a result that is unpacked where the loop is called.
 
 use super::context::{FixContext, Proposal};
 use super::jax;
@@ -45,7 +45,7 @@ pub(super) fn carried(cx: &FixContext<'_>, of: &Carried<'_, '_>) -> Option<Propo
     let reads = cx.names.occurrences(key).iter().filter(|one| cx.names.is_within(one.scope, of.scope));
     let is_consumed = |span: Span| of.calls.iter().any(|(_, expr)| span_of(*expr) == span);
     let is_plain = reads.into_iter().all(|one| one.action == Action::Read && is_consumed(one.span));
-    // `partial(body, …)` and `vmap(body)` have another carry than the body.
+    // The carry of `partial(body, …)` and `vmap(body)` is not that of the body.
     if !is_reached || !is_own || !is_plain || !is_passed(of.looped, of.body.name.as_str()) {
         return None;
     }
@@ -95,12 +95,12 @@ pub(super) fn given<'a>(callable: &Callable, call: &'a ast::ExprCall, name: &str
     callable.position(name).and_then(|position| call.arguments.args.get(position)).or_else(keyword)
 }
 
-/// Whether a function is passed under its name.
+/// Whether a function is passed by its name.
 pub(super) fn is_passed(call: &ast::ExprCall, name: &str) -> bool {
     tree::arguments(call).any(|argument| matches!(argument, Expr::Name(read) if *read.id == *name))
 }
 
-/// Whether a function is defined in a scope, is read once, and is what it is written as.
+/// Whether a function is defined in a scope, is read once, has no decorators, and is not `async`.
 fn is_used_once(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, scope: ScopeId) -> bool {
     let name = def.name.as_str();
     let occurrences = cx.names.occurrences(name).iter();
@@ -110,7 +110,7 @@ fn is_used_once(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, scope: ScopeId)
     is_defined && own.len() == 2 && def.decorator_list.is_empty() && !def.is_async
 }
 
-/// The name of a parameter, which nothing but its name is known of.
+/// The name of a parameter that has neither a default nor an annotation.
 fn plain_parameter(def: &ast::StmtFunctionDef, position: usize) -> Option<&str> {
     let parameter = def.parameters.iter_non_variadic_params().nth(position)?;
     let is_plain = parameter.default.is_none() && parameter.parameter.annotation.is_none();
@@ -131,7 +131,7 @@ fn joined(cx: &FixContext<'_>, start: u32, lines: &[String; 2]) -> Edit {
 /// Puts text before and after an expression.
 fn around(expr: &Expr, before: &str, behind: &str) -> [Edit; 2] {
     let span = span_of(expr);
-    // A tuple without parentheses needs some within another.
+    // A tuple without parentheses needs them within another tuple.
     let is_bare = matches!(expr, Expr::Tuple(tuple) if !tuple.parenthesized);
     let (open, close) = if is_bare { ("(", ")") } else { ("", "") };
     [Edit::insert(span.start, format!("{before}{open}")), Edit::insert(span.end, format!("{close}{behind}"))]

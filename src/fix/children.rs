@@ -25,10 +25,10 @@ pub(super) fn split_of<'a>(cx: &FixContext<'_>, statement: &'a Stmt) -> Option<(
     (is_split && are_plain).then_some((call, &targets.elts[..]))
 }
 
-/// `key, a = split(key)` whose `a` nothing reads, before draws from `key`: `a` was made for one of them, and where there are
-/// more, the same split makes a child for each.
+/// `key, a = split(key)` whose `a` nothing reads, before draws from `key`: `a` was made for one of them. If there are
+/// several draws, the same split makes a child for each.
 ///
-/// One use may stay with the key, if nothing else is made of it afterwards.
+/// One use may keep the key, if nothing else is derived from it afterwards.
 pub(super) fn unused(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
     Moves::all(cx, uses)
         .into_iter()
@@ -45,17 +45,18 @@ pub(super) fn more(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) ->
 /// Uses of a key made by a split that get other children of that split.
 struct Moves<'u, 'a> {
     made: Made<'a>,
-    /// The uses, but for one that may stay with the key.
+    /// The uses, except one that may keep the key.
     uses: Vec<&'u Use<'a>>,
-    /// That one, where nothing else reads the key.
+    /// That one, if nothing else reads the key.
     only: Option<&'u Use<'a>>,
-    /// Whether all uses in question are of this key.
+    /// Whether all of these uses are of this key.
     is_all: bool,
     unused: Vec<&'a ast::ExprName>,
 }
 
 impl<'u, 'a> Moves<'u, 'a> {
-    /// Those of each split that made the key of a use. In a loop the key of one use may be made before it, that of another in it.
+    /// The uses of each split that made the key of a use. In a loop, the key of one use may be made before the loop,
+    /// and that of another in it.
     fn all(cx: &FixContext<'a>, uses: &'u [Use<'a>]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for made in uses.iter().filter_map(|one| Made::of(cx, one)) {
@@ -86,7 +87,7 @@ impl<'u, 'a> Moves<'u, 'a> {
         Some(Self { made, uses: moved, only: stays.filter(|_| !is_live), is_all, unused })
     }
 
-    /// A child that is called `subkey` is called after its use where the others are called after theirs.
+    /// A child named `subkey` is named after its use if the others are named after theirs.
     fn renamed(&self, cx: &FixContext<'_>) -> Option<(Vec<Edit>, Vec<String>, Span)> {
         let (made, only) = (&self.made, self.only.filter(|_| self.unused.is_empty())?);
         let is_shown = cx.is_exported_from(made.scope, made.key);
@@ -103,7 +104,7 @@ impl<'u, 'a> Moves<'u, 'a> {
         let names = cx.purposes(made.scope, made.key, &given, range)?;
         let (first, others) = names.split_first()?;
         let target = made.names.iter().find(|name| cx.code(name) == made.key)?;
-        // A target that is the last one is where the others are added.
+        // The others are added after the last target.
         let mut edits = widened(made.names, made.split, others)?;
         edits.push(Edit::replace(span_of(target), first.clone()));
         edits.extend(read_instead(&uses, &names));
@@ -155,7 +156,7 @@ pub(super) struct Made<'a> {
 }
 
 impl<'a> Made<'a> {
-    /// The split that a use is: a statement that binds its children.
+    /// The split of a use that is a statement that binds its children.
     pub fn by(cx: &FixContext<'a>, scope: ScopeId, splits: &Use<'a>) -> Option<Self> {
         let step = *splits.steps.last()?;
         let (split, names) =
@@ -163,7 +164,7 @@ impl<'a> Made<'a> {
         Some(Self { key: cx.code(splits.key), is_kept: false, scope, step, split, names })
     }
 
-    /// The children that nothing reads, up to the last of some uses.
+    /// The children that nothing reads before the last of some uses.
     pub fn unused_until(&self, cx: &FixContext<'a>, last: Span) -> Vec<&'a ast::ExprName> {
         self.unused(cx, &cx.behind(self.step), last)
     }
@@ -285,7 +286,7 @@ impl<'a> Made<'a> {
             let is_free = name == "_" || !cx.is_claimed(self.scope, name, whole);
             !is_bound && is_free && Variable::of(cx, self.scope, name).is_unneeded_from(way)
         };
-        // Of a name that is bound twice only the last child is left.
+        // If a name is bound twice, only the last child remains.
         let is_bound_once =
             |name: &str| name == "_" || self.names.iter().filter(|target| cx.code(target) == name).count() == 1;
         let parent = self.split.arguments.args.first().map(|parent| cx.code(parent));
@@ -321,7 +322,7 @@ pub(super) fn carried_on(cx: &FixContext<'_>, one: &Use<'_>) -> Option<Vec<Edit>
     is_plain.then_some(vec![targets, counting(split, bound.len() + 1)?])
 }
 
-/// The edit that makes a split give so many children.
+/// The edit that makes a split return this many children.
 fn counting(split: &ast::ExprCall, count: usize) -> Option<Edit> {
     let call = span_of(split);
     // `split(key, (2, n))` gives rows of keys.
@@ -360,8 +361,8 @@ fn made_by<'a>(
     Some((step, split, names))
 }
 
-/// `key, subkey = split(subkey)` after a draw from `subkey`: the next keys come from `key`, which was kept for this. Fixing only one of
-/// several such slips would look like an oversight.
+/// `key, subkey = split(subkey)` after a draw from `subkey`: the next keys come from `key`, which was kept for this.
+/// Fixing only one of several such mistakes would look like an oversight.
 pub(super) fn other_parent(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let Some((step, own)) = tangled(cx, findings, index) else { return Vec::new() };
     let others = cx.matching(findings, |other| {
@@ -383,10 +384,10 @@ pub(super) fn other_parent(cx: &FixContext<'_>, findings: &[Finding], index: usi
     [joined].into_iter().filter(|_| is_more).chain([own]).collect()
 }
 
-/// Slips of one kind that are fixed together.
+/// Mistakes of one kind that are fixed together.
 const MOST_SLIPS: usize = 16;
 
-/// The statement of a finding that splits the child for the parent, and what resolves it.
+/// The statement of a finding that splits the child instead of the parent, and the edits that resolve it.
 fn tangled<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option<(Step<'a>, Proposal)> {
     let span = cx.here(*findings.get(index)?.evidence.as_ref()?.second.first()?)?;
     let step = cx.steps(span).pop()?;

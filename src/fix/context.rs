@@ -59,7 +59,7 @@ pub struct Proposal {
 }
 
 impl Proposal {
-    /// Edits that change what is drawn, which the replay of the finding's claim has to bear out.
+    /// Edits that change what is drawn; the replay of the finding's claim must confirm them.
     pub(super) fn new(message: String, mut edits: Vec<Edit>, resolves: Vec<usize>) -> Self {
         edits.sort_by_key(|edit| edit.span);
         let (applicability, proof) = (Applicability::Unsafe, Proof::Claim);
@@ -76,12 +76,12 @@ impl Proposal {
         Self { names, ..self }
     }
 
-    /// With another word on who may apply it.
+    /// With another applicability.
     pub(super) fn applied(self, applicability: Applicability) -> Self {
         Self { applicability, ..self }
     }
 
-    /// Leaves the proposal to people.
+    /// Makes the proposal display-only.
     pub fn make_display_only(&mut self, why: &str) {
         self.applicability = Applicability::Display;
         self.reason.get_or_insert_with(|| why.to_owned());
@@ -222,7 +222,7 @@ impl<'a> FixContext<'a> {
         layout::before(self.text, if is_first { start } else { at }, code)
     }
 
-    /// Whether an expression is called what keys are called.
+    /// Whether an expression has a name that keys have.
     pub(super) fn is_keyish(&self, code: &str) -> bool {
         self.models.words.is_keyish(code)
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::text::FileId;
 
-/// What is known of the project around a file.
+/// What is known about the project around a file.
 #[derive(Clone, Debug, Default)]
 pub struct CrossModuleUsage {
     /// The files that import a name from other modules, or read an attribute of that name.
@@ -18,17 +18,17 @@ pub struct CrossModuleUsage {
 }
 
 impl CrossModuleUsage {
-    /// Notes that a file imports a name, or reads an attribute of that name.
+    /// Records that a file imports a name, or reads an attribute of that name.
     pub fn note_use(&mut self, file: FileId, name: &Arc<str>) {
         self.used.entry(name.clone()).or_default().insert(file);
     }
 
-    /// Notes that functions of a name may run under a trace.
+    /// Records that functions of a name may run under a trace.
     pub fn note_traced(&mut self, name: Arc<str>) {
         self.traced.insert(name);
     }
 
-    /// Notes that a file makes keys from seeds.
+    /// Records that a file makes keys from seeds.
     pub fn note_maker(&mut self, file: FileId) {
         self.makers.insert(file);
     }
@@ -38,17 +38,17 @@ impl CrossModuleUsage {
         self.makers.iter().any(|maker| *maker != file)
     }
 
-    /// Notes that a file mentions something that JAX dropped before it had typed keys.
+    /// Records that a file mentions a name that JAX removed before it had typed keys.
     pub fn note_older(&mut self, path: &str) {
         self.older.get_or_insert_with(|| path.to_owned());
     }
 
-    /// What the project mentions that no JAX with typed keys has.
+    /// A name that the project mentions and that no JAX with typed keys has.
     pub fn older(&self) -> Option<&str> {
         self.older.as_deref()
     }
 
-    /// Whether a file other than this one may use the variable that this one calls so.
+    /// Whether a file other than this one may use the variable of this name in this file.
     pub fn is_used_elsewhere(&self, file: FileId, name: &str) -> bool {
         self.used.get(name).is_some_and(|files| files.iter().any(|other| *other != file))
     }

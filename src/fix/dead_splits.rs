@@ -25,7 +25,7 @@ struct Dead<'a> {
     names: &'a [Expr],
 }
 
-/// Puts what resolves a finding by its dead split before what resolves it otherwise, which then is for people.
+/// Puts proposals that remove or use the dead split of a finding first; the others become display-only.
 pub(super) fn prefer(cx: &FixContext<'_>, findings: &[Finding], index: usize, others: Vec<Proposal>) -> Vec<Proposal> {
     let Some([first, second]) = pair(cx, &findings[index]) else { return others };
     let (first, second) = if span_of(first) <= span_of(second) { (first, second) } else { (second, first) };
@@ -39,7 +39,7 @@ pub(super) fn prefer(cx: &FixContext<'_>, findings: &[Finding], index: usize, ot
         proposals.extend(dead.revived(cx, findings, index));
     }
     proposals.extend([later, earlier].into_iter().flatten().filter_map(|dead| dead.removed(cx, findings, index)));
-    // What draws from a child of such a split makes it a live one.
+    // A draw from a child makes such a split live.
     let revives = |proposal: &Proposal| {
         let at_hand = |edit: &Edit| [first, second].iter().any(|call| binds(cx, call, &edit.content));
         proposal.edits.iter().any(at_hand)
@@ -53,7 +53,7 @@ pub(super) fn prefer(cx: &FixContext<'_>, findings: &[Finding], index: usize, ot
     proposals
 }
 
-/// A split whose result is dropped is deleted, where nothing draws from the key afterwards.
+/// A split whose result is discarded is deleted, if nothing draws from the key afterwards.
 pub(super) fn deleted(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
     let call = tree::call_at(cx.module, cx.here(findings[index].primary)?)?;
     let mut proposal = Dead::dropped(cx, call)?.removed(cx, findings, index)?;
@@ -109,7 +109,7 @@ impl<'a> Dead<'a> {
         span_of(self.step().statement())
     }
 
-    /// Whether a comment or a string has a name that nothing but this split binds or reads.
+    /// Whether a comment or a string mentions a name that only this split binds or reads.
     fn is_mentioned_elsewhere(&self, cx: &FixContext<'a>, name: &str) -> bool {
         let statement = self.statement();
         let is_elsewhere = cx.names.occurrences(name).iter().any(|one| !statement.covers(one.span));
@@ -148,7 +148,7 @@ impl<'a> Dead<'a> {
         )
     }
 
-    /// The statement is taken out.
+    /// The statement is removed.
     fn removed(&self, cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option<Proposal> {
         let statement = self.statement();
         let (lines, _) = layout::own_lines_with_comment(cx.text, statement).filter(|_| self.step().suite.len() > 1)?;

@@ -1,6 +1,6 @@
 //! Derivations made twice (KEY104), or never used (KEY110).
 //!
-//! **Invariant:** equal `fold_in` calls get a key each; no data is invented for them.
+//! **Invariant:** equal `fold_in` calls each get their own key; no data is invented for them.
 
 use super::context::{FixContext, Proof, Proposal};
 use super::dead_splits;
@@ -36,7 +36,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     proposals
 }
 
-/// A `split` whose result is not bound: what resolves the draw from the parent after it resolves this as well.
+/// A `split` whose result is not bound: a fix of the later draw from the parent resolves this as well.
 pub(super) fn bind_discarded(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let unused = findings[index].fix_hints.as_ref().and_then(|fix_hints| fix_hints.unused.as_deref());
     if let Some(unused) = unused {
@@ -60,7 +60,7 @@ fn is_mistaken(finding: &Finding) -> bool {
     finding.evidence.is_some() || finding.fix_hints.as_ref().is_some_and(|fix_hints| fix_hints.used_at.is_some())
 }
 
-/// A child that nothing uses is called `_`, where its name means nothing else.
+/// A child that nothing uses is renamed to `_`, if its name has no other use.
 fn spare(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) -> Option<Proposal> {
     let span = cx.here(findings[index].primary)?;
     let step = cx.steps(span).pop()?;
@@ -72,7 +72,7 @@ fn spare(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) 
     let bound = tree::targets(step.statement()).iter().flat_map(tree::names_bound);
     let kept: Vec<&str> = bound.map(|name| name.id.as_str()).filter(|name| !["_", unused].contains(name)).collect();
     let after = span_of(step.statement()).end;
-    // In a loop, earlier code may read it in the next iteration; `_` may be a translation function.
+    // In a loop, earlier code may read it in the next iteration; `_` may be a function that translates messages.
     let is_repeated = cx.steps(span).iter().any(|step| matches!(step.statement(), Stmt::For(_) | Stmt::While(_)));
     let is_read =
         |one: &Occurrence, name: &str| one.action == Action::Read && cx.names.binder(one.scope, name) == Some(scope);
@@ -107,8 +107,8 @@ fn spare(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) 
     })
 }
 
-/// Whether the parent that a split carries on is drawn from after it: `key, subkey = split(key)`, and then `normal(key)`. The
-/// child was perhaps intended, which a `_` in its place would hide.
+/// Whether the parent that a split carries on is drawn from after it: `key, subkey = split(key)`, and then
+/// `normal(key)`. The child may have been intended; renaming it to `_` would hide that.
 fn is_slip(cx: &FixContext<'_>, scope: ScopeId, split: &ast::StmtAssign, kept: &[&str]) -> bool {
     let read = tree::expressions_within(&split.value).into_iter().filter_map(Expr::as_name_expr);
     let carried: Vec<&str> = read.map(|name| name.id.as_str()).filter(|name| kept.contains(name)).collect();
@@ -136,7 +136,7 @@ pub(super) fn is_mentioned(cx: &FixContext<'_>, scope: ScopeId, name: &str) -> b
     found.any(|(at, _)| {
         let start = u32::try_from(at).map_or(u32::MAX, |at| full.start.saturating_add(at));
         let is_variable = cx.names.occurrences(name).iter().any(|one| one.span.start == start);
-        // An attribute or an argument of that name is another thing.
+        // An attribute or an argument of that name is something else.
         let is_other = text[..at].ends_with('.') || text[at + name.len()..].starts_with('=');
         !is_variable && !is_other
     })

@@ -1,7 +1,7 @@
 //! What changed, as a unified diff or as edits.
 //!
-//! **Invariant:** the lines of the diff are those of the texts, byte for byte; edits are sorted and make the one text of the
-//! other.
+//! **Invariant:** the lines of the diff are those of the texts, byte for byte; edits are sorted and turn one text into
+//! the other.
 
 use similar::{ChangeTag, TextDiff};
 

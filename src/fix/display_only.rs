@@ -1,4 +1,4 @@
-//! Whether two draws that share a key may have to be equal, though nothing shows that this is intended.
+//! Whether two draws that share a key may have to be equal, although nothing shows that this is intended.
 //!
 //! **Invariant:** a result only makes a fix display-only; whether a finding is shown is decided by the judge alone.
 
@@ -12,14 +12,14 @@ use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::Span;
 
-/// Why one key may be what a finding's two draws need.
+/// Why a finding's two draws may need one key.
 pub(super) fn reason(cx: &FixContext<'_>, finding: &Finding) -> Option<String> {
     let is_only_looked_at = finding.consequence.as_ref().is_some_and(|consequence| {
         matches!(consequence.kind, ConsequenceKind::Compared | ConsequenceKind::Timed | ConsequenceKind::ShapeOnly)
     });
     let intent = finding.intent.as_ref().map(|intent| intent.reason.clone());
     let fate = || finding.consequence.as_ref().filter(|_| is_only_looked_at).map(|fate| fate.message.clone());
-    // What goes into one value is no second run of anything.
+    // Two draws that go into one value are not two runs of the same thing.
     let meets = finding.consequence.as_ref().is_some_and(|consequence| consequence.kind == ConsequenceKind::Meet);
     let alike =
         || (!meets && are_calls_alike(cx, finding)).then(|| "the two calls may need the same numbers".to_owned());
@@ -58,7 +58,7 @@ fn of_a_key_in_use(cx: &FixContext<'_>, call: &ast::ExprCall) -> Option<String> 
 fn are_calls_alike(cx: &FixContext<'_>, finding: &Finding) -> bool {
     let (Some(evidence), Some([first, second])) = (&finding.evidence, pair(cx, finding)) else { return false };
     let code = |call: &ast::ExprCall| cx.slice(span_of(call));
-    // A child that was made beside the key and never used was intended for one of them.
+    // A child that was made together with the key and never used was intended for one of them.
     let has_child = finding.fix_hints.as_ref().is_some_and(|fix_hints| fix_hints.unused.is_some());
     if has_child || evidence.sharing != Sharing::Twice || span_of(first) == span_of(second) {
         return false;
@@ -67,7 +67,7 @@ fn are_calls_alike(cx: &FixContext<'_>, finding: &Finding) -> bool {
         return true;
     }
     let of_program = evidence.first.len() > 1 && evidence.second.len() > 1;
-    // What one cell of a notebook does, another does in a second way.
+    // One cell of a notebook does the same work as another in a second way.
     let is_other_cell = cx.is_notebook() && !cx.is_in_one_cell(span_of(first), span_of(second));
     if of_program && is_other_cell && evidence.first.last() == evidence.second.last() {
         return true;

@@ -1,7 +1,7 @@
 //! Elements of one array of keys: `keys[1]` used twice, where `keys = split(key, 3)`.
 //!
-//! **Invariant:** the array is bound once, by a split into a number of keys that is written down, and everything that reads it reads an
-//! element with a number.
+//! **Invariant:** the array is bound once, by a split into a literal number of keys, and everything that reads it reads
+//! an element with a literal index.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::text::{Edit, Span};
 /// Most elements that a split is extended to.
 const MOST: usize = 64;
 
-/// Every use but the first gets an element that nothing reads, and the split makes more where there are too few.
+/// Every use but the first gets an element that nothing reads, and the split makes more if there are too few.
 pub(super) fn free(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
     let (first, later) = uses.split_first()?;
     let Expr::Subscript(item) = first.key else { return None };
@@ -107,7 +107,7 @@ pub(super) fn rows(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) ->
     (names.len() > 1).then(|| proposal.naming(cx.claim_within(scope, &names, range)))
 }
 
-/// Free names for arrays of keys, for what they are for if the program has words for that.
+/// Free names for arrays of keys, after their purpose if the program has words for it.
 fn names_of_rows(
     cx: &FixContext<'_>,
     scope: ScopeId,

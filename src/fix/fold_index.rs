@@ -1,6 +1,7 @@
 //! A key for each iteration: the number of the iteration folded in, or a child of a split that makes as many as there are.
 //!
-//! **Invariant:** the number counts from zero up and differs between iterations; a loop that has none is numbered first.
+//! **Invariant:** the number counts up from zero and differs between iterations; a loop without such a number gets one
+//! first.
 
 use super::carry;
 use super::context::{FixContext, Proposal};
@@ -17,7 +18,7 @@ use crate::python::ast::{self, Comprehension, Expr, Stmt};
 use crate::python::{span_of, suites};
 use crate::text::{Edit, Span};
 
-/// `fold_in(key, i)` with the index of a `for` loop, which is numbered first where it has none.
+/// `fold_in(key, i)` with the index of a `for` loop, which gets an index first if it has none.
 pub(super) fn fold_index(cx: &FixContext<'_>, found: &Loop<'_>, statement: &Stmt) -> Option<Proposal> {
     let Stmt::For(each) = statement else { return None };
     if each.is_async {
@@ -27,7 +28,7 @@ pub(super) fn fold_index(cx: &FixContext<'_>, found: &Loop<'_>, statement: &Stmt
         Some(index) => (index, Vec::new(), Vec::new()),
         None => numbered(cx, found.scope, &each.target, &each.iter)?,
     };
-    // The key must be one that the loop leaves alone.
+    // The loop must not change the key.
     let body = span_of(statement);
     let (first, key) = *found.calls.first()?;
     let is_bound =
@@ -91,7 +92,7 @@ fn proposal_of_fold(cx: &FixContext<'_>, found: &Loop<'_>, key: &Expr, edits: Ve
     .naming(cx.claim(found.scope, names))
 }
 
-/// The variable that counts from zero up: over a `range`, or the first of an `enumerate`.
+/// The variable that counts up from zero: over a `range`, or the first of an `enumerate`.
 fn counted(cx: &FixContext<'_>, scope: ScopeId, target: &Expr, iter: &Expr) -> Option<String> {
     let Expr::Call(call) = iter else { return None };
     if let (Some(range), Expr::Name(name)) = (shown(cx, call), target)
@@ -146,7 +147,7 @@ fn numbered(
     Some((index.clone(), edits, vec![index]))
 }
 
-/// What a function that is no builtin passes on, as a progress bar does: its only argument but for keywords.
+/// The iterable that a function other than a builtin passes on, as a progress bar does: its only positional argument.
 fn shown<'e>(cx: &FixContext<'_>, call: &'e ast::ExprCall) -> Option<&'e Expr> {
     let is_bound =
         |name: &ast::ExprName| cx.names.binder(cx.names.scope_at(span_of(name).start), name.id.as_str()).is_some();
@@ -162,9 +163,10 @@ pub(super) fn is_range(cx: &FixContext<'_>, iter: &Expr) -> bool {
         && !call.arguments.args.iter().any(|argument| matches!(argument, Expr::UnaryOp(_))))
 }
 
-/// A comprehension draws from a key for each element: one of a split where elements are only counted, else by their number.
+/// A comprehension draws from a key for each element: from the children of a split if elements are only counted,
+/// otherwise from a fold of their number.
 ///
-/// A key that an object stores for the next call is split before.
+/// A key that an object stores for the next call is split first.
 pub(super) fn each_element(
     cx: &FixContext<'_>,
     found: &Loop<'_>,
@@ -313,7 +315,7 @@ pub(super) fn scan_children(
     let (xs, length) = (given(elements), given(number)?);
     let [(call, key)] = found.calls[..] else { return None };
     let Expr::Name(name) = key else { return None };
-    // The key has to mean the same where the scan is called.
+    // The key must denote the same value where the scan is called.
     let (inner, outer) = (cx.names.scope_at(span_of(call).start), cx.names.scope_at(span_of(scan).start));
     let binder = cx.names.binder(inner, name.id.as_str())?;
     if binder == found.scope || cx.names.binder(outer, name.id.as_str()) != Some(binder) {

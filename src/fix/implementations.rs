@@ -12,7 +12,7 @@ use crate::python::ast::{self, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
-const OTHERS: &str = "other modules make keys, which the option governs as well";
+const OTHERS: &str = "other modules make keys, which the option also affects";
 
 pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     chosen_per_key(cx, findings, index).into_iter().collect()
@@ -23,7 +23,7 @@ fn chosen_per_key(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Op
     let name = call.arguments.args.last().filter(|name| name.is_string_literal_expr())?;
     let step = cx.steps(span_of(call)).pop()?;
     let (mut edits, governed) = match step.statement() {
-        // Elsewhere than at the top of the module, what is made before keeps the old implementation.
+        // If the choice is not at the top of the module, keys that are made before it keep the old implementation.
         Stmt::Expr(expr) if span_of(&*expr.value) == span_of(call) && step.is_in(&cx.module.body) => {
             let (lines, _) = layout::own_lines_with_comment(cx.text, span_of(expr))?;
             (vec![Edit::delete(lines)], Span::new(0, u32::MAX))
@@ -64,13 +64,13 @@ fn body_of(with: &ast::StmtWith) -> Option<Span> {
     Some(Span::new(span_of(with.body.first()?).start, span_of(with.body.last()?).end))
 }
 
-/// The edits that put the statements of a block in its place.
+/// The edits that replace a block by its statements.
 fn dedented(cx: &FixContext<'_>, with: &ast::StmtWith) -> Option<Vec<Edit>> {
     let (whole, body) = (span_of(with), body_of(with)?);
     let (outer, inner) = (layout::indentation(cx.text, whole.start)?, layout::indentation(cx.text, body.start)?);
     let extra = inner.strip_prefix(outer).filter(|extra| !extra.is_empty())?;
     let header = Span::new(whole.start, body.start);
-    // A comment of the header would go, and lines of a string would change.
+    // A comment in the header would be lost, and lines of a string would change.
     let lines_of_strings = tree::expressions(cx.module).into_iter().any(|expr| {
         let is_text = expr.is_string_literal_expr() || expr.is_f_string_expr() || expr.is_bytes_literal_expr();
         is_text && body.covers(span_of(expr)) && cx.code(expr).contains(['\n', '\r'])

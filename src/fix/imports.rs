@@ -16,7 +16,7 @@ use crate::text::Span;
 /// What the imports of a file bind.
 #[derive(Debug)]
 pub(super) struct Imports<'a> {
-    /// The canonical path that an alias binds its name to, by the alias's span.
+    /// The canonical path to which an alias binds its name, by the alias's span.
     bound: FxHashMap<Span, String>,
     /// Names that imports bind, sorted.
     names: Vec<&'a str>,

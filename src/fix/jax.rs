@@ -28,7 +28,7 @@ pub(super) const NUMPY_ISSUBDTYPE: &str = "jax.numpy.issubdtype";
 /// The words of a key.
 pub(super) const KEY_DATA: &str = "jax.random.key_data";
 
-/// What was removed, and what draws in its place.
+/// The removed sampler, and its replacement.
 pub(super) const SHUFFLE: &str = "jax.random.shuffle";
 pub(super) const PERMUTATION: &str = "jax.random.permutation";
 
@@ -47,6 +47,6 @@ pub(super) const PRNG_KEY: &str = "jax.dtypes.prng_key";
 /// The conversion of an object to an array.
 pub(super) const ASARRAY: &str = "jax.numpy.asarray";
 
-/// What registers a class with methods for it as a pytree, and a dataclass.
+/// The functions that register a class with its own methods, and a dataclass, as a pytree.
 pub(super) const REGISTER_CLASS: &str = "jax.tree_util.register_pytree_node_class";
 pub(super) const REGISTER_DATACLASS: &str = "jax.tree_util.register_dataclass";

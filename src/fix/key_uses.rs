@@ -136,7 +136,7 @@ pub(super) fn with_alternatives<'a>(cx: &FixContext<'a>, uses: Vec<Use<'a>>) -> 
     uses
 }
 
-/// The use that an occurrence of a variable is.
+/// The use at an occurrence of a variable.
 fn use_at<'a>(cx: &FixContext<'a>, span: Span) -> Option<Use<'a>> {
     let call = tree::ancestors(cx.module, span).into_iter().rev().find_map(|node| match node {
         AnyNodeRef::ExprCall(call) => Some(call),
@@ -146,8 +146,8 @@ fn use_at<'a>(cx: &FixContext<'a>, span: Span) -> Option<Use<'a>> {
     Some(Use { call, key, steps: cx.steps(span_of(call)) })
 }
 
-/// The calls of unknown functions outside a loop that also get its key: keys that they derive may equal those that a fix derives in the
-/// loop. None if the key is rebound in between.
+/// The calls of unknown functions outside a loop that also get its key: keys that they derive may equal those that a
+/// fix derives in the loop. There are none if the key is rebound in between.
 pub(super) fn unknown_uses<'a>(cx: &FixContext<'a>, scope: ScopeId, key: &Expr, around: Span) -> Vec<Use<'a>> {
     let Expr::Name(name) = key else { return Vec::new() };
     let own = cx.names.occurrences(name.id.as_str()).iter().filter(|one| one.scope == scope);
@@ -161,7 +161,7 @@ pub(super) fn unknown_uses<'a>(cx: &FixContext<'a>, scope: ScopeId, key: &Expr, 
     uses.filter(|one| is_same(one) && !tree::exclude(&one.steps, &inside)).collect()
 }
 
-/// Whether a call is one of something that neither this file defines nor a model describes.
+/// Whether the callee of a call is neither defined in this file nor described by a model.
 fn is_unknown(cx: &FixContext<'_>, call: &ast::ExprCall) -> bool {
     let name = match &*call.func {
         Expr::Name(name) => name.id.as_str(),
@@ -278,13 +278,14 @@ fn within_one_call<'a>(cx: &FixContext<'a>, calls: &[(Span, Option<&str>)]) -> O
     Some(keys.map(|key| Use { call, key, steps: cx.steps(*span) }).collect())
 }
 
-/// The arguments of a call that are written so.
+/// The arguments of a call that are written like this.
 fn written_keys<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall, written: Option<&str>) -> Vec<&'a Expr> {
     tree::arguments(call).filter(|argument| Some(cx.code(argument)) == written).collect()
 }
 
-/// The expression that passes the key to a call: the one argument that is written so, else the one expression within the arguments, else,
-/// if it is unknown how the key is written, the first argument of a library function, or the only argument that is named like a key.
+/// The expression that passes the key to a call: the one argument that is written like this; otherwise the one
+/// expression within the arguments; otherwise, if it is unknown how the key is written, the first argument of a library
+/// function, or the only argument that is named like a key.
 pub(super) fn only_key<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall, written: Option<&str>) -> Option<&'a Expr> {
     if let Some(written) = written {
         let direct: Vec<&Expr> = tree::arguments(call).filter(|argument| cx.code(argument) == written).collect();
@@ -295,7 +296,7 @@ pub(super) fn only_key<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall, written
         let deep: Vec<&Expr> = within.filter(|expr| is_plain(expr) && cx.code(expr) == written).collect();
         match deep[..] {
             [only] => return Some(only),
-            // A callee got what the caller writes differently.
+            // The key may have another name in the callee.
             [] => {}
             _ => return None,
         }
@@ -344,8 +345,8 @@ pub(super) fn may_be_number<'e>(cx: &FixContext<'_>, calls: impl IntoIterator<It
     calls.peek().is_some() && calls.all(|call| cx.stream_seed_of(call).is_some() && tree::arguments(call).any(is_seed))
 }
 
-/// Whether a call is known to draw or derive for itself, which it has no reason to do twice in the same way; a call that makes parameters
-/// or a state has.
+/// Whether a call itself is known to draw or derive, which it has no reason to do twice in the same way; a call that
+/// makes parameters or a state may have one.
 pub(super) fn draws(cx: &FixContext<'_>, call: &ast::ExprCall) -> bool {
     let effect = |expr: &Expr| cx.model_of(expr).map(|callable| &callable.effect);
     match &*call.func {

@@ -1,7 +1,7 @@
 //! One key for all lanes of a batch (KEY108): each lane gets a child.
 //!
-//! **Invariant:** the number of lanes is read off another argument that is mapped over, or off the call that copies the key; the
-//! mapped function is called where it is made, so nothing else can call it differently.
+//! **Invariant:** the number of lanes comes from another argument that is mapped over, or from the call that copies the
+//! key; the mapped function is called where it is created, so nothing else can call it differently.
 
 use super::attribute_keys::{Storage, storage_of};
 use super::carry::functions;
@@ -121,7 +121,7 @@ fn stacked<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall) -> Option<(&'a Expr
     (is_plain(key) && cx.is_keyish(cx.code(key))).then_some((key, count))
 }
 
-/// The call that an argument is, or that its variable is bound to once.
+/// An argument that is a call, or the call to which its variable is bound once.
 fn made<'a>(cx: &FixContext<'a>, argument: &'a Expr) -> Option<&'a ast::ExprCall> {
     match argument {
         Expr::Call(call) => Some(call),
@@ -142,7 +142,7 @@ fn made<'a>(cx: &FixContext<'a>, argument: &'a Expr) -> Option<&'a ast::ExprCall
     }
 }
 
-/// A mapped function that is called where it is made.
+/// A mapped function that is called where it is created.
 struct Mapping<'a> {
     /// The call that maps.
     maps: &'a ast::ExprCall,
@@ -184,7 +184,7 @@ fn mapping<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall) -> Option<Mapping<'
 }
 
 impl<'a> Mapping<'a> {
-    /// How many lanes there are: as many as the first argument has rows that is mapped over its first axis.
+    /// The number of lanes: the number of rows of the first argument that is mapped over its first axis.
     fn lanes(&self, cx: &FixContext<'a>) -> Option<String> {
         let is_mapped = |at: usize| match self.axes {
             Some(axes) => axes.elts.get(at).is_some_and(|axis| cx.code(axis) == "0"),
@@ -256,7 +256,7 @@ fn captured<'a>(cx: &FixContext<'a>, of: &Mapping<'a>, finding: &Finding) -> Opt
     let (inner, outer) = (cx.names.scope_at(span_of(key).start), cx.names.scope_at(span_of(of.called).start));
     let is_seen = cx.names.binder(inner, name).is_some_and(|binder| cx.names.binder(outer, name) == Some(binder));
     let is_within = span_of(&*lambda.body).covers(span_of(used)) && inner != outer;
-    // What else the function does with the key would see one for all lanes.
+    // Other uses of the key in the function would get one key for all lanes.
     let reads = tree::expressions_within(&lambda.body);
     let reads = reads.into_iter().filter(|expr| expr.is_name_expr() && cx.code(expr) == name).count();
     if !is_plain_list || !is_seen || !is_within || reads != 1 {

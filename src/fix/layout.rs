@@ -1,4 +1,4 @@
-//! Where new statements go: before another, in its indentation, or on its line where it does not start one.
+//! Where new statements go: before another, in its indentation, or on its line if it does not start the line.
 //!
 //! **Invariant:** an insertion changes nothing about the statements around it, be they in one-line suites, after semicolons or
 //! after a continued line, and ends its lines as the file does.

@@ -1,6 +1,7 @@
 //! Names that JAX removed (KEY302).
 //!
-//! **Invariant:** only annotations are rewritten safely; rewriting code that makes or tests keys changes what a program does.
+//! **Invariant:** only rewriting annotations is safe; rewriting code that makes or tests keys changes what a program
+//! does.
 
 use super::context::{FixContext, Proof, Proposal, is_plain};
 use super::jax;
@@ -19,7 +20,7 @@ pub(super) fn removed(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     proposal.or_else(|| annotations(cx, finding, index)).into_iter().collect()
 }
 
-/// `Key = jax.random.KeyArray`: the type is written once, and all that use its new name are fixed with it.
+/// `Key = jax.random.KeyArray`: the type is written once, and all uses of the alias are fixed with it.
 fn alias(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
     let of = |at: usize| -> Option<&Expr> {
         let span = cx.here(findings[at].primary)?;
@@ -71,7 +72,7 @@ fn annotations(cx: &FixContext<'_>, finding: &Finding, index: usize) -> Option<P
     let primary = cx.here(finding.primary)?;
     let array = cx.imports.spelling(&cx.names, 0, ARRAY);
     let (array, mut edits) = if let Some((statement, alias)) = alias_at(cx, primary) {
-        // An import that fails: what it brings in is written where it is used.
+        // A failing import: the replacement of the imported name is written where the name is used.
         let bound = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
         let (array, edit) = instead_of(cx, statement, alias, array)?;
         let mut edits = vec![edit];
@@ -102,15 +103,15 @@ fn annotations(cx: &FixContext<'_>, finding: &Finding, index: usize) -> Option<P
     Some(Proposal::new(message, edits, vec![index]).proved_by(Proof::Nothing).applied(applicability))
 }
 
-/// `jax.Array`, and an import of the package before the first of one of its modules, where the file uses the package's name for
-/// nothing else.
+/// `jax.Array`, and an import of the package before the first of one of its modules, if the file uses the package's
+/// name for nothing else.
 fn rooted(cx: &FixContext<'_>) -> Option<(String, Option<Edit>)> {
     let root = &cx.imports.root;
     let import = cx.import_before_others(&format!("import {root}"))?;
     cx.names.occurrences(root).is_empty().then(|| (format!("{root}.Array"), Some(import)))
 }
 
-/// The edit of a type in an annotation or an `isinstance` test; `None` for one that is called.
+/// The edit of a type in an annotation or an `isinstance` test; `None` if the type is called.
 fn annotation(cx: &FixContext<'_>, span: Span, array: &str) -> Option<Edit> {
     let expr = tree::expression_at(cx.module, span)?;
     let last = match expr {
@@ -193,7 +194,7 @@ fn instead_of(
     }
 }
 
-/// The edit that takes a name out of an import, or all of the import.
+/// The edit that removes a name from an import, or the whole import.
 pub(super) fn without(cx: &FixContext<'_>, statement: &ast::StmtImportFrom, alias: &ast::Alias) -> Option<Edit> {
     let names = &statement.names[..];
     if names.len() == 1 {

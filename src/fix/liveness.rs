@@ -1,7 +1,7 @@
 //! Liveness of the variables that a fix rebinds, according to the IR.
 //!
-//! **Invariant:** what the IR does not know counts as live: names of other scopes, and words in commands of notebooks, whose cells
-//! run in any order.
+//! **Invariant:** variables that the IR does not know count as live: names of other scopes, and words in commands of
+//! notebooks, whose cells run in any order.
 
 use super::context::FixContext;
 use super::names::ScopeId;
@@ -17,12 +17,12 @@ pub(super) struct Variable<'b, 'a> {
     pub name: &'b str,
     /// Spans of reads that do not count.
     pub exempt: &'b [Span],
-    /// A statement before which the value is read where control comes back to it.
+    /// A statement before which the value is read if control returns to it.
     pub split: Option<Span>,
 }
 
 impl<'b, 'a> Variable<'b, 'a> {
-    /// A variable of which every read counts.
+    /// A variable all of whose reads count.
     pub fn of(cx: &'b FixContext<'a>, scope: ScopeId, name: &'b str) -> Self {
         Self { cx, scope, name, exempt: &[], split: None }
     }

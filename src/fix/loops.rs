@@ -65,7 +65,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
             }
         }
     }
-    // What something unknown derives from the key may be what is derived here.
+    // A key that unknown code derives may equal the one that is derived here.
     let given = found.calls.first().map(|(_, key)| unknown_uses(cx, found.scope, key, found.repeats.span()));
     let mut uses = given.unwrap_or_default();
     if !uses.is_empty() {
@@ -178,7 +178,7 @@ fn free_child_kept(cx: &FixContext<'_>, found: &Loop<'_>) -> Option<Proposal> {
     can_rebind(cx, found.scope, key).then(|| Proposal::new(message, edits, found.resolves.clone()))
 }
 
-/// The unused child beside the key is drawn from.
+/// The draw uses the unused child next to the key.
 fn unused_child(cx: &FixContext<'_>, found: &Loop<'_>) -> Option<Proposal> {
     let uses: Vec<Use<'_>> =
         found.calls.iter().map(|(call, key)| Use { call, key, steps: cx.steps(span_of(*call)) }).collect();
@@ -260,7 +260,7 @@ fn split_each(cx: &FixContext<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> O
         return Some(Proposal::new(message, edits, found.resolves.clone()));
     }
     let split = cx.spelled(start, jax::SPLIT, Some(first))?;
-    // A split that drops its result was intended to make the others' keys.
+    // A split that discards its result was intended to make the keys of the other uses.
     let is_bare = matches!(cx.steps(span_of(first)).pop()?.statement(), Stmt::Expr(statement) if span_of(&*statement.value) == span_of(first));
     if is_bare && cx.is_split(first) && first.arguments.len() == 1 && calls.len() > 1 {
         let range = Span::new(span_of(first).start, span_of(calls.last()?.0).end);

@@ -1,7 +1,9 @@
-//! Context managers that may swallow an exception, so that the code after a `with` runs although its body did not end.
+//! Context managers that may suppress an exception, so that the code after a `with` runs although its body did not
+//! finish.
 //!
-//! **Invariant:** a manager counts only if it is the call of a name for which the models, or a definition in this file, say so. One that is
-//! stored in a variable first, inherited, or returned by a method is taken to swallow nothing.
+//! **Invariant:** a manager counts only if it is the call of a name for which the models, or a definition in this file,
+//! say so. A manager that is first stored in a variable, inherited, or returned by a method is assumed to suppress
+//! nothing.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +11,7 @@ use super::context::FixContext;
 use crate::ir::{Constant, Function, Module, OpKind, Temp, Variable};
 use crate::models::{Callable, ProtocolEffect};
 
-/// The callees, as written, of the context managers of a file that may swallow exceptions.
+/// The callees, as written, of the context managers of a file that may suppress exceptions.
 pub(super) fn swallowing(cx: &FixContext<'_>) -> BTreeSet<String> {
     let module = cx.ir();
     let mut found: BTreeSet<String> = module.functions.iter().filter_map(|of| defined(module, of)).collect();
@@ -32,7 +34,7 @@ pub(super) fn swallowing(cx: &FixContext<'_>) -> BTreeSet<String> {
     found
 }
 
-/// The callee of the call that an operation is, as written: `contextlib.suppress`.
+/// The callee, as written, of an operation that is a call: `contextlib.suppress`.
 pub(super) fn callee(function: &Function, call: Temp) -> Option<String> {
     let OpKind::Call(callee, _) = &function.ops.get(call as usize)?.kind else { return None };
     let mut names: Vec<&str> = Vec::new();
@@ -58,8 +60,8 @@ pub(super) fn callee(function: &Function, call: Temp) -> Option<String> {
     Some(names.join("."))
 }
 
-/// The name of what a function defines that may swallow: the class whose `__exit__` may return something true, or the generator that yields
-/// within a `try` with handlers.
+/// The name of a manager that a function defines and that may suppress exceptions: a class whose `__exit__` may return
+/// a true value, or a generator that yields within a `try` with handlers.
 fn defined(module: &Module, function: &Function) -> Option<String> {
     let kind = |temp: Temp| &function.ops[temp as usize].kind;
     if matches!(&*function.name, "__exit__" | "__aexit__") {

@@ -65,10 +65,10 @@ pub use typed_uses::{KnownKey, stays_legal};
 
 use crate::finding::{Applicability, Finding, RuleId};
 
-/// What may resolve the finding at `index`, best first. Proposals may resolve others of the findings as well.
+/// The proposals that may resolve the finding at `index`, best first. They may resolve other findings as well.
 pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let Some(finding) = findings.get(index) else { return Vec::new() };
-    // What is intended needs no fix.
+    // An intended reuse needs no fix.
     if finding.intent.is_some() {
         return Vec::new();
     }
@@ -105,7 +105,7 @@ pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec
     proposals.retain(|proposal| !proposal.edits.is_empty());
     for proposal in &mut proposals {
         let mut resolved = proposal.resolves.iter().filter_map(|at| findings.get(*at));
-        // What may be intended is left to people.
+        // If a reuse may be intended, its fix is display-only.
         if let Some(reason) = resolved.find_map(|finding| display_only::reason(cx, finding)) {
             proposal.make_display_only(&reason);
         }

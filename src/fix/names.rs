@@ -33,7 +33,7 @@ pub(super) struct Scope {
     pub full: Span,
     /// Where names belong to it.
     inner: Span,
-    /// The first iterable of a comprehension, which does not.
+    /// The first iterable of a comprehension, which does not belong to it.
     hole: Span,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Names<'a> {
     deleted: Vec<(&'a str, ScopeId)>,
     /// The words of commands to `IPython`.
     commanded: FxHashSet<&'a str>,
-    /// The strings in what the module binds `__all__` to.
+    /// The strings in the value of the module's `__all__`.
     listed: Vec<&'a str>,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Names<'a> {
         self.listed.contains(&name)
     }
 
-    /// All names, in no order.
+    /// All names, in no particular order.
     pub fn all(&self) -> impl Iterator<Item = &'a str> {
         self.by_name.keys().copied()
     }
@@ -135,7 +135,7 @@ impl<'a> Names<'a> {
         self.occurrences(name).iter().any(|one| one.scope == scope && one.action == Action::Declare)
     }
 
-    /// Whether a scope deletes a name somewhere, which has to be bound there.
+    /// Whether a scope deletes a name somewhere; the name must be bound there.
     pub fn deletes(&self, scope: ScopeId, name: &str) -> bool {
         self.deleted.contains(&(name, scope))
     }
@@ -146,7 +146,8 @@ impl<'a> Names<'a> {
         self.commanded.contains(name)
     }
 
-    /// The scope whose binding a name read in `scope` refers to; `None` for builtins and what nothing binds.
+    /// The scope to whose binding a name that is read in `scope` refers; `None` for builtins and names that nothing
+    /// binds.
     pub fn binder(&self, scope: ScopeId, name: &str) -> Option<ScopeId> {
         let mut at = scope;
         loop {

@@ -23,7 +23,7 @@ pub struct Reserved {
     pub range: Span,
 }
 
-/// Words that no variable can be called, and builtins that none should be.
+/// Words that cannot be the name of a variable, and builtins that should not be.
 const KEYWORDS: [&str; 9] = ["all", "any", "hash", "id", "iter", "map", "next", "set", "zip"];
 
 /// Most statements that are searched for names of children.
@@ -61,7 +61,7 @@ impl FixContext<'_> {
         names.iter().map(|name| Reserved { scope, name: name.clone(), range }).collect()
     }
 
-    /// Free names for `count` keys that are made of the key called `key`.
+    /// Free names for `count` keys that are derived from the key named `key`.
     pub(super) fn fresh(&self, scope: ScopeId, key: &str, count: usize) -> Vec<String> {
         let base = base_name(&self.models.words, key);
         if count == 1 {
@@ -73,7 +73,8 @@ impl FixContext<'_> {
         self.numbered(&base, count, &|name| !self.is_taken(scope, name))
     }
 
-    /// Names for `count` keys that are made of the key called `key`, bound where a stretch of code starts and read within it.
+    /// Names for `count` keys that are derived from the key named `key`, bound at the start of a range of code and read
+    /// within it.
     pub(super) fn fresh_within(&self, scope: ScopeId, key: &str, count: usize, range: Span) -> Vec<String> {
         self.fresh_beside(scope, key, count, (range, &[]))
     }
@@ -98,8 +99,8 @@ impl FixContext<'_> {
         self.numbered(stem.map_or(&base, |(_, child)| child), count, &is_free)
     }
 
-    /// Names for more children of the split that binds some names and made the key called `key` or splits it: one for each of
-    /// some calls.
+    /// Names for more children of the split that binds some names and that made or splits the key named `key`: one for
+    /// each of some calls.
     pub(super) fn more_children(
         &self,
         scope: ScopeId,
@@ -126,7 +127,7 @@ impl FixContext<'_> {
         if let Some(names) = run {
             return names;
         }
-        // Beside `params_key`, another key is named after its use as well.
+        // If there is a `params_key`, another key is named after its use as well.
         let is_general = |name: &&str| *name == key || is_general_child(name, key) || ends_in_digit(name);
         if count == 1 && is_usual && (bound.is_empty() || bound.iter().any(is_general)) {
             let single = self.fresh_beside(scope, key, 1, (range, bound));
@@ -144,18 +145,19 @@ impl FixContext<'_> {
         }
     }
 
-    /// Whether a name is free within a stretch of code, for a statement that binds other names as well, and looks like none of another key.
+    /// Whether a name is free within a range of code, for a statement that binds other names as well, and does not look
+    /// like the name of another key.
     fn is_free_beside(&self, scope: ScopeId, name: &str, (range, bound): (Span, &[&str])) -> bool {
         !bound.contains(&name) && self.is_no_other(scope, name) && self.is_free_within(scope, name, range)
     }
 
-    /// Whether no other key of a scope has a number of its own: a name that is bound repeatedly does not count.
+    /// Whether no other key of a scope has a number in its name: a name that is bound repeatedly does not count.
     fn is_no_other(&self, scope: ScopeId, name: &str) -> bool {
         let bound = self.names.occurrences(name).iter().filter(|one| one.scope == scope && one.action == Action::Bind);
         !ends_in_digit(name) || bound.count() != 1
     }
 
-    /// The first free ones of `key_1`, `key_2`, …, or of `key1`, `key2`, … where the file numbers its keys so.
+    /// The first free ones of `key_1`, `key_2`, …, or of `key1`, `key2`, … if the file numbers its keys like this.
     fn numbered(&self, base: &str, count: usize, is_free: &dyn Fn(&str) -> bool) -> Vec<String> {
         let is_short = base.len() <= 2 || self.numbers_without_gap();
         let gap = if is_short && !ends_in_digit(base) { "" } else { "_" };
@@ -177,8 +179,8 @@ impl FixContext<'_> {
         without > with
     }
 
-    /// What the author calls the child of a carried key, `subkey` in `key, subkey = split(key)`, in this scope or elsewhere; and whether it
-    /// is in this one. Names that describe the purpose of a child are not reused.
+    /// The author's name for the child of a carried key, `subkey` in `key, subkey = split(key)`, in this scope or
+    /// elsewhere; and whether it is in this one. Names that describe the purpose of a child are not reused.
     fn usual_child(&self, scope: ScopeId, key: &str) -> Option<(bool, &str)> {
         let bound = self.names.occurrences(key).iter().filter(|one| one.action == Action::Bind).take(LOOKED_AT);
         let children = bound.filter_map(|one| Some((one.scope == scope, self.child_bound_at(key, one.span)?)));
@@ -194,13 +196,13 @@ impl FixContext<'_> {
         (is_carried && self.is_split(call)).then_some(child.id.as_str())
     }
 
-    /// Whether a name can be bound where a stretch of code starts and read until it ends.
+    /// Whether a name can be bound at the start of a range of code and read until its end.
     pub(super) fn is_free_within(&self, scope: ScopeId, name: &str, range: Span) -> bool {
         let full = self.names.scopes[scope].full;
         if KEYWORDS.binary_search(&name).is_ok() || self.is_reserved(name, full, range) {
             return false;
         }
-        // What functions within bind themselves is theirs.
+        // Names that nested functions bind themselves are separate variables.
         let is_theirs = |one: &&Occurrence| {
             let binder = self.names.binder(one.scope, name);
             binder.is_some_and(|binder| binder != scope && self.names.is_within(binder, scope))
@@ -239,12 +241,12 @@ pub(super) fn ends_in_digit(name: &str) -> bool {
     name.ends_with(|last: char| last.is_ascii_digit())
 }
 
-/// What the only child of a key is called.
+/// The name of the only child of a key.
 fn single_name(base: &str) -> &'static str {
     if base.ends_with("rng") { "sub_rng" } else { "subkey" }
 }
 
-/// The last name of an expression for a key, without what a subscript adds.
+/// The last name of an expression for a key, without the part from a subscript.
 pub(super) fn base_name(words: &Words, key: &str) -> String {
     let head = key.split(['[', '(']).next().unwrap_or_default();
     // The name of an entry is more specific than that of its container.

@@ -3,7 +3,7 @@
 //! A fix that splits such a key runs in every mode, and `split(None)` raises. This file determines whether there is a key at all;
 //! `attribute_keys.rs` determines whether an attribute can store the next key.
 //!
-//! **Invariant:** a key that the function itself compares with `None` is left to the replay, which runs both ways.
+//! **Invariant:** a key that the function itself compares with `None` is left to the replay, which runs both branches.
 
 use super::context::FixContext;
 use super::key_uses::draws;
@@ -83,7 +83,7 @@ fn stores_none(cx: &FixContext<'_>, class: &ast::StmtClassDef, name: &str) -> bo
     })
 }
 
-/// What a function assigns to targets like these; `None` where it is a part of a value.
+/// The values that a function assigns to targets like these; `None` for a part of a value.
 fn values(def: &ast::StmtFunctionDef, is_intended: impl Fn(&Expr) -> bool) -> Vec<Option<&Expr>> {
     let mut found = Vec::new();
     let mut open: Vec<&Stmt> = def.body.iter().collect();

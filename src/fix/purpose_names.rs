@@ -1,6 +1,7 @@
 //! Keys named after what each is for: `noise_key` where `noise = normal(key)`.
 //!
-//! **Invariant:** either all keys that a fix makes at once are named so, with distinct words from the program, or none is.
+//! **Invariant:** either all keys that a fix makes at once get such names, with distinct words from the program, or
+//! none does.
 
 use super::context::FixContext;
 use super::names::ScopeId;
@@ -32,13 +33,14 @@ enum Style {
 pub(super) type KeyArgument<'a> = (&'a ast::ExprCall, &'a Expr);
 
 impl FixContext<'_> {
-    /// Free names for the keys of some calls, all derived from `key`; `range` is from where they are bound to the last of the calls.
+    /// Free names for the keys of some calls, all derived from `key`; `range` extends from the place where they are
+    /// bound to the last of the calls.
     pub(super) fn fresh_for(&self, scope: ScopeId, key: &str, uses: &[KeyArgument<'_>], range: Span) -> Vec<String> {
         let purposes = self.purposes(scope, key, uses, range).filter(|_| uses.len() > 1);
         purposes.unwrap_or_else(|| self.fresh_within(scope, key, uses.len(), range))
     }
 
-    /// The same, if the program has words for what the calls make.
+    /// The same, if the program has words for the results of the calls.
     pub(super) fn purposes(
         &self,
         scope: ScopeId,
@@ -59,7 +61,7 @@ impl FixContext<'_> {
     ) -> Option<Vec<String>> {
         let base = base_name(&self.models.words, key);
         let style = self.style();
-        // Beside `k`, the next one is `k1`.
+        // After `k`, the next one is `k1`.
         if uses.len() > MOST || base.len() <= 2 || style == Style::Numbered {
             return None;
         }
@@ -99,15 +101,15 @@ impl FixContext<'_> {
             }
         });
         let names: Vec<String> = names.collect();
-        // The second of two `a` is called as the only `a_2` is.
+        // The second of two `a` gets the same name as a single `a_2`.
         let are_distinguished = names.iter().enumerate().all(|(at, name)| !names[..at].contains(name));
         let is_free = |name: &str| !bound.contains(&name) && self.is_free_within(scope, name, range);
         let are_free = names.iter().all(|name| is_free(name));
         (are_distinguished && are_free).then_some(names)
     }
 
-    /// The word for a key's purpose: the name of the argument, dict entry or variable that the draw goes to, else the function of the
-    /// program that takes the key.
+    /// The word for a key's purpose: the name of the argument, dict entry or variable that the draw goes to, otherwise
+    /// the function of the program that takes the key.
     fn purpose<'w>(&'w self, (call, key): KeyArgument<'w>, statement: &'w Stmt, is_alone: bool) -> Option<&'w str> {
         let words = &self.models.words;
         let mut around = tree::ancestors(self.module, span_of(key)).into_iter().rev();
@@ -131,7 +133,7 @@ impl FixContext<'_> {
         entry.or_else(target).or_else(|| self.function_word(call))
     }
 
-    /// What a function of the program is called.
+    /// The name of a function of the program.
     fn function_word(&self, call: &ast::ExprCall) -> Option<&str> {
         let name = self.code(&call.func).rsplit('.').next()?;
         let is_library = self.model_of(&call.func).is_some();
@@ -169,7 +171,7 @@ impl FixContext<'_> {
     }
 }
 
-/// A name without its word for keys; `None` if the rest is no useful part of another name.
+/// A name without its word for keys; `None` if the rest is not useful as a part of another name.
 fn word<'n>(words: &Words, name: &'n str) -> Option<&'n str> {
     let mut word = name.trim_matches('_');
     for key in words.key_words().flat_map(|(one, several)| [several, one]) {

@@ -15,7 +15,7 @@ use crate::text::Span;
 pub(super) enum Repeats<'a> {
     /// A `for` or `while` statement.
     Statement(&'a Stmt),
-    /// A comprehension: all of its generators, and the whole of it.
+    /// A comprehension: all of its generators, and the whole expression.
     Comprehension(&'a [Comprehension], Span),
     /// A function that something else runs again and again.
     Body(&'a ast::StmtFunctionDef),
@@ -31,7 +31,7 @@ pub(super) struct Loop<'a> {
     pub resolves: Vec<usize>,
 }
 
-/// The loop of a finding, with all that is known of it.
+/// The loop of a finding, with everything that is known about it.
 pub(super) fn loop_of<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option<Loop<'a>> {
     let lead = &findings[index];
     let keys = keys_of(cx, lead)?;
@@ -61,7 +61,7 @@ pub(super) fn loop_of<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usiz
 }
 
 impl Repeats<'_> {
-    /// The whole of what repeats.
+    /// The whole construct that repeats.
     pub fn span(&self) -> Span {
         match self {
             Self::Statement(statement) => span_of(*statement),
@@ -95,19 +95,19 @@ fn keys_of<'a>(cx: &FixContext<'a>, finding: &Finding) -> Option<Vec<(&'a ast::E
     Some(keys)
 }
 
-/// The one argument of a call that makes a key of a number.
+/// The one argument of a call that makes a key from a number.
 fn made_key<'a>(cx: &FixContext<'_>, call: &'a ast::ExprCall) -> Option<&'a Expr> {
     let mut made = tree::arguments(call).filter(|argument| is_constant(cx, argument));
     made.next().filter(|_| made.next().is_none())
 }
 
-/// Whether an expression makes a key of a number.
+/// Whether an expression makes a key from a number.
 pub(super) fn is_constant(cx: &FixContext<'_>, key: &Expr) -> bool {
     let Expr::Call(call) = key else { return false };
     call.arguments.len() == 1 && cx.seed_of(call).is_some_and(Expr::is_number_literal_expr)
 }
 
-/// What repeats a place, from within: the innermost loop or comprehension, else the innermost function if a call repeats it.
+/// What repeats a place: the innermost loop or comprehension, otherwise the innermost function if a call repeats it.
 fn innermost<'a>(cx: &FixContext<'a>, span: Span, finding: &Finding) -> Option<Repeats<'a>> {
     let repeated_by =
         finding.fix_hints.as_ref().and_then(|fix_hints| fix_hints.repeated_by).and_then(|place| cx.here(place));
@@ -136,7 +136,7 @@ fn covers(suite: &[Stmt], span: Span) -> bool {
     suite.iter().any(|statement| span_of(statement).covers(span))
 }
 
-/// The statement that a node is.
+/// The node as a statement, if it is one.
 fn statement_of<'a>(cx: &FixContext<'a>, node: AnyNodeRef<'a>) -> Option<Repeats<'a>> {
     let span = span_of(&node);
     let step = cx.steps(span).into_iter().rev().find(|step| span_of(step.statement()) == span)?;

@@ -1,6 +1,6 @@
 //! One key with several uses (KEY101, KEY103, KEY104): each gets its own key.
 //!
-//! **Invariant:** a child that exists already is preferred to a new one.
+//! **Invariant:** a child that already exists is preferred to a new one.
 
 use super::advance;
 use super::children;
@@ -56,7 +56,7 @@ fn with_other_branches(cx: &FixContext<'_>, findings: &[Finding], index: usize, 
             let mut known = joined.edits.iter();
             known.any(|one| one.span.start <= edit.span.end && edit.span.start <= one.span.end)
         };
-        // What another branch needs otherwise is another mistake.
+        // If another branch needs different edits, it contains a different mistake.
         let is_alike = other.applicability == joined.applicability && other.message == joined.message;
         if !is_alike || other.edits.iter().any(meets) {
             continue;
@@ -92,7 +92,7 @@ fn alone(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposa
         return proposals;
     }
     proposals.extend(advance::held(cx, findings, index));
-    // If the key of some is not passed on here, those of the others may still be distinguished, and with them all.
+    // If some uses do not get their key here, separating the others may be enough to separate all.
     let is_passed_on = |at: &usize| uses_of(cx, findings, &[*at]).is_some();
     let passed_on: Vec<usize> = family.iter().copied().filter(is_passed_on).collect();
     if let Some(uses) = uses_of(cx, findings, &passed_on).filter(|_| passed_on.contains(&index)) {
@@ -141,14 +141,14 @@ fn renewed(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<
     })
 }
 
-/// `advance(key)`, whose result is dropped, makes the next key: `key = advance(key)`.
+/// `advance(key)`, whose result is discarded, makes the next key: `key = advance(key)`.
 fn bound_result(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
     let (first, later) = uses.split_first()?;
     let Expr::Name(key) = first.key else { return None };
     let key = key.id.as_str();
     let Stmt::Expr(statement) = first.steps.last()?.statement() else { return None };
     let scope = cx.names.frame_at(first.span().start)?;
-    // The result of a library function is its own; a function that takes nothing but a key has nothing else to return.
+    // The result of a library function may be anything; a function that takes only a key has nothing else to return.
     let is_helper = cx.model_of(&first.call.func).is_none() && first.call.arguments.len() == 1;
     let is_same = later.iter().all(|one| cx.code(one.key) == key && cx.names.frame_at(one.span().start) == Some(scope));
     let is_statement = span_of(&*statement.value) == first.call_span();
@@ -168,7 +168,7 @@ fn unused_sibling(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Op
     let unused = fix_hints.unused.as_ref()?;
     let span = cx.here(*finding.evidence.as_ref()?.second.first()?)?;
     let call = tree::call_at(cx.module, span)?;
-    // What an object stores is split again by others, and must not be drawn from first.
+    // A key that an object stores is split again by other code, and must not be drawn from first.
     let key = only_key(cx, call, fix_hints.written[1].as_deref()).filter(|key| !key.is_attribute_expr())?;
     let scope = cx.names.frame_at(span.start)?;
     // Keys that are derived afterwards would collide with the draw that keeps the key.
@@ -177,9 +177,9 @@ fn unused_sibling(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Op
     if matches!(key, Expr::Name(name) if is_alive(name.id.as_str())) {
         return None;
     }
-    // What other modules draw from is used.
+    // A key from which other modules draw is used.
     let is_exported = cx.is_exported_from(scope, unused);
-    // From where it was made.
+    // From the place where it was made.
     let bindings = cx.names.occurrences(unused).iter().filter(|one| one.scope == scope && one.action == Action::Bind);
     let made = bindings.map(|one| one.span).filter(|bound| bound.end <= span.start).max();
     let range = made.map_or(cx.names.scopes[scope].full, |made| made.cover(span));

@@ -1,7 +1,8 @@
-//! Seeds: two keys from one seed (KEY105) become one key that is split, and a hash of a text (KEY404) one that every process repeats.
+//! Seeds: two keys from one seed (KEY105) become one key that is split, and a hash of a string (KEY404) becomes one
+//! that is the same in every process.
 //!
-//! **Invariant:** keys are merged only if plain assignments of one suite make them and nothing between those names the second. No other
-//! seed is invented, because replacing one constant by another does not fix the mistake.
+//! **Invariant:** keys are merged only if plain assignments of one suite make them and nothing between these mentions
+//! the second key. No other seed is invented, because replacing one constant by another does not fix the mistake.
 
 use super::context::{FixContext, Proof, Proposal};
 use super::jax;
@@ -19,8 +20,8 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     merged(cx, findings, index).into_iter().chain(superseded).collect()
 }
 
-/// `a, b = split(key(0))` right after the statement that made `a` and `b` of a key of the same seed, together with others: it
-/// makes nothing but names for keys that there are.
+/// `a, b = split(key(0))` right after the statement that made `a` and `b`, and others, from a key of the same seed: it
+/// only binds names to keys that already exist.
 fn superseded(cx: &FixContext<'_>, index: usize, (first, again): (Place, Place)) -> Option<Proposal> {
     let (first, again) = (cx.here(first)?, cx.here(again)?);
     let seeded = tree::call_at(cx.module, first.max(again))?;
@@ -111,7 +112,7 @@ fn checksum(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<P
 /// A stable hash of bytes.
 const CHECKSUM: &str = "zlib.crc32";
 
-/// Whether an expression is evidently a string: a literal, or a parameter that is annotated so and not bound anew.
+/// Whether an expression is clearly a string: a literal, or a parameter that is annotated `str` and not rebound.
 fn is_text(cx: &FixContext<'_>, expr: &Expr) -> bool {
     let Expr::Name(name) = expr else { return matches!(expr, Expr::StringLiteral(_) | Expr::FString(_)) };
     let Some(binder) = cx.names.binder(cx.names.scope_at(span_of(name).start), name.id.as_str()) else { return false };

@@ -1,6 +1,7 @@
-//! Whether what a fix splits or folds is a single key: neither an array of keys nor something that holds keys.
+//! Whether the value that a fix splits or folds is a single key: neither an array of keys nor an object that holds
+//! keys.
 //!
-//! **Invariant:** what an expression is comes from the analysis of the program, never from its name.
+//! **Invariant:** the analysis of the program determines what an expression is, never its name.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +25,7 @@ pub struct SingleKeys<'a> {
 }
 
 impl SingleKeys<'_> {
-    /// Whether edits derive from single keys only, and put a single key in the place of nothing else.
+    /// Whether edits derive only from single keys, and replace only single keys by single keys.
     pub fn are_all_derived_from(&self, patched: &FixContext<'_>, edits: &[Edit]) -> bool {
         let inserted = inserted(edits);
         let rows = rows(patched);
@@ -49,7 +50,8 @@ impl SingleKeys<'_> {
         !is_exchanged && !calls.into_iter().any(|call| is_new(call) && takes(call) && derives(call))
     }
 
-    /// Whether an expression may be several keys: it is called so, and `apply(variables, x, rngs=rngs)` takes a dict as well.
+    /// Whether an expression may be several keys: its name is plural, and `apply(variables, x, rngs=rngs)` takes a dict
+    /// as well.
     fn is_doubtful(&self, words: &Words, span: Span) -> bool {
         let code = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
         words.is_keyish(code) && code.ends_with('s') && self.unproven.contains(&span)

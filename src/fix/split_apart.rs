@@ -32,7 +32,7 @@ pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -
     };
     let writer = Writer { cx, site: &site, start, key, split, resolves };
     let same = uses.iter().all(|one| cx.code(one.key) == key);
-    // What holds the key holds others as well: `keys["params"]` and `keys`.
+    // The container of the key holds others as well: `keys["params"]` and `keys`.
     let is_part = |one: &Use<'_>| cx.code(one.key) != key && root_name(one.key) == root_name(first.key);
     if uses.iter().any(is_part) {
         return Vec::new();
@@ -151,8 +151,8 @@ pub(super) fn site<'a>(cx: &FixContext<'_>, uses: &[Use<'a>]) -> Option<Site<'a>
     let depth = if beside { common } else { common.checked_sub(1)? };
     let earliest = uses.iter().filter_map(|one| one.steps.get(depth)).min_by_key(|step| step.index)?;
     let scope = cx.names.frame_at(span_of(earliest.statement()).start)?;
-    // Statements that a class body holds, or that only run when a function within is called, belong elsewhere.
-    // A lambda that a use passes on runs with it.
+    // Statements in a class body, or in a nested function, belong elsewhere. A lambda that a use passes on runs with
+    // it.
     let is_passed = |one: &Use<'_>| {
         let within = cx.names.scope_at(one.span().start);
         let root = root_name(one.key);
@@ -239,7 +239,7 @@ fn is_live(cx: &FixContext<'_>, site: &Site<'_>, uses: &[Use<'_>]) -> bool {
             && cx.names.is_within(one.scope, site.scope)
             && !exempt.contains(&one.span)
     };
-    // What only lambdas read that the uses pass on is not read later.
+    // A variable that is read only by lambdas that the uses pass on is not read later.
     let is_passed = uses.iter().any(|one| cx.names.frame_at(one.span().start).is_none());
     if is_passed && !is_looped && !cx.names.occurrences(name).iter().any(is_other) {
         return false;
@@ -247,7 +247,7 @@ fn is_live(cx: &FixContext<'_>, site: &Site<'_>, uses: &[Use<'_>]) -> bool {
     Variable { cx, scope: site.scope, name, exempt: &exempt, split }.is_read_from(&way)
 }
 
-/// Whether a use is a statement that splits and drops the result.
+/// Whether a use is a statement that splits and discards the result.
 fn is_bare_split(one: &Use<'_>) -> bool {
     one.steps.last().is_some_and(|step| match step.statement() {
         Stmt::Expr(statement) => span_of(&*statement.value) == span_of(one.call),
@@ -255,7 +255,7 @@ fn is_bare_split(one: &Use<'_>) -> bool {
     })
 }
 
-/// Where no statement can be put, or the key cannot be rebound: a derived key for each use, written in its place.
+/// If no statement can be inserted, or the key cannot be rebound: a derived key for each use, written in its place.
 fn inline(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Vec<Proposal> {
     let Some(first) = uses.first() else { return Vec::new() };
     let is_lambda = uses.iter().all(|one| {

@@ -27,7 +27,7 @@ fn threaded(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<P
     }
     let (declared, name) = def.body.iter().find_map(declares_one)?;
     let occurrences = cx.names.occurrences(name);
-    // Whoever else has the variable goes on with a key that is not advanced.
+    // Other code that reads the variable would continue with a key that is not advanced.
     let is_elsewhere = |span: Span, scope| scope != 0 && !span_of(def).covers(span);
     if !assigns(cx, cx.steps(place).last()?.statement(), name)
         || cx.is_exported(name)
@@ -67,7 +67,7 @@ fn threaded(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<P
     Some(Proposal::new(message, edits, vec![index]).proved_by(Proof::Draws(places)))
 }
 
-/// A decorator that takes no options, which may number the parameters.
+/// A decorator without options, because options may number the parameters.
 fn is_bare(decorator: &ast::Decorator) -> bool {
     matches!(decorator.expression, Expr::Name(_) | Expr::Attribute(_))
 }
@@ -112,7 +112,7 @@ fn parameter(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, name: &str) -> Opt
     (cx.slice(written).trim() == "()").then(|| Edit::insert(written.end - 1, name.to_owned()))
 }
 
-/// All that a function of the module is used for, if it is only called.
+/// All uses of a function of the module, if it is only called.
 fn calls_of<'a>(cx: &FixContext<'a>, function: &str) -> Option<Vec<&'a ast::ExprCall>> {
     let occurrences = cx.names.occurrences(function);
     let bound = occurrences.iter().filter(|one| !matches!(one.action, Action::Read)).count();
@@ -122,7 +122,7 @@ fn calls_of<'a>(cx: &FixContext<'a>, function: &str) -> Option<Vec<&'a ast::Expr
     (bound == 1 && calls.len() == reads && reads > 0).then_some(calls)
 }
 
-/// A tuple without parentheses of its own.
+/// A tuple without parentheses.
 fn is_bare_tuple(expr: &Expr) -> bool {
     matches!(expr, Expr::Tuple(tuple) if !tuple.parenthesized)
 }
@@ -132,7 +132,7 @@ fn around(span: Span, before: &str, after: String) -> Vec<Edit> {
     opening.into_iter().chain([Edit::insert(span.end, after)]).collect()
 }
 
-/// Where the parenthesis of a call stands that ends it; `None` after a trailing comma.
+/// The place of the closing parenthesis of a call; `None` after a trailing comma.
 fn closing(cx: &FixContext<'_>, call: &ast::ExprCall) -> Option<u32> {
     let end = span_of(call).end.checked_sub(1)?;
     let before = call.arguments.args.last().map_or(span_of(&*call.func).end, |last| span_of(last).end);

@@ -89,7 +89,7 @@ pub(super) fn stored(module: &ast::ModModule) -> impl Iterator<Item = &Expr> {
     })
 }
 
-/// Gathers expressions.
+/// Collects expressions.
 struct Gather<'a>(Vec<&'a Expr>);
 
 impl<'a> SourceOrderVisitor<'a> for Gather<'a> {
@@ -191,7 +191,7 @@ pub(super) fn expressions_of(statement: &Stmt) -> Vec<&Expr> {
     gather.0
 }
 
-/// What the target of an assignment assigns to, taken apart.
+/// The single targets of an assignment's target, unpacked.
 pub(super) fn assigned(target: &Expr) -> Vec<&Expr> {
     match target {
         Expr::Tuple(tuple) => tuple.elts.iter().flat_map(assigned).collect(),
@@ -212,7 +212,7 @@ pub(super) fn names_bound(target: &Expr) -> Vec<&ast::ExprName> {
     }
 }
 
-/// What a simple statement assigns to.
+/// The targets of a simple statement.
 pub(super) fn targets(statement: &Stmt) -> &[Expr] {
     match statement {
         Stmt::Assign(assign) => &assign.targets,

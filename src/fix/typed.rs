@@ -26,7 +26,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     }
     let mut places = vec![finding.primary];
     places.extend(finding.related.iter().map(|label| label.place));
-    // Words that are calculated with are a mistake that a conversion would hide.
+    // Arithmetic on words is a mistake that a conversion would hide.
     let is_sum = |other: &Finding| other.touch.as_ref().is_some_and(|touch| touch.what == BufferPart::Sum);
     let hides = !cx.matching(findings, is_sum).is_empty();
     let mut proposal = Proposal::new(
@@ -67,7 +67,7 @@ fn renamed(cx: &FixContext<'_>, finding: &Finding) -> Option<Vec<Edit>> {
     Some(edits)
 }
 
-/// What `key` is imported as, where `PRNGKey` was imported by name.
+/// The name under which `key` is imported if `PRNGKey` was imported by name.
 fn imported_name(cx: &FixContext<'_>, old: &str) -> Option<String> {
     let is_free = |name: &&str| cx.names.occurrences(name).is_empty();
     // If it is imported under another name, only the import changes.
@@ -76,7 +76,7 @@ fn imported_name(cx: &FixContext<'_>, old: &str) -> Option<String> {
         .flatten()
 }
 
-/// The edit of the one import of `PRNGKey`, provided that all that reads the name is rewritten as well.
+/// The edit of the one import of `PRNGKey`, provided that all reads of the name are rewritten as well.
 fn import(cx: &FixContext<'_>, rewritten: usize) -> Option<Edit> {
     let occurrences = cx.names.occurrences("PRNGKey");
     let reads = occurrences.iter().filter(|one| one.action == Action::Read).count();
@@ -117,7 +117,7 @@ pub fn converted(cx: &FixContext<'_>, proposal: &Proposal, after: &[Finding]) ->
     Some(if is_new { Proposal { message, edits, ..proposal.clone() } } else { proposal.clone() })
 }
 
-/// Whether a call makes keys from words, or like other keys: what it makes from words is not a typed key.
+/// Whether a call makes keys from words, or like other keys: its results from words are not typed keys.
 pub(super) fn makes_keys(cx: &FixContext<'_>, span: Span) -> bool {
     let callable = tree::call_at(cx.module, span).and_then(|call| cx.model_of(&call.func));
     callable.is_some_and(|callable| matches!(callable.effect, Effect::Fabricate { .. } | Effect::Wrap { .. }))
@@ -126,7 +126,7 @@ pub(super) fn makes_keys(cx: &FixContext<'_>, span: Span) -> bool {
 /// The keys whose words are touched by the operation at a span.
 pub(super) fn keys_at<'a>(cx: &FixContext<'a>, span: Span) -> Vec<&'a Expr> {
     let statement = cx.steps(span).pop().map(tree::Step::statement);
-    // What is unpacked may be known by the names that are bound.
+    // An unpacked value may be recognised by the names that are bound.
     if let Some(Stmt::Assign(assign)) = statement
         && assign.targets.iter().any(|target| span_of(target).covers(span))
     {
@@ -174,7 +174,7 @@ fn only<'a>(mut keys: impl Iterator<Item = &'a Expr>) -> Option<&'a Expr> {
     keys.next().is_none().then_some(first)
 }
 
-/// Where an offset was before edits; `None` within what they wrote.
+/// Where an offset was before edits; `None` within text that they wrote.
 pub(super) fn before(offset: u32, edits: &[Edit]) -> Option<u32> {
     let mut moved = 0_i64;
     for edit in edits {

@@ -1,4 +1,4 @@
-//! What a file does with keys that become typed: whether all of it means the same, and none of it raises.
+//! What a file does with keys that become typed: whether all uses have the same meaning, and none raises.
 //!
 //! **Invariant:** the models say which functions accept typed keys like raw ones. If the analysis does not know whether a value is a key,
 //! its name decides.
@@ -15,7 +15,7 @@ use crate::python::ast::{self, AnyNodeRef, Expr, Number, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
-/// What the analysis believes of an expression that is a key.
+/// What the analysis knows about an expression that is a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -24,17 +24,17 @@ use crate::text::{Edit, Span};
 pub struct KnownKey {
     /// Its place.
     pub span: Span,
-    /// Whether it shows its words.
+    /// Whether it exposes its words.
     pub is_raw: bool,
     /// Whether it is a typed key for certain.
     pub is_typed: bool,
     /// Whether it is an array of keys.
     pub is_array: bool,
-    /// Whether it is a key only where a certain caller runs the function.
+    /// Whether it is a key only if a particular caller runs the function.
     pub is_called: bool,
 }
 
-/// Whether no use of a key in this file, whose keys have been made typed ones by `edits`, rests on a key's being an array of words.
+/// Whether no use of a key in this file, whose keys `edits` made typed, requires a key to be an array of words.
 pub fn stays_legal(cx: &FixContext<'_>, edits: &[Edit], held: &[KnownKey]) -> bool {
     let mut known: BTreeMap<Span, Vec<KnownKey>> = BTreeMap::new();
     for one in held {
@@ -55,7 +55,7 @@ pub fn stays_legal(cx: &FixContext<'_>, edits: &[Edit], held: &[KnownKey]) -> bo
 struct Uses<'b, 'a> {
     cx: &'b FixContext<'a>,
     known: BTreeMap<Span, Vec<KnownKey>>,
-    /// Where the edits put something in.
+    /// The places at which the edits insert text.
     inserted: Vec<u32>,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Uses<'_, 'a> {
     fn is_legal(&self, expr: &'a Expr) -> bool {
         match expr {
             Expr::Call(call) => self.takes(call),
-            // `rows[i] = key`; under a text it is the entry of a dict.
+            // `rows[i] = key`; with a string index it is the entry of a dict.
             Expr::Subscript(row) if row.ctx.is_store() && !row.slice.is_string_literal_expr() => {
                 let statement = self.cx.steps(span_of(expr)).pop().map(tree::Step::statement);
                 let is_given = matches!(statement, Some(Stmt::Assign(assign)) if self.is_key(&assign.value));
@@ -85,7 +85,7 @@ impl<'a> Uses<'_, 'a> {
         }
     }
 
-    /// Whether the analysis takes an expression to be an array of keys, whatever the caller passes.
+    /// Whether the analysis knows that an expression is an array of keys, whatever the caller passes.
     fn is_array(&self, expr: &Expr) -> bool {
         let known = self.of(expr);
         !known.is_empty() && known.iter().all(|one| one.is_array)
@@ -125,7 +125,7 @@ impl<'a> Uses<'_, 'a> {
         }
         let mut given = tree::arguments(call);
         match given.next() {
-            // A name is no evidence that an array is one of keys: `keys = jnp.zeros((3, 2), jnp.uint32)`.
+            // A name is no evidence that an array is an array of keys: `keys = jnp.zeros((3, 2), jnp.uint32)`.
             Some(value) => {
                 let is_typed = self.of(&within.value).iter().any(|one| !one.is_raw);
                 is_typed == self.is_key(value)
@@ -163,7 +163,7 @@ impl<'a> Uses<'_, 'a> {
                 _ => false,
             };
         }
-        // Other things than arrays are called keys as well.
+        // Things other than arrays are also named `keys`.
         let is_held = self.of(&attribute.value).iter().any(|one| !one.is_raw);
         !is_held && model.is_none() || models.typed(&path).is_none_or(|typed| typed.is_alike)
     }
@@ -229,7 +229,7 @@ pub(super) fn meets(cx: &FixContext<'_>, typed: &Typed, path: &str, call: &ast::
         && !typed.without.iter().any(|name| given(name).is_some())
 }
 
-/// What an argument passes: itself, or the elements of a list that is written out.
+/// The values that an argument passes: itself, or the elements of a list display.
 pub(super) fn elements(argument: &Expr) -> Vec<&Expr> {
     match argument {
         Expr::List(list) => list.elts.iter().collect(),
@@ -248,10 +248,10 @@ fn is_from_the_front(axis: &Expr) -> bool {
     }
 }
 
-/// Whether an expression looks like a key: by its name, or since a function that makes keys is called.
+/// Whether an expression looks like a key: by its name, or because it calls a function that makes keys.
 pub(super) fn is_key(cx: &FixContext<'_>, expr: &Expr) -> bool {
     match expr {
-        // What is imported is a function or a module.
+        // An imported name is a function or a module.
         Expr::Name(_) | Expr::Attribute(_) => is_called_key(cx, expr) && cx.path_of(expr).is_none(),
         Expr::Subscript(subscript) => is_called_key(cx, &subscript.value),
         Expr::Call(_) => maker(cx, expr).is_some(),
@@ -259,13 +259,13 @@ pub(super) fn is_key(cx: &FixContext<'_>, expr: &Expr) -> bool {
     }
 }
 
-/// Seeds are called like keys elsewhere; here they are numbers.
+/// Elsewhere, the names of seeds count as names of keys; here seeds are numbers.
 fn is_called_key(cx: &FixContext<'_>, expr: &Expr) -> bool {
     let code = cx.code(expr);
     cx.is_keyish(code) && !code.to_ascii_lowercase().contains("seed")
 }
 
-/// The call that an expression is, if it makes keys.
+/// The expression as a call, if it makes keys.
 pub(super) fn maker<'a>(cx: &FixContext<'_>, expr: &'a Expr) -> Option<&'a ast::ExprCall> {
     let Expr::Call(call) = expr else { return None };
     let effect = &cx.model_of(&call.func)?.effect;

@@ -46,7 +46,7 @@ fn conversion(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option
         "jnp.asarray".to_owned()
     };
     for object in &objects {
-        // The object stays where it is.
+        // The object itself is unchanged.
         let span = span_of(*object);
         edits.extend([Edit::insert(span.start, format!("{asarray}(")), Edit::insert(span.end, ")")]);
     }
@@ -54,7 +54,7 @@ fn conversion(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option
     Some(Proposal::new(message, edits, vec![index]).proved_by(Proof::Own { instead: None }))
 }
 
-/// `import jax.numpy as jnp` before the first import of the library, where the file uses the name for nothing else.
+/// `import jax.numpy as jnp` before the first import of the library, if the file uses the name for nothing else.
 fn import(cx: &FixContext<'_>) -> Option<Edit> {
     let import = cx.import_before_others(&format!("import {}.numpy as jnp", cx.imports.root))?;
     cx.names.occurrences("jnp").is_empty().then_some(import)
@@ -147,7 +147,8 @@ fn line_end_after(text: &str, statement: Span) -> u32 {
     statement.end + u32::try_from(more).unwrap_or(0)
 }
 
-/// The attributes that a constructor of the class's own stores its parameters in, in their order; `None` if it does anything else.
+/// The attributes in which the class's own constructor stores its parameters, in their order; `None` if it does
+/// anything else.
 fn stored_parts(class: &ast::StmtClassDef) -> Option<Vec<&str>> {
     if class.arguments.as_deref().is_some_and(|arguments| !arguments.is_empty()) {
         return None;

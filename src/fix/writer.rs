@@ -72,7 +72,7 @@ pub(super) struct Writer<'b, 'a> {
 }
 
 impl Writer<'_, '_> {
-    /// Free names for keys, or for as many arrays of keys, from the split to the last of some uses.
+    /// Free names for keys, or for the same number of arrays of keys, from the split to the last of some uses.
     fn fresh(&self, uses: &[&Use<'_>], range: Span) -> Vec<String> {
         let (scope, count) = (self.site.scope, uses.len());
         let given: Vec<KeyArgument<'_>> = uses.iter().map(|one| one.given()).collect();
@@ -117,7 +117,7 @@ impl Writer<'_, '_> {
         Some(Proposal { is_optional, ..proposal })
     }
 
-    /// A split that dropped its result was intended to make the keys of the uses after it.
+    /// A split that discards its result was intended to make the keys of the uses after it.
     pub(super) fn bind(&self, bare: &Use<'_>, uses: &[Use<'_>]) -> Option<Proposal> {
         if uses.is_empty() {
             return None;
@@ -172,7 +172,7 @@ impl Writer<'_, '_> {
         let (lines, comment) = layout::own_lines_with_comment(cx.text, statement)?;
         let between = Span::new(self.start, statement.start);
         let is_own = |span: Span| uses.iter().any(|one| one.span() == span);
-        // Between the two places its children have no meaning yet, and the key is the one that the split takes.
+        // Between the two places its children are not yet used, and the key is the one that the split takes.
         let is_untouched = |target: &Expr| {
             let code = cx.code(target);
             let mut known = cx.names.occurrences(code).iter();
@@ -187,7 +187,7 @@ impl Writer<'_, '_> {
         let others: Vec<&Use<'_>> = uses.iter().collect();
         let mut unused = made.unused_until(cx, statement);
         unused.truncate(uses.len());
-        // `key, subkey = split(key)` is written again and again.
+        // `key, subkey = split(key)` is written repeatedly.
         let is_usual = |target: &Expr| is_general_child(cx.code(target), self.key);
         if unused.is_empty()
             && bound.len() == 2
@@ -238,7 +238,8 @@ impl Writer<'_, '_> {
         Some(Proposal { message, ..self.proposal(edits, names) })
     }
 
-    /// `key, subkey = split(key)` right before the statement of each use, but for those that make the next key themselves.
+    /// `key, subkey = split(key)` right before the statement of each use, except those that make the next key
+    /// themselves.
     pub(super) fn one_by_one(&self, uses: &[Use<'_>], goes_on: &dyn Fn(&Use<'_>) -> bool) -> Option<Proposal> {
         let mut at: Vec<(Step<'_>, Vec<&Use<'_>>)> = Vec::new();
         for one in uses.iter().filter(|one| !goes_on(one)) {

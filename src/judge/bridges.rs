@@ -1,7 +1,7 @@
 //! Words of keys that are passed to code that expects raw keys: `f(jax.random.key_data(key))`.
 //!
-//! **Invariant:** read from the code alone, within one function. Words that are converted stay words; what compares, prints, saves or
-//! wraps them again is no bridge. One fact for each place that takes words.
+//! **Invariant:** read from the code alone, within one function. Converted words are still words; code that compares,
+//! prints, saves or wraps them again is not a bridge. There is one fact for each place that takes words.
 
 use std::collections::BTreeSet;
 
@@ -50,7 +50,7 @@ fn leaves<'a>(
             OpKind::Store(Variable::Local(slot), value) if temps.contains(value) => {
                 slots.insert(*slot);
             }
-            // Something else takes the name.
+            // The name is bound to something else.
             OpKind::Store(Variable::Local(slot), _) => {
                 slots.remove(slot);
             }
@@ -93,7 +93,7 @@ fn leaves<'a>(
 
 /// What a call does with words.
 enum Sink {
-    /// It gives them back in another form.
+    /// It returns them in another form.
     Conversion,
     /// It uses them up.
     End,

@@ -1,7 +1,7 @@
 //! One key for a whole batch: which draws of a mapped function share a key, and why.
 //!
-//! **Invariant:** one cause is one fact. A draw from the children of a key that all lanes split is a consequence of that split, and all
-//! draws from a constant key that the mapped function makes have that constructor for their cause.
+//! **Invariant:** one cause is one fact. A draw from the children of a key that all lanes split is a consequence of
+//! that split, and the constructor of a constant key that the mapped function makes is the cause of all draws from it.
 
 use std::collections::BTreeSet;
 
@@ -81,7 +81,7 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
             derivation: derivation(run.terms, event.target.term),
             confidence: match event.role {
                 Role::Unresolved => Confidence::Low,
-                // Of the lanes that decide whether to draw there may be one, and devices may have to draw alike.
+                // Only one lane may decide to draw, and devices may have to draw the same numbers.
                 Role::Sample | Role::Split if broadcast.lanes == Sharers::Elements => Confidence::High,
                 _ => Confidence::Medium,
             },
@@ -112,7 +112,8 @@ fn reporting_frame(run: &Recording<'_>, broadcast: &LoggedBroadcast, chain: &Cha
     Some((mapper, if is_mapped_one { mapper } else { (mapper + 1).min(chain.len() - 1) }))
 }
 
-/// The derivation of a key that the mapped function itself makes from a seed, if it does: then nothing is shared, and every lane makes its own.
+/// The derivation of a key that the mapped function itself makes from a seed, if it does. Then nothing is shared: every
+/// lane makes the key itself.
 fn made_inside<'r>(
     run: &'r Recording<'_>,
     event: &Consumption,

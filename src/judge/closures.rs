@@ -41,7 +41,7 @@ pub fn extract_closure_calls(run: &Recording<'_>, facts: &mut Facts) {
     }
 }
 
-/// Lowers the confidence in what closures capture that are called once.
+/// Lowers the confidence of captures by closures that are called only once.
 pub fn reconcile(modules: &mut [Facts]) {
     let mut calls: BTreeMap<Place, Vec<ClosureCall>> = BTreeMap::new();
     for call in modules.iter_mut().flat_map(|facts| std::mem::take(&mut facts.closure_calls)) {

@@ -1,4 +1,4 @@
-//! How a key was derived, of the term that it is.
+//! How a key was derived, as described by its term.
 //!
 //! **Invariant:** a derivation has the structure of its term; its text is that of the term.
 

@@ -68,7 +68,7 @@ pub fn facts(run: &Recording<'_>, paths: &mut PathQueries<'_>) -> Facts {
     facts
 }
 
-/// Most other meetings of an event that are checked for a harmful one.
+/// Most other reuses of an event that are searched for a harmful one.
 const OTHERS: usize = 8;
 
 /// Reports a reuse, or another of the same event: if that one is intended or harmless, the first harmful one; if its draws do not meet, the
@@ -85,7 +85,7 @@ fn report_harm(
         let kind = fact.consequence.as_ref().map(|consequence| consequence.kind);
         matches!(kind, Some(ConsequenceKind::Meet | ConsequenceKind::Returned))
     };
-    // If computations restart on purpose, only draws that meet are worse.
+    // If computations restart from one key on purpose, only draws that meet are more important.
     let starts_again = own.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::SeparateRuns);
     let (doubtful, confidence) = (own.is_harmless() && !starts_again, own.confidence);
     if !doubtful && meets(&own) {
@@ -127,7 +127,8 @@ fn limit(run: &Recording<'_>) -> Option<Exhausted> {
     Some(Exhausted { place, budget, function_at, function, others: 0 })
 }
 
-/// The home module defines a subclass of a test case, of whatever library: what tests share is shared for comparison.
+/// The home module defines a subclass of a test case, from any library: tests share keys so that results can be
+/// compared.
 pub fn test_code(run: &Recording<'_>) -> Option<Intent> {
     let words = &run.program.models.words;
     let is_test_case = |base: &Value| match base.single() {
@@ -156,7 +157,7 @@ pub fn mark_guarded(run: &Recording<'_>, references: &mut [Reference]) {
     }
 }
 
-/// What is believed of every key, place by place.
+/// What is known about every key, by place.
 fn extract_keys(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     for derivation in run.log.derivations.iter().filter(|derivation| derivation.place.file == file) {
         let term = run.terms.describe(derivation.term);
@@ -347,7 +348,7 @@ pub fn defaults(run: &Recording<'_>, facts: &mut Facts, id: FunctionId) {
     }
 }
 
-/// Whether a closure writes to what it captures: it may store the next key there.
+/// Whether a closure writes to a captured variable: it may store the next key there.
 fn stores_outside(run: &Recording<'_>, activation: &Activation) -> bool {
     let code = run.module(activation.module).function(activation.function);
     code.ops.iter().any(|op| {
@@ -380,7 +381,7 @@ fn extract_exits(run: &Recording<'_>, paths: &mut PathQueries<'_>, reuses: &Reus
                     && event.chain()[0].0.id == exit.activation.id
             })
             .cloned();
-        // What is reported as used again need not be reported as carried on.
+        // A key that is reported as used again is not also reported as carried on.
         let is_reported =
             |event: &Consumption| reuses.all.iter().any(|reuse| run.log.consumptions[reuse.first].place == event.place);
         let is_consequence = run.terms.ancestors(exit.term).iter().any(|ancestor| reuses.keys.contains(ancestor));
@@ -449,7 +450,7 @@ fn returns_one_value(run: &Recording<'_>, exit: &LoggedExit) -> bool {
     })
 }
 
-/// The references noted, each once.
+/// The recorded references, without duplicates.
 fn references(run: &Recording<'_>) -> Vec<Reference> {
     let mut seen = FxHashSet::default();
     let each_once = run.log.references.iter().filter(|reference| seen.insert(*reference));

@@ -57,14 +57,14 @@ pub struct Facts {
     pub unstable: Vec<UnstableSeed>,
     /// References to library names, in source order, resolved through imports and re-assignment.
     pub references: Vec<Reference>,
-    /// What is believed of the keys that are derived or consumed, for `keylint why`.
+    /// What is known about the keys that are derived or consumed, for `keylint why`.
     pub keys: Vec<KeyFact>,
     /// Every expression that is a key, if hovers need them.
     pub values: Vec<KeyValue>,
     /// Expressions that are containers, objects or arrays of keys on some path; filled like `values`.
     pub not_single: Vec<Place>,
-    /// The functions of the module that the run of each entry went through, and, as those of the body, what the body and the constructors
-    /// went through; filled like `values`.
+    /// The functions of the module that ran in the analysis of each entry; for the module's body, those that the body
+    /// and the constructors ran. Filled like `values`.
     pub ran: FxHashMap<FunctionId, FxHashSet<FunctionId>>,
     /// Places where a budget was hit and a value became unknown.
     pub exhausted: Vec<Exhausted>,
@@ -116,8 +116,8 @@ impl Facts {
 
     /// Sorts everything by place and keeps one fact of each kind per place.
     pub(crate) fn sort_and_deduplicate(&mut self) {
-        // The most certain reuse of a place comes first and stays, but one that does no harm gives way to one that does;
-        // of equals, the one that happens first.
+        // Of the reuses of one place, a harmful one is kept rather than a harmless one, then the most certain one, then
+        // the one that happens first.
         self.reuses.sort_by_key(|c| {
             let hidden = c.is_harmless() || c.confidence == Confidence::Low;
             (c.second.place, hidden, std::cmp::Reverse(c.confidence))
@@ -193,7 +193,7 @@ pub struct Use {
     pub role: Role,
     /// The argument of the consuming call, where it is a name or attribute chain that is not captured.
     pub written: Option<String>,
-    /// What the key is called in the reporting frame.
+    /// The name of the key in the reporting frame.
     pub name: Option<KeyName>,
 }
 
@@ -204,7 +204,7 @@ pub struct KeyName {
     pub text: String,
     /// Whether a statement there can rebind it: not in a lambda, and neither a captured variable nor an element.
     pub can_rebind: bool,
-    /// Whether it is called as several keys are, which no `split` takes.
+    /// Whether its name is that of several keys, which `split` does not accept.
     pub is_several: bool,
 }
 
@@ -213,7 +213,7 @@ pub struct KeyName {
 pub struct Origin {
     /// The call or parameter that made the key.
     pub place: Place,
-    /// What made it, for people: "created by `jax.random.key(0)`", "parameter `key`", "element 1 of this split".
+    /// What created it, for people: "created by `jax.random.key(0)`", "parameter `key`", "element 1 of this split".
     pub text: String,
 }
 
@@ -260,7 +260,8 @@ pub struct KeyReuse {
     pub first: Use,
     /// The later consumption.
     pub second: Use,
-    /// Derivations that made the two equal keys, where they are two (seeds, folds): place of the first and of the second.
+    /// The derivations that made the two equal keys, if there are two (seeds, folds): place of the first and of the
+    /// second.
     pub derived_at: Option<(Place, Place)>,
     /// Where the key came from.
     pub origin: Option<Origin>,
@@ -284,7 +285,7 @@ pub struct KeyReuse {
     pub is_loop_target: bool,
     /// The other child that nothing uses, where the parent was probably intended to be a child (`key, sub = split(key)`).
     pub intended_child: Option<UnusedChild>,
-    /// Why the program probably means it.
+    /// Why it is probably intended.
     pub intent: Option<Intent>,
     /// What becomes of the two draws.
     pub consequence: Option<Consequence>,
@@ -338,7 +339,7 @@ pub struct Broadcast {
     pub made_at: Option<Place>,
     /// The stream that the key comes from, where it is one of the program's own.
     pub stream: Option<String>,
-    /// Why the program probably means it.
+    /// Why it is probably intended.
     pub intent: Option<Intent>,
     /// The consequence, if the draws cannot be observed.
     pub consequence: Option<Consequence>,
@@ -363,9 +364,9 @@ pub struct BufferUse {
     pub text: String,
     /// The key's kind, if it is known.
     pub kind: KeyKind,
-    /// Whether the program raises here (a typed key), rather than going on with wrong numbers.
+    /// Whether the program raises here (a typed key), rather than continuing with wrong numbers.
     pub raises: bool,
-    /// Whether it is a key only where a certain caller runs the function.
+    /// Whether it is a key only if a particular caller runs the function.
     pub is_called: bool,
     /// Where the key came from.
     pub origin: Option<Origin>,
@@ -482,11 +483,11 @@ pub struct IgnoredCaller {
 pub enum TraceKind {
     /// Python runs the body once, and each call repeats what was recorded: `jit`.
     Recorded,
-    /// The same, and a call repeats it many times: `scan`.
+    /// The same, and one call repeats it many times: `scan`.
     Looped,
     /// The same for one of several bodies: `cond`.
     Branch,
-    /// The same, for shapes only.
+    /// The same, but for shapes only.
     Abstract,
     /// Python runs the body once, for all lanes.
     Mapped,
@@ -507,7 +508,7 @@ pub struct TracedFunction {
     pub kind: TraceKind,
 }
 
-/// A function that something happened in.
+/// A function in which something happened.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TraceStep {
     /// Its definition.
@@ -524,7 +525,7 @@ pub struct TraceStep {
     pub parameters: u32,
 }
 
-/// The trace that something happened in.
+/// The trace in which something happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// The place in the traced function.
@@ -541,7 +542,7 @@ pub struct Trace {
     pub depends_on_argument: bool,
 }
 
-/// What a key is left in.
+/// Where a key is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LeakKind {
     /// A global variable.
@@ -554,16 +555,16 @@ pub enum LeakKind {
     Iterator,
 }
 
-/// A key that a traced function leaves in something that is older than its trace.
+/// A key that a traced function stores in something that is older than its trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeakedKey {
-    /// In what.
+    /// Where it is stored.
     pub kind: LeakKind,
     /// The target, or the iterator, as written; empty where it has no name.
     pub name: String,
     /// Where it is written.
     pub leaf: Place,
-    /// The functions that it is written in, innermost first.
+    /// The functions in which it is written, innermost first.
     pub steps: Vec<TraceStep>,
     /// The trace; set by [`reconcile`](crate::judge::reconcile()).
     pub trace: Option<Trace>,
@@ -580,7 +581,7 @@ pub struct ConstantKey {
     pub maker: String,
     /// The consumption of the key.
     pub used: Use,
-    /// The functions that it is made in, innermost first.
+    /// The functions in which it is made, innermost first.
     pub steps: Vec<TraceStep>,
     /// The trace; set by [`reconcile`](crate::judge::reconcile()).
     pub trace: Option<Trace>,
@@ -606,7 +607,7 @@ pub struct HostDraw {
 /// An object with `__jax_array__` around a key that is passed to a library function that rejects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrappedKey {
-    /// How it comes there.
+    /// How it gets there.
     pub way: WrapperWay,
     /// The call in the module that passes it.
     pub place: Place,
@@ -668,7 +669,7 @@ pub struct Reference {
     pub is_evaluated: bool,
 }
 
-/// What is believed of a key at a place.
+/// What is known about a key at a place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyFact {
     /// The call that derives or consumes it.
@@ -684,7 +685,7 @@ pub struct KeyFact {
 pub struct KeyValue {
     /// Its place.
     pub place: Place,
-    /// Whether this is so only where a certain caller runs the function.
+    /// Whether this is true only if a particular caller runs the function.
     pub is_called: bool,
     /// The key as derived.
     pub derivation: Derivation,

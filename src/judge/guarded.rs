@@ -1,5 +1,5 @@
-//! Names of libraries that are used only where the program has checked that they exist: behind `hasattr(jax.random, "KeyArray")`, behind a
-//! version test, in a `try` whose handler catches the error of a missing name.
+//! Names of libraries that are used only if the program has checked that they exist: under `hasattr(jax.random,
+//! "KeyArray")`, under a version test, or in a `try` whose handler catches the error of a missing name.
 //!
 //! **Invariant:** a guard admits names in the branch for which its condition holds; in the other branch a missing name is still missing.
 
@@ -11,7 +11,7 @@ use crate::ir::{Argument, Block, Constant, Function, Module, Name, Op, OpKind, O
 use crate::judge::facts::ReferenceKind;
 use crate::text::Span;
 
-/// What a missing attribute raises, and a missing name of an import.
+/// The exceptions that a missing attribute raises, and those of a missing name in an import.
 const MISSING: [(&str, bool, bool); 5] = [
     ("AttributeError", true, false),
     ("ImportError", false, true),
@@ -23,7 +23,7 @@ const MISSING: [(&str, bool, bool); 5] = [
 /// Most tests of one function that are considered.
 const NAME_TESTS: usize = 64;
 
-/// A region of the module that runs only behind a guard.
+/// A region of the module that runs only under a guard.
 struct Region {
     span: Span,
     condition: Condition,
@@ -33,11 +33,11 @@ struct Region {
 enum Condition {
     /// A library has this name.
     Has(String),
-    /// A library lacks this name, and so may have the one that it replaced.
+    /// A library does not have this name, and so may have the one that it replaced.
     Lacks(String),
     /// A version was compared.
     Version,
-    /// What a missing attribute, or import, raises is caught.
+    /// A handler catches the exception of a missing attribute or import.
     Caught { attribute: bool, import: bool },
 }
 
@@ -85,7 +85,7 @@ impl Guarded {
         guarded
     }
 
-    /// Whether the program made sure that this name, used here, exists.
+    /// Whether the program has checked that this name exists before it uses it here.
     pub fn admits(&self, path: &str, kind: ReferenceKind, span: Span) -> bool {
         self.0.iter().filter(|region| region.span.covers(span)).any(|region| match &region.condition {
             Condition::Has(name) => path.split('.').any(|part| part == name),
@@ -111,7 +111,7 @@ impl Guarded {
         };
         self.admit(module, code, yes, || Condition::Has(name.clone()));
         if question.is_of_library {
-            // The new name is missing, so that the old one is there.
+            // The new name is missing, so the old one exists.
             self.admit(module, code, no, || Condition::Lacks(name.clone()));
         }
     }
@@ -190,7 +190,7 @@ fn has(run: &Recording<'_>, code: &Function, call: &OpKind) -> Option<(String, b
     is_hasattr.then(|| (name.to_string(), is_library))
 }
 
-/// The context manager that a block leaves, where it swallows what its body raises: `suppress(AttributeError)`.
+/// The context manager that a block leaves, if it suppresses exceptions of its body: `suppress(AttributeError)`.
 fn swallowing(run: &Recording<'_>, code: &Function, finally: &Block) -> Option<Temp> {
     let [leave] = &**finally else { return None };
     let OpKind::Leave(enter) = &code.ops[*leave as usize].kind else { return None };
@@ -201,7 +201,8 @@ fn swallowing(run: &Recording<'_>, code: &Function, finally: &Block) -> Option<T
     run.program.models.callable(path)?.swallows_exceptions().then_some(*manager)
 }
 
-/// Whether a handler of these types catches what a missing attribute raises, and what a missing name of an import does.
+/// Whether a handler of these types catches the exception of a missing attribute, and that of a missing name in an
+/// import.
 fn caught(code: &Function, types: Temp) -> (bool, bool) {
     let span = code.ops[types as usize].span;
     let names = code.ops.iter().filter(|op| span.covers(op.span)).filter_map(|op| match &op.kind {

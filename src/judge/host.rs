@@ -99,7 +99,7 @@ impl<'a> Search<'_, 'a> {
             }
             let Some(depth) = depth.checked_sub(1) else { continue };
             if let Some(called) = self.denotations.function((index, id), *callee) {
-                // What the function makes with a seed makes a constant on purpose.
+                // A generator that the function creates with a seed gives a constant on purpose.
                 let is_own = self.is_made_here((index, id), *callee);
                 for found in self.draws(called, depth).into_iter().filter(|found| !is_own || !found.is_of_generator) {
                     let fate = if found.is_only_returned { self.fate((index, id), temp) } else { Some(false) };
@@ -150,14 +150,15 @@ impl<'a> Search<'_, 'a> {
         }
     }
 
-    /// What a call draws by, if Python draws a number there.
+    /// The source of a random number that Python draws in a call, if it does.
     fn drawn(&self, (index, id): Callee, callee: Temp, arguments: &[Argument]) -> Option<Name> {
         let module = self.run.module(index);
         let code = module.function(id);
         if let Some((path, callable)) = self.denotations.modelled(index, code, callee) {
             return match callable.host? {
                 Host::Draw => Some(path),
-                // A generator with a seed repeats its numbers wherever it is made; one without is seeded by the system.
+                // A generator with a seed repeats its numbers wherever it is created; without a seed, the system seeds
+                // it.
                 Host::Generator => arguments.is_empty().then_some(path),
                 Host::Clock | Host::Unique => self.is_seed(index, code, callee).then_some(path),
                 Host::Seeding | Host::Hash => None,

@@ -47,7 +47,7 @@ pub struct GlobalChoice {
     pub kind: ChoiceKind,
     /// Where.
     pub place: Place,
-    /// What is called or written to.
+    /// The function that is called, or the target that is written.
     pub by: String,
     /// The implementation, where it is a literal.
     pub name: Option<String>,
@@ -79,7 +79,7 @@ pub struct UnstableSeed {
     pub place: Place,
     /// Its qualified name.
     pub callee: String,
-    /// What gives the number.
+    /// The source of the number.
     pub source: String,
     /// Where.
     pub source_at: Place,

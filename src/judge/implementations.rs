@@ -1,6 +1,7 @@
 //! Implementations of keys: where a program chooses one for all keys, and where two implementations meet.
 //!
-//! **Invariant:** an implementation that no model knows is never compared, nor the default of a program whose default depends on what runs.
+//! **Invariant:** an implementation without a model is never compared, and neither is the default of a program in which
+//! it depends on what runs.
 
 use crate::analysis::domain::implementation::Implementation;
 use crate::analysis::domain::kinds::KeyKind;

@@ -7,7 +7,8 @@ use crate::analysis::domain::value::{ClassHandle, PartialKind, Val, Value};
 use crate::analysis::record::Recording;
 use crate::ir::{Argument, Function, Op, OpKind, Temp, Variable};
 
-/// Whether the results of a method are cached: it runs once for each instance and arguments, or for each missing attribute.
+/// Whether the results of a method are cached: it runs once for each instance and arguments, or once for each missing
+/// attribute.
 pub fn is_memoised(run: &Recording<'_>, code: &Function) -> bool {
     let Some(class) = code.class else { return false };
     if &*code.name == "__getattr__" && gives_attributes(code, 0) {

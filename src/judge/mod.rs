@@ -1,7 +1,7 @@
 //! Everything that decides: what a recording means.
 //!
-//! The interpreter runs and records; what of it is a fact, how it is reported, how certain it is and whether it is intended is
-//! decided here, when the run is over.
+//! The interpreter runs and records. When the run is over, this room decides what is a fact, how it is reported, how
+//! certain it is, and whether it is intended.
 //!
 //! **Invariant:** a recording is only read. Every decision is a function of it, of the guards' diagrams and of the program.
 

@@ -1,4 +1,4 @@
-//! What a key is called at a place: as the program writes it there.
+//! The name of a key at a place, as the program writes it there.
 //!
 //! A consumption may be some calls below the reported place. The name of the key there is found by following the calls outwards: from a
 //! parameter to its argument, from a captured variable to the function that holds it.
@@ -15,7 +15,7 @@ use crate::judge::facts::KeyName;
 /// Most enclosing functions that are searched for a variable.
 const AROUND: usize = 16;
 
-/// What the key of a consumption is called in a frame of its chain.
+/// The name of the key of a consumption in a frame of its chain.
 pub fn name_at(run: &Recording<'_>, event: &Consumption, chain: &Chain, depth: usize) -> Option<KeyName> {
     let term = event.target.term;
     let last = chain.len().checked_sub(1)?;
@@ -57,7 +57,8 @@ fn outwards(run: &Recording<'_>, inner: &Activation, outer: &Activation, name: &
     if holds_slot(code, root) && code.kind != FunctionKind::Module {
         return None;
     }
-    // What is captured is read in the same words by the functions around, up to the one that holds it; a global by all of a module.
+    // A captured variable has the same name in all enclosing functions up to the one that holds it; a global has it in
+    // the whole module.
     if outer.module != inner.module {
         return None;
     }

@@ -42,7 +42,7 @@ pub fn origin(run: &Recording<'_>, term: TermId, derivation: u32) -> Option<Orig
     Some(Origin { place: *place, text: format!("`{}` is read here", run.terms.describe(term)) })
 }
 
-/// How a derivation comes about, and what it is made of, as written there.
+/// The function that made a derivation, and its parent, as written there.
 fn parent_of<'r>(run: &Recording<'r>, place: Place) -> Option<(Role, &'r str)> {
     let mut derived = run.log.consumptions.iter().filter(|event| matches!(event.role, Role::Split | Role::Fold));
     derived.find(|event| event.place == place).and_then(|event| Some((event.role, event.written.as_deref()?)))

@@ -1,10 +1,10 @@
-//! Seeds that a traced function is passed: numbers of the trace, and not of the program.
+//! Seeds that are passed to a traced function: they are values of the trace, not constants of the program.
 //!
-//! `def step(state, x): key = jax.random.key(state.count)` is run with a known count where its caller is analysed, but under `jit`
-//! or `scan` the count is a new one at each call.
+//! `def step(state, x): key = jax.random.key(state.count)` runs with a known count when its caller is analysed, but
+//! under `jit` or `scan` each call passes another count.
 //!
-//! **Invariant:** read from the code alone. What an object's own attributes hold, a default, or a variable of the module, is no
-//! argument.
+//! **Invariant:** read from the code alone. The attributes of the object, a default, and a variable of the module are
+//! not arguments.
 
 use crate::analysis::record::{Activation, Callee, Recording};
 use crate::finding::Place;
@@ -13,7 +13,7 @@ use crate::ir::{Argument, Function, FunctionId, OpKind, Temp, Variable};
 /// Most operations that a seed is followed through in one function.
 const STEPS: usize = 256;
 
-/// What a seed is computed from, as far as functions are passed it.
+/// What a seed is computed from, if functions receive it as an argument.
 #[derive(Default)]
 struct Sources {
     /// Parameters of the function itself.
@@ -67,7 +67,7 @@ fn is_passed(run: &Recording<'_>, activation: &Activation, slot: u32) -> bool {
     !is_receiver && code.parameters.get(slot as usize).is_some_and(|parameter| !parameter.has_default)
 }
 
-/// How many arguments were put before those that a call writes: the receiver of a method, none of a static one.
+/// How many arguments precede those that a call writes: one for the receiver of a method, none for a static method.
 fn prebound(run: &Recording<'_>, activation: &Activation) -> usize {
     let reached = activation.caller.as_ref().and_then(|(_, at)| run.log.callees.get(at));
     let own = |callee: &Callee| match callee {
@@ -89,7 +89,7 @@ fn passed(argument: &Argument) -> Temp {
     }
 }
 
-/// What a call gives to some parameters of the function that it runs.
+/// The arguments that a call passes for some parameters of the function that it runs.
 fn arguments_for(run: &Recording<'_>, (caller, at): (&Activation, Place), of: &Activation, slots: &[u32]) -> Vec<Temp> {
     let Some(call) = run.call_at(caller, at) else { return Vec::new() };
     let OpKind::Call(_, arguments) = &run.code(caller).ops[call as usize].kind else { return Vec::new() };

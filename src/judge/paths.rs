@@ -11,7 +11,7 @@ use crate::analysis::domain::term::{TermId, Terms};
 pub struct PathQueries<'r> {
     guards: &'r mut Guards,
     terms: &'r Terms,
-    /// What was found of the feasibility of guards.
+    /// Results about the feasibility of guards.
     feasible: FxHashMap<Guard, bool>,
 }
 

@@ -1,6 +1,6 @@
 //! Brings the facts of all modules of a program together.
 //!
-//! **Invariant:** one mistake is one fact: of a place that several runs or functions report, one report stays.
+//! **Invariant:** one mistake is one fact: if several runs or functions report a place, one report is kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +9,8 @@ use crate::judge::facts::{Broadcast, CaptureKind, CapturedUse, Exhausted, Facts,
 use crate::judge::{closures, traced};
 use crate::text::FileId;
 
-/// Brings the facts of all modules together: a reuse that the callee shows itself is not shown again by its callers, and what
-/// is only suspected of a key whose second consumption is visible is dropped.
+/// Brings the facts of all modules together: a reuse that the callee reports is not reported again for its callers, and
+/// a suspicion about a key is dropped if its second consumption is visible.
 pub fn reconcile(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
     let reported: BTreeSet<Place> = modules
         .iter()
@@ -18,11 +18,11 @@ pub fn reconcile(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
         .filter(|reuse| !reuse.is_harmless())
         .map(|reuse| reuse.second.place)
         .collect();
-    // What a caller knows for certain makes certain what the callee only suspects.
+    // If a caller proves what its callee only suspects, the callee's fact becomes certain.
     let mut known: BTreeMap<Place, Confidence> = BTreeMap::new();
     for facts in modules.iter_mut() {
         let indirect = std::mem::take(&mut facts.indirect);
-        // What a function only suspects of a place gives way to what a caller knows of it.
+        // What a caller knows about a place replaces what a function only suspects about it.
         let surer: BTreeSet<Place> =
             indirect.iter().filter(|c| c.confidence > Confidence::Low).map(|c| c.second.place).collect();
         facts.reuses.retain(|c| c.confidence > Confidence::Low || !surer.contains(&c.second.place));
@@ -96,7 +96,7 @@ fn drop_explained(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) -> BT
     for reuse in modules.iter().flat_map(|facts| &facts.reuses).filter(|reuse| is_explained(reuse)) {
         explained.entry(reuse.second.leaf).or_default().insert(reuse.second.place);
     }
-    // For a single reuse, the place where the key is used twice is more useful.
+    // For a single reuse, the place of the second use is more useful.
     let explaining: BTreeSet<Place> =
         explained.into_iter().filter(|(_, places)| places.len() >= SEVERAL).map(|(split, _)| split).collect();
     for facts in modules {
@@ -105,8 +105,8 @@ fn drop_explained(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) -> BT
     explaining
 }
 
-/// Drops what is only suspected of a key where the consumption is part of a reuse that is reported, tests not counted: there
-/// the reuse is a note. What explains reuses that are not reported stays.
+/// Drops suspicions about a key if the consumption is part of a reported reuse. In tests they are kept, because the
+/// reuse is a note there, and so are facts that explain reuses that are not reported.
 fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool, explaining: &BTreeSet<Place>) {
     // The consumptions and the calls that lead to them, with the origins of their keys.
     let mut known: BTreeMap<Place, BTreeSet<Option<Place>>> = BTreeMap::new();
@@ -138,7 +138,7 @@ fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool, explainin
             note(used, origin.as_ref());
         }
     }
-    // The default of a parameter is no state that somebody forgot to advance.
+    // The default of a parameter is not state that should have been advanced.
     let is_default =
         |reuse: &&KeyReuse| reuse.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::DocumentedDefault);
     let defaults = modules.iter().flat_map(|facts| &facts.reuses).filter(is_default);
@@ -146,7 +146,7 @@ fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool, explainin
     for facts in modules {
         let ignored: BTreeSet<Place> = facts.ignored.iter().map(|ignored| ignored.place).collect();
         facts.broadcasts.retain(|broadcast| broadcast.made_at.is_none_or(|made| !ignored.contains(&made)));
-        // A caller may pass a key of its own; if it reuses that key, this says nothing about the default.
+        // A caller may pass another key; if it reuses that key, this says nothing about the default.
         facts.captured.retain(|captured| {
             let CapturedUse { used, origin, .. } = captured;
             let origin = origin.as_ref().map(|origin| origin.place);

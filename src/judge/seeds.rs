@@ -53,7 +53,7 @@ pub fn extract_seeds(program: &Program<'_>, index: ModuleIndex, facts: &mut Fact
     }
 }
 
-/// The call that makes a key of a number, or folds one in, with that number.
+/// The call that makes a key from a number, or folds one in, with that number.
 fn seed_of<'a>(
     names: &ImportedNames<'a>,
     code: &'a Function,
@@ -119,7 +119,7 @@ impl<'a> Walk<'_, 'a> {
                     self.returned(id, *callee, &mut work);
                     op.kind.operands(&mut |temp| work.push((id, temp)));
                 }
-                // The test of a conditional expression chooses a seed, and is none.
+                // The test of a conditional expression chooses a seed, but is not one.
                 OpKind::If { .. } | OpKind::Loop { .. } | OpKind::Try { .. } => {}
                 kind => kind.operands(&mut |temp| work.push((id, temp))),
             }
@@ -159,7 +159,7 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    /// What a function of the module returns that is called.
+    /// What the called function of the module returns.
     fn returned(&self, id: FunctionId, callee: Temp, work: &mut Vec<(FunctionId, Temp)>) {
         let module = self.names.module;
         let code = module.function(id);
@@ -212,7 +212,7 @@ impl<'a> Walk<'_, 'a> {
         })
     }
 
-    /// How sure it is that the hash of something differs between processes; `None` where it does not.
+    /// How certain it is that the hash of something differs between processes; `None` if it does not.
     fn hashed(&self, code: &'a Function, of: Temp, depth: u32) -> Option<Confidence> {
         let Some(depth) = depth.checked_sub(1) else { return Some(Confidence::Medium) };
         match &code.ops.get(of as usize)?.kind {
@@ -297,7 +297,7 @@ impl<'a> Walk<'_, 'a> {
         })
     }
 
-    /// Whether a temp is made of a variable that holds the seed.
+    /// Whether a temp is computed from a variable that holds the seed.
     fn carries(&self, id: FunctionId, temp: Temp, depth: u32) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return false };
         let code = self.names.module.function(id);

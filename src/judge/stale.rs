@@ -1,4 +1,4 @@
-//! Attributes and globals whose key is consumed, with no new one stored.
+//! Attributes and globals whose key is consumed although no new one is stored.
 //!
 //! **Invariant:** a store anywhere in the class or module counts: such a key is replaced.
 
@@ -49,12 +49,12 @@ struct LeftBehind {
 }
 
 impl Stale {
-    /// Gathers what a run stored.
+    /// Collects what a run stored.
     pub fn note_stores(&mut self, run: &Recording<'_>) {
         self.stores.extend(run.log.stores.iter().cloned());
     }
 
-    /// Gathers what a function consumes without storing a new key.
+    /// Collects what a function consumes without storing a new key.
     pub fn note_candidates(&mut self, run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) {
         self.candidates.extend(candidates(run, paths, id));
         if is_constructor(&run.module(run.home).function(id).name) {
@@ -221,8 +221,8 @@ fn runs_once(run: &Recording<'_>, code: &Function, callers: u32) -> bool {
         }
 }
 
-/// Whether all that a method's module does with methods of that name is to call them, in no loop, in its own statements or in functions
-/// that run once: parts of a script too. A second call on one object would be visible there.
+/// Whether a method's module only calls methods of that name, outside loops, in its own statements or in functions that
+/// run once: they are also parts of a script. A second call on one object would be visible there.
 fn is_called_once(run: &Recording<'_>, code: &Function) -> bool {
     let is_it = |kind: &OpKind| matches!(kind, OpKind::Attribute(_, name) if *name == code.name);
     let mut reads = operations(run, &is_it).peekable();
@@ -265,7 +265,7 @@ fn operations<'r>(
     })
 }
 
-/// Whether a function calls what one of its operations reads, in no loop.
+/// Whether a function calls the value that one of its operations reads, outside loops.
 fn is_called_outside_loops(run: &Recording<'_>, id: FunctionId, read: Temp) -> bool {
     let code = run.module(run.home).function(id);
     let is_call = |reader: &Temp| matches!(code.ops[*reader as usize].kind, OpKind::Call(callee, _) if callee == read);
@@ -273,7 +273,8 @@ fn is_called_outside_loops(run: &Recording<'_>, id: FunctionId, read: Temp) -> b
     uses.readers(read).iter().any(|reader| is_call(reader) && !uses.is_in_loop(code, *reader))
 }
 
-/// Whether the function that defines another only calls it, in one place and no loop: `def local(k=key): …` and `local()`.
+/// Whether the function that defines another only calls it, in one place outside loops: `def local(k=key): …` and
+/// `local()`.
 pub fn is_called_once_where_defined(run: &Recording<'_>, id: FunctionId) -> bool {
     let module = run.module(run.home);
     let code = module.function(id);
@@ -308,8 +309,8 @@ fn is_constructor(function: &str) -> bool {
     matches!(function, "__init__" | "__post_init__")
 }
 
-/// Whether a method stores a new key other than by a plain store (`cls._key = …`, `setattr(self, name, …)`), or passes it to a new instance
-/// of its class: then instances are values, each with its own key.
+/// Whether a method stores a new key other than by a plain store (`cls._key = …`, `setattr(self, name, …)`), or passes
+/// it to a new instance of its class: then instances are immutable values, each with its own key.
 fn stores_a_new_key(run: &Recording<'_>, lineage: &[ClassHandle], attribute: &Name) -> bool {
     lineage.iter().any(|handle| {
         let info = &run.classes[handle.0 as usize];
@@ -448,7 +449,7 @@ fn attributes_of(run: &Recording<'_>, candidates: Vec<Candidate>, stores: &[Logg
             let mut own =
                 stores.iter().filter(|store| store.name == candidate.name && lineage.contains(&store.class)).peekable();
             let Some(stored) = own.peek().copied() else { continue };
-            // Where another method replaces the key, this one may rely on it.
+            // If another method replaces the key, this one may rely on it.
             if own.any(|store| !is_constructor(&store.function)) || stores_a_new_key(run, &lineage, &candidate.name) {
                 continue;
             }

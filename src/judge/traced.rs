@@ -1,7 +1,8 @@
-//! What happens in a function while a transform traces it: Python runs it once, and what it did to Python's state stays done.
+//! What happens in a function while a transform traces it: Python runs it once, and its effects on Python's state are
+//! permanent.
 //!
-//! Often only another function, or another module, shows that a function is traced, because it passes it to `jit`. So a fact keeps the
-//! functions that it happened in, and [`reconcile`] decides when all modules are known.
+//! Often only another function, or another module, shows that a function is traced, because it passes it to `jit`. So a
+//! fact lists the functions in which it happened, and [`reconcile`] decides when all modules are known.
 //!
 //! **Invariant:** a fact whose functions nothing traces is dropped; of several functions the innermost that is traced counts.
 
@@ -48,8 +49,9 @@ pub fn extract_leaks(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &m
     }
 }
 
-/// The activations, by id, that a write happens in only where an argument is `None` that their callers have to pass: the default of a
-/// function which they call, and of which whoever traces them gives a key, `rng` in `def step(x, rng): return draw(x, rng=rng)`.
+/// The activations, by id, in which a write happens only if an argument is `None` that their callers have to pass. The
+/// function that they call has `None` as its default, but the code that traces them passes a key: `rng` in `def step(x,
+/// rng): return draw(x, rng=rng)`.
 fn only_without(run: &Recording<'_>, paths: &mut PathQueries<'_>, write: &LoggedWrite) -> BTreeSet<u32> {
     let mut absent = BTreeSet::new();
     for activation in write.activation.outwards().take(STEPS) {
@@ -133,7 +135,7 @@ pub fn extract_constant_keys(
             is_fixed(run, event.target.term, activation).filter(|_| may_be && !is_intended() && !is_anew())
         });
         let is_traceable = steps.iter().any(|step| step.bound.is_some());
-        // What only shapes are taken from may be drawn again and again.
+        // A draw of which only the shape is used may be repeated.
         if is_traceable && flows.unseen(index).is_none() && seen.insert((derivation.place, steps.clone())) {
             facts.constant.push(ConstantKey {
                 made_at: derivation.place,
@@ -147,7 +149,7 @@ pub fn extract_constant_keys(
     }
 }
 
-/// The number that a key is made from, itself or what is folded into.
+/// The number from which a key is made, directly or before a fold.
 fn seed(run: &Recording<'_>, key: TermId) -> Option<TermId> {
     let mut current = key;
     for _ in 0..STEPS {
@@ -165,8 +167,8 @@ fn seed(run: &Recording<'_>, key: TermId) -> Option<TermId> {
     None
 }
 
-/// Whether a key is made from numbers of the program only, or from what is older than an activation: the number of leading arguments
-/// that must be the caller's own objects.
+/// Whether a key is made only from constants of the program, or from values that are older than an activation: the
+/// number of leading arguments that must be the caller's own objects.
 fn is_fixed(run: &Recording<'_>, key: TermId, activation: &Activation) -> Option<u32> {
     let receiver = run.code(activation).class.is_some();
     let needs = Cell::new(Some(0));
@@ -193,8 +195,8 @@ fn is_of_a_caller(run: &Recording<'_>, key: TermId, activation: &Activation) -> 
     })
 }
 
-/// Whether a function also consumes a key that is passed to it, so that its numbers differ: what it makes from a seed of its object
-/// besides, such as a projection, is constant on purpose.
+/// Whether a function also consumes a key that is passed to it, so that its numbers differ: what it also makes from a
+/// seed of its object, such as a projection, is constant on purpose.
 fn draws_from_a_given_key(run: &Recording<'_>, activation: &Activation) -> bool {
     run.log.consumptions.iter().any(|event| {
         is_within(&event.activation, activation)
@@ -202,7 +204,8 @@ fn draws_from_a_given_key(run: &Recording<'_>, activation: &Activation) -> bool 
     })
 }
 
-/// Whether a key goes to what makes parameters, which is done once: `init`, or a stream that modules are made with.
+/// Whether a key is used to create parameters, which happens once: in `init`, or in a stream with which modules are
+/// created.
 fn is_initialiser(run: &Recording<'_>, event: &Consumption) -> bool {
     let models = run.program.models;
     let method = event.callee.rsplit('.').next().unwrap_or_default();
@@ -213,7 +216,7 @@ fn is_initialiser(run: &Recording<'_>, event: &Consumption) -> bool {
         || event.role == Role::Protocol && models.protocols(method).iter().any(|protocol| protocol.reads_shapes)
 }
 
-/// The functions of a file that something happened in, to a key perhaps, innermost first.
+/// The functions of a file in which something happened, possibly to a key, innermost first.
 fn steps(
     run: &Recording<'_>,
     (innermost, leaf): (&Rc<Activation>, Place),
@@ -235,11 +238,11 @@ fn steps(
     steps
 }
 
-/// A function in which something happened at a leaf, by way of a place in it.
+/// A function in which something happened at a leaf, reached through a place in it.
 pub fn step(module: &Module, code: &Function, (place, leaf): (Place, Place), bound: Option<u32>) -> TraceStep {
     TraceStep {
         defined_at: Place { file: module.file, span: code.span },
-        // What a nested function does counts for the enclosing one too.
+        // What a nested function does also counts for the enclosing one.
         place: if leaf.file == module.file && code.full.covers(leaf.span) { leaf } else { place },
         function: code.qualified.to_string(),
         bound,
@@ -248,7 +251,8 @@ pub fn step(module: &Module, code: &Function, (place, leaf): (Place, Place), bou
     }
 }
 
-/// Whether what a write changes is older than an activation: the number of leading arguments that must be the caller's own objects.
+/// Whether the object that a write changes is older than an activation: the number of leading arguments that must be
+/// the caller's own objects.
 fn outlives(run: &Recording<'_>, write: &LoggedWrite, activation: &Activation) -> Option<u32> {
     let is_older = match write.holder {
         Holder::Global | Holder::Class => Some(0),
@@ -286,7 +290,7 @@ fn parameter_of(run: &Recording<'_>, root: TermId, activation: &Activation) -> O
     u32::try_from(number).ok()
 }
 
-/// The number of the parameter of an activation's function that holds what a term is a part of.
+/// The number of the parameter of an activation's function that holds the value of which a term is a part.
 fn parameter_holding(run: &Recording<'_>, root: TermId, activation: &Activation) -> Option<u32> {
     let slots = &run.environments[activation.environment.0 as usize].slots;
     let parameters = run.code(activation).parameters.len();
@@ -327,7 +331,7 @@ fn is_made_within(run: &Recording<'_>, key: TermId, activation: &Activation) -> 
         return true;
     }
     let ancestors = run.terms.ancestors(key);
-    // What a split makes is recorded as the array of all children.
+    // A split is recorded as the array of all children.
     let family = |term| match run.terms.get(term) {
         Term::Children(parent) => Some(*parent),
         _ => None,
@@ -378,7 +382,7 @@ pub fn reconcile(modules: &mut [Facts]) {
             (is_iterator(leak) || !advanced.contains(&trace.place))
                 && seen.insert((trace.function.clone(), leak.name.clone()))
         });
-        // That the key of an attribute is captured is known where it is stored.
+        // A leak at the same place already says that the key is captured.
         let leaks: BTreeSet<Place> = facts.leaked.iter().filter_map(|leak| Some(leak.trace.as_ref()?.place)).collect();
         facts.captured.retain(|captured| !leaks.contains(&captured.used.place));
         let known = known_otherwise(facts);
@@ -397,7 +401,8 @@ pub fn reconcile(modules: &mut [Facts]) {
     }
 }
 
-/// Where keys are made and drawn from that another fact reports already. What is only suspected, and hidden by default, reports nothing.
+/// Where keys are made and drawn from that another fact already reports. A fact with low confidence, which is hidden by
+/// default, does not count.
 fn known_otherwise(facts: &Facts) -> BTreeSet<Place> {
     let mut known = BTreeSet::new();
     for reuse in facts.reuses.iter().filter(|reuse| reuse.confidence > Confidence::Low) {

@@ -21,7 +21,7 @@ enum Fate {
     Ignored,
     /// It is stored in a variable that nothing reads.
     Unread(Name),
-    /// It is taken apart, and nothing reads these children.
+    /// It is unpacked, and nothing reads these children.
     Children(Vec<Child>),
     /// It is used as a whole.
     Used,
@@ -44,7 +44,7 @@ impl Child {
         UnusedChild { name: self.name.to_string(), bound_at: Place { file, span } }
     }
 
-    /// Whether its variable holds it where a call of its function is made, on every path that leads there.
+    /// Whether its variable holds it at a call in its function, on every path that leads there.
     pub fn is_held_at(&self, run: &Recording<'_>, activation: &Activation, call: Place) -> bool {
         let (module, id) = (activation.module, activation.function);
         let call = run.uses_of(module, id).call_at(call.span);
@@ -154,7 +154,7 @@ fn is_heeded(run: &Recording<'_>, module: usize, id: FunctionId, slot: u32) -> b
     }
 }
 
-/// What comes first of a variable.
+/// What happens first to a variable.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
     Read,

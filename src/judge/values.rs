@@ -28,7 +28,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// Everything that was noted of the home module and is a key.
+    /// Everything in the home module that was recorded as a key.
     pub fn extract(&mut self, run: &Recording<'_>, facts: &mut Facts, file: FileId) {
         let is_asked = |place: Place| place.file == file || run.program.follows;
         facts.not_single.extend(run.log.not_single.iter().filter(|place| is_asked(**place)));

@@ -20,7 +20,7 @@ pub(super) fn describe(rule: &Rule, hit: &Exhausted) -> Finding {
     let text = Text {
         message: format!("{function} was not analysed in full: it exceeds the limit on {}", hit.budget),
         label: "mistakes in here may be missed".to_owned(),
-        help: "no change is needed; to have its keys followed further, move the part that uses them into a function of its own"
+        help: "no change is needed; to have more of it analysed, move the code that uses keys into a separate function"
             .to_owned(),
     };
     let mut finding = wording::finding(rule, hit.function_at, Confidence::High, &hit.function, text);

@@ -232,7 +232,7 @@ impl Session {
         Some((path, opened))
     }
 
-    /// Notes that a file changed.
+    /// Records that a file changed.
     pub(super) fn touch(&mut self, path: &Path) {
         self.snapshot.epoch += 1;
         Arc::make_mut(&mut self.snapshot.changed).insert(path.to_owned(), self.snapshot.epoch);

@@ -3,7 +3,7 @@
 //! A literal is the truth of a term. Many terms constrain another one: `x == 1`, `n < 3`, `len(xs) == 0`, `n < m + 2`, `s.lower() == "a"`.
 //! The constraints on one subject are kept together as an interval, a few literals and a few lengths.
 //!
-//! **Invariant:** what is refused cannot hold in a run that evaluates both; what cannot be decided is admitted.
+//! **Invariant:** rejected literals cannot hold together in a run that evaluates both; undecided ones are admitted.
 
 use std::cmp::Ordering;
 
@@ -15,7 +15,7 @@ use super::term::{Symbol, SymbolInfo, Term, TermId, Terms};
 /// The name of the function whose value is the length of its argument: of an array, that of its first axis.
 pub const LENGTH: &str = "len";
 
-/// Where the methods of texts are: their values depend on the text and the arguments alone.
+/// The prefix of the methods of strings: their results depend only on the string and the arguments.
 pub const TEXT_METHODS: &str = "builtins.str.";
 
 /// Types of which no two share an instance (`bool`, a kind of `int`, is not listed).
@@ -233,7 +233,7 @@ impl Terms {
                     number.add(predicate, *polarity);
                     integer.add_integer(predicate, *polarity);
                 }
-                // What has a length or a size that is true is not empty.
+                // A value whose length or size is true is not empty.
                 (Part::Length, Predicate::True) => length.add(Predicate::Above(ZERO), *polarity),
                 (Part::Size, Predicate::True) => size.add(Predicate::Above(ZERO), *polarity),
                 (Part::Length, predicate) => length.add(predicate, *polarity),
@@ -288,7 +288,7 @@ impl Terms {
         }
         match holds {
             Some(true) => whole.is_zero() != Some(true) && length.is_zero() != Some(true),
-            // Not to be zero is no truth: `None` is not zero either.
+            // A value that is not zero need not be true: `None` is not zero either.
             Some(false) => {
                 number.is_zero() != Some(false) && length.is_zero() != Some(false) && !length.without.contains(&0.0)
             }
@@ -314,7 +314,7 @@ impl Terms {
         })
     }
 
-    /// Whether the results of two methods of one text contradict each other.
+    /// Whether the results of two methods of one string contradict each other.
     fn clash(&self, answers: &[(TermId, Predicate, bool)]) -> bool {
         let argument = |call: TermId| match self.get(call) {
             Term::Apply(name, parts) => match parts.get(1).map(|part| self.get(*part)) {
@@ -345,7 +345,7 @@ impl Terms {
         answers.iter().enumerate().any(|(at, a)| answers[..at].iter().any(|b| differ(a, b)))
     }
 
-    /// The result of a method of a known text.
+    /// The result of a method of a known string.
     fn method_result(&self, call: TermId, text: &str) -> Option<MethodResult> {
         let Term::Apply(name, parts) = self.get(call) else { return None };
         let method = name.strip_prefix(TEXT_METHODS)?;
@@ -401,7 +401,7 @@ impl Terms {
         }
     }
 
-    /// Whether the instances of a class are no numbers.
+    /// Whether the instances of a class are not numbers.
     fn is_container(&self, class: TermId) -> bool {
         let is_number = |name: &str| matches!(name, "builtins.int" | "builtins.float");
         matches!(self.get(class), Term::Apply(name, parts) if parts.is_empty() && VALUE_TYPES.contains(&&**name) && !is_number(name))
@@ -419,7 +419,7 @@ impl Terms {
             return Self::are_unlike(a, b);
         }
         if !self.is_constant(a) || !self.is_constant(b) {
-            // A member of an enumeration may equal a text or a number; nothing but `None` is `None`.
+            // A member of an enumeration may equal a string or a number; nothing but `None` is `None`.
             let is_none = |id: TermId| matches!(self.get(id), Term::None);
             let is_known = |id: TermId| self.is_own(id) || self.is_value_type(id);
             let are_own = self.is_own(a) && self.is_own(b) || is_none(a) && is_known(b) || is_known(a) && is_none(b);
@@ -487,13 +487,13 @@ fn is_blank(letter: char) -> bool {
     letter.is_whitespace() || ('\x1c'..='\x1f').contains(&letter)
 }
 
-/// The name of the function that is the least of its arguments.
+/// The name of the function that returns the least of its arguments.
 pub const MINIMUM: &str = "min";
 
-/// The name of the function that is the greatest of its arguments.
+/// The name of the function that returns the greatest of its arguments.
 pub const MAXIMUM: &str = "max";
 
-/// The result of a method of a text.
+/// The result of a method of a string.
 enum MethodResult {
     Text(String),
     Truth(bool),

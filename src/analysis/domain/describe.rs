@@ -1,6 +1,6 @@
 //! Terms as text, for messages.
 //!
-//! **Invariant:** what is shown is what the program writes, if it is short; otherwise an ellipsis.
+//! **Invariant:** the text is what the program writes, if that is short; otherwise an ellipsis.
 
 use std::cell::Cell;
 
@@ -10,7 +10,7 @@ use super::term::{Symbol, Term, TermId, Terms};
 /// Longest text of a derivation.
 const LONGEST: usize = 60;
 
-/// Most parts that are described; more than the longest text has room for.
+/// Most parts that are described; more would not fit into the longest text.
 const PARTS: u32 = 512;
 
 impl Terms {

@@ -23,7 +23,7 @@ pub enum Extent {
         /// Whether the last element of the family, or its neighbour within a step, is covered.
         to_end: bool,
     },
-    /// Some elements, at least one, not known which.
+    /// Some elements, at least one; it is unknown which.
     Some,
 }
 

@@ -43,7 +43,7 @@ impl Guard {
 /// Largest number of nodes that one analysis of one function may make.
 const NODE_BUDGET: usize = 6_000;
 
-/// Fewest nodes that a part of an analysis may make, while there are as many.
+/// Fewest nodes that a part of an analysis may make, if that many are left.
 const NODE_PORTION: usize = 250;
 
 /// The fraction of the remaining budget that a call gets is 1 / this. Most is left to the caller's own frame, because callees are analysed
@@ -62,8 +62,8 @@ fn slot_of([test, then, orelse]: [Guard; 3]) -> usize {
 
 /// The place of a literal in the order of the diagrams: the most recent literal comes first.
 ///
-/// A path condition grows by one conjunct at a time, and a join drops the newest. With the newest literal on top, each is one
-/// node on a diagram that is there already; at the bottom, it would be a copy of the whole diagram.
+/// A path condition grows by one conjunct at a time, and a join drops the newest. With the newest literal on top, each
+/// adds one node to an existing diagram; at the bottom, it would copy the whole diagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Level(u32);
 
@@ -93,7 +93,7 @@ struct Node {
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     limit: usize,
-    /// Nodes that there were when it was set aside.
+    /// Number of nodes when it was set aside.
     made: usize,
     exhausted: bool,
 }
@@ -102,7 +102,7 @@ pub struct Budget {
 #[derive(Clone, Debug)]
 pub struct Guards {
     nodes: Vec<Node>,
-    /// Of each guard, how many nodes it has if none of them is shared.
+    /// For each guard, its number of nodes if none of them is shared.
     sizes: Vec<u16>,
     /// For each guard that has a *model* (a path whose literals are consistent), the literal's value on it; the path continues with the
     /// model of the guard below.
@@ -110,7 +110,7 @@ pub struct Guards {
     interned: FxHashMap<Node, Guard>,
     /// Results of `choose`, each in the slot of its hash; a later result overwrites an earlier one.
     memo: Vec<[Guard; 4]>,
-    /// The slots in use; more than [`MEMO`] slots stand for all of them.
+    /// The slots in use; more than [`MEMO`] means all of them.
     answered: Vec<u16>,
     /// The literals, in order of first use.
     literals: Vec<TermId>,
@@ -191,7 +191,7 @@ impl Guards {
         if then.is_true() && orelse.is_false() {
             return test;
         }
-        // One of three names the test again: the same question with constants.
+        // A branch that is the test itself can be replaced by a constant.
         let then = if then == test { Guard::TRUE } else { then };
         let orelse = if orelse == test { Guard::FALSE } else { orelse };
         if then == orelse || then.is_true() && orelse.is_false() {
@@ -307,7 +307,7 @@ impl Guards {
         });
     }
 
-    /// How far the arena is filled.
+    /// The current size of the arena.
     pub fn mark(&self) -> (usize, usize) {
         (self.nodes.len(), self.literals.len())
     }

@@ -1,4 +1,4 @@
-//! The words of the recording: how a key is consumed, what is done to its buffer, how it leaves a function.
+//! The vocabulary of the recording: how a key is consumed, what is done to its buffer, how it leaves a function.
 //!
 //! **Invariant:** each enumeration is closed and describes what happened, without judging it.
 
@@ -13,7 +13,7 @@ pub enum Role {
     Fold,
     /// A library function that is modelled as consuming its key (flax `init`, a distribution's `sample`).
     Library,
-    /// A method that a protocol model takes to consume its key.
+    /// A method that consumes its key according to a protocol.
     Protocol,
     /// A call that nothing resolves.
     Unresolved,
@@ -41,7 +41,7 @@ pub enum Meeting {
     Branches,
     /// The words of a key are wrapped as one of another implementation.
     Wrapped,
-    /// Words that are no key's are wrapped.
+    /// Words that do not belong to a key are wrapped.
     Width,
     /// A raw key is used as one of the default implementation.
     Taken,

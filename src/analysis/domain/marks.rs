@@ -11,10 +11,10 @@ pub const CHOSEN: &str = "<chosen>";
 /// The name of a key that a stateful source supplied.
 pub const SUPPLIED: &str = "<supplied key>";
 
-/// How the names of exception edges begin.
+/// The prefix of the names of exception edges.
 pub const RAISES: &str = "<raises";
 
-/// What an instance from outside is of: the number of a class that inherits from the one it is known by.
+/// The class of an instance from outside: the number of a class that inherits from the known one.
 pub const OVERRIDDEN: &str = "<overridden>";
 
 /// The name of the edge into a body that is expected to raise.

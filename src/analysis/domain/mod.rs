@@ -1,8 +1,8 @@
 //! The abstract domain: terms (how a value was derived), guards (on which paths), values (guarded alternatives), and
 //! extents (which keys of an array).
 //!
-//! **Invariant:** equal handles mean equal things; different handles mean nothing. Only must-equality makes a fact, so any
-//! operation here may forget by returning something fresh.
+//! **Invariant:** equal handles mean equal values; different handles say nothing. Only must-equality makes a fact, so
+//! any operation here may lose precision by returning a fresh value.
 
 use std::hash::Hash;
 
@@ -24,7 +24,7 @@ mod visit;
 #[cfg(test)]
 mod tests;
 
-/// One sweep over a table costs less than taking out one in so many of its entries.
+/// One sweep over a table costs less than removing more than one in this many of its entries.
 const SWEPT: usize = 8;
 
 /// Removes dropped keys from a table of handles; `is_kept` tells which handles remain valid. Many keys cost one sweep over the table, which

@@ -29,7 +29,7 @@ pub(super) enum Predicate {
     Equals(TermId),
     /// It equals the number.
     Is(Bound),
-    /// It is the very object of this number, which others may equal.
+    /// It is identical to the object with this number, to which others may be equal.
     Same(Bound),
     /// It is below the number.
     Below(Bound),
@@ -43,7 +43,7 @@ pub(super) enum Predicate {
     True,
 }
 
-/// What is known of a number, from all constraints on it.
+/// What is known about a number, from all constraints on it.
 pub(super) struct Range {
     pub(super) low: f64,
     pub(super) high: f64,
@@ -195,13 +195,14 @@ impl Residues {
         }
     }
 
-    /// Whether some number of a range leaves them. What is compared like a rate may be no integer, unless it counts.
+    /// Whether some number of a range leaves them. A number that is compared like a rate need not be an integer, unless
+    /// it counts.
     pub(super) fn agree(&self, of: &Range, counts: bool) -> bool {
         let is_fraction = |rest: &Range| !rest.is_integer || rest.low < rest.high && rest.high <= 1.0;
         if self.0.is_empty() || !of.is_integer || !counts && self.0.iter().any(|(_, rest)| is_fraction(rest)) {
             return true;
         }
-        // The numbers that leave what is known exactly are some steps apart.
+        // Numbers with exactly these remainders are a fixed distance apart.
         let (mut first, mut step) = (0, 1);
         for ([divisor, shift], rest) in self.0.iter().filter(|(_, rest)| rest.is_point()) {
             let Some(rest) = rest.integers()[0] else { continue };

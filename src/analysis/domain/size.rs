@@ -1,8 +1,8 @@
 //! Sizes of values, and walks through what they hold.
 //!
-//! A program can double a tuple thirty times, nest one in itself, or put a list into itself. Values are trees of shared parts, so the size
-//! and the depth of each value are bounded when an operation has made it. The heap has no such bound, because it may change later and may
-//! be cyclic: whoever traverses it takes a [`Walk`] along.
+//! A program can double a tuple thirty times, nest one in itself, or put a list into itself. Values are trees of shared
+//! parts, so the size and the depth of each value are bounded when an operation has made it. The heap has no such
+//! bound, because it may change later and may be cyclic: every traversal is bounded by a [`Walk`].
 //!
 //! **Invariant:** a value in a variable or an object has at most [`PARTS`] parts, at most [`NESTED`] deep.
 
@@ -78,7 +78,7 @@ impl Walk {
         Self { deeper: depth, steps: STEPS }
     }
 
-    /// Goes one level down, if that is not too far. Who does must come [back](Self::back).
+    /// Goes one level down, if that is not too deep. The caller must then call [`back`](Self::back).
     pub fn down(&mut self) -> bool {
         let is_allowed = self.deeper > 0 && self.steps > 0;
         self.steps = self.steps.saturating_sub(1);

@@ -22,12 +22,12 @@ use super::visit::Visits;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TermId(pub u32);
 
-/// A name: one of the analysis, or one that the program or a model gave.
+/// A name: one of the analysis, or one from the program or a model.
 #[derive(Clone, Debug)]
 pub enum Text {
     /// Of the analysis.
     Fixed(&'static str),
-    /// Given.
+    /// Of the program or a model.
     Given(Name),
 }
 
@@ -95,7 +95,7 @@ pub enum Symbol {
     Own,
     /// The number of the lane that a mapped function runs in.
     Lane,
-    /// The number of an iteration that is not among the first: at least so much.
+    /// The number of an iteration that is not among the first; it has this lower bound.
     Later(u32),
     /// What a variable may have become in iterations that are not run.
     Unseen,
@@ -171,9 +171,9 @@ pub struct Terms {
     interned: HashTable<TermId>,
     symbols: Vec<SymbolInfo>,
     queries: Queries,
-    /// What the program takes for integers.
+    /// Terms that the program uses as integers.
     counts: FxHashSet<TermId>,
-    /// Arrays in which no number is twice.
+    /// Arrays without repeated numbers.
     varied: FxHashSet<TermId>,
     visits: Visits,
 }
@@ -183,7 +183,7 @@ pub struct Terms {
 pub struct Queries {
     /// A hash of all comparisons and remainders, in their order.
     pub questions: u64,
-    /// A multiple of all that was divided by: the least one, unless that is large.
+    /// A common multiple of all divisors: the least one, unless that is large.
     pub multiple: i128,
 }
 
@@ -237,7 +237,7 @@ impl Terms {
         TermId(u32::try_from(self.arena.len()).unwrap_or(u32::MAX))
     }
 
-    /// How far the arena is filled.
+    /// The current size of the arena.
     pub fn mark(&self) -> (usize, usize) {
         (self.arena.len(), self.symbols.len())
     }
@@ -260,22 +260,22 @@ impl Terms {
         self.symbols.truncate(mark.1);
     }
 
-    /// Notes that the program fails where this is no integer.
+    /// Records that the program fails if this is not an integer.
     pub fn count(&mut self, id: TermId) {
         self.counts.insert(id);
     }
 
-    /// Whether a term is an integer for what the program does with it.
+    /// Whether a term must be an integer because of how the program uses it.
     pub(super) fn is_count(&self, id: TermId) -> bool {
         self.counts.contains(&id)
     }
 
-    /// Notes that no number is twice in an array.
+    /// Records that an array contains no number twice.
     pub fn vary(&mut self, id: TermId) {
         self.varied.insert(id);
     }
 
-    /// Whether no number is twice in an array.
+    /// Whether an array contains no number twice.
     pub fn is_varied(&self, id: TermId) -> bool {
         self.varied.contains(&id)
     }
@@ -329,7 +329,7 @@ impl Terms {
         self.intern(Term::Int(value))
     }
 
-    /// The integer that a term is, where it is one (`True` is 1, as in Python).
+    /// The value of a term that is an integer (`True` is 1, as in Python).
     pub fn as_exact_int(&self, id: TermId) -> Option<i128> {
         match self.get(id) {
             Term::Int(value) => Some(*value),
@@ -338,7 +338,7 @@ impl Terms {
         }
     }
 
-    /// The integer that a term is, where it is one that counts or indexes something: so small that sums and a product of such
+    /// The value of a term that is an integer and counts or indexes something: so small that sums and a product of such
     /// numbers cannot overflow.
     pub fn as_int(&self, id: TermId) -> Option<i128> {
         self.as_exact_int(id).filter(is_small)
@@ -373,7 +373,7 @@ impl Terms {
         self.intern(Term::Operate(Operator::Add, Box::new([id, offset])))
     }
 
-    /// The difference `a - b`, where it is a known integer and as small as those of [`Terms::as_int`].
+    /// The difference `a - b`, if it is a known integer and as small as those of [`Terms::as_int`].
     pub fn difference(&self, a: TermId, b: TermId) -> Option<i128> {
         let split = |id: TermId| match self.get(id) {
             Term::Int(value) => (None, *value),
@@ -412,7 +412,7 @@ impl Terms {
         }
     }
 
-    /// What a term was derived from, or is a part of, in the end.
+    /// The root from which a term was derived, or of which it is a part.
     pub fn root(&self, id: TermId) -> TermId {
         match self.get(id) {
             Term::Attribute(of, ..) | Term::Item(of, ..) => self.root(*of),
@@ -425,7 +425,7 @@ impl Terms {
         self.symbol(id).is_some_and(|info| info.symbol == Symbol::Parameter)
     }
 
-    /// What an attribute belongs to.
+    /// The owner of an attribute.
     pub fn owner(&self, id: TermId) -> Option<TermId> {
         match self.get(id) {
             Term::Attribute(owner, ..) => Some(*owner),
@@ -499,7 +499,7 @@ impl Terms {
                     let text = format!("{one}{other}");
                     return self.intern(Term::Text(text.into()));
                 }
-                // Numbers commute, texts do not.
+                // Addition of numbers is commutative, concatenation of strings is not.
                 let is_text = |id: TermId| matches!(self.get(id), Term::Text(_));
                 for (one, other) in [(*a, *b), (*b, *a)] {
                     if let Term::Offset(base, offset) = *self.get(one)
@@ -530,7 +530,7 @@ impl Terms {
             }
             (Operator::Pos, [a]) => *a,
             (Operator::Not, [a]) => match self.get(*a).clone() {
-                // `not not 5` is `True`: only of a truth value it is the value itself.
+                // `not not 5` is `True`: only for a truth value is it the value itself.
                 Term::Operate(Operator::Not, inner) if self.is_truth(inner[0]) => inner[0],
                 _ => self.intern(Term::Operate(operator, Box::new([*a]))),
             },
@@ -575,7 +575,8 @@ impl Terms {
         }
     }
 
-    /// What leaves the same remainder as a term: without multiples of the divisor, and without an earlier remainder by one of these.
+    /// A term with the same remainder: without multiples of the divisor, and without an earlier remainder by one of
+    /// these.
     fn dividend(&mut self, id: TermId, divisor: i128) -> TermId {
         let split = |this: &Self, id: TermId| match this.get(id) {
             Term::Offset(base, offset) => (*base, *offset),
@@ -625,7 +626,8 @@ impl Terms {
         self.operate(Operator::Not, &[positive])
     }
 
-    /// Whether a term is `True` or `False`, whichever it is. What compares arrays is an array, and `not` of it raises.
+    /// Whether a term is `True` or `False`, no matter which. A comparison of arrays is an array, and `not` of it
+    /// raises.
     pub fn is_truth(&self, id: TermId) -> bool {
         matches!(
             self.get(id),

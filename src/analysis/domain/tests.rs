@@ -1,6 +1,6 @@
 //! Laws of the domain, against brute force: truth tables, Python's integer arithmetic, assignments.
 //!
-//! **Invariant:** the reference here is written from the definitions and shares no code with what it judges.
+//! **Invariant:** the reference here is written from the definitions and shares no code with what it tests.
 
 use std::collections::BTreeMap;
 
@@ -183,7 +183,7 @@ proptest! {
                 terms.are_consistent(&alike)
             })
         };
-        // What was found of one guard is used for those above it.
+        // Results for one guard are used for those above it.
         for formula in formulas {
             let guard = formula.guard_over(&mut guards, &literals);
             let really = assignments().any(|assignment| formula.holds(assignment) && keeps(assignment));
@@ -266,7 +266,7 @@ fn exhausted_portions_end_only_their_own_work() {
     assert!(guards.exhausted());
 }
 
-/// A value as the list of conditional writes, of which the last one that holds decides.
+/// A value as a list of conditional writes; the last one whose condition holds decides.
 fn written() -> impl Strategy<Value = Vec<(Formula, u32)>> {
     prop::collection::vec((formula(), 0..4u32), 0..4)
 }

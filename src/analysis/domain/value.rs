@@ -1,7 +1,7 @@
 //! Values: small sets of guarded alternatives.
 //!
-//! **Invariant:** the guards of a value's alternatives exclude each other and alternatives are pairwise different; a value with
-//! more than [`ALTERNATIVES`] of them is replaced by something fresh. The order of alternatives means nothing.
+//! **Invariant:** the guards of a value's alternatives exclude each other and alternatives are pairwise different; a
+//! value with more than [`ALTERNATIVES`] of them is replaced by a fresh one. The order of alternatives means nothing.
 
 use std::rc::Rc;
 
@@ -46,12 +46,12 @@ pub struct Key {
     pub derivation: DerivationId,
 }
 
-/// What is known of the order of the keys in a view.
+/// What is known about the order of the keys in a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
     /// Element `i` of the view is element `start + i * step` of the family.
     Known,
-    /// The same keys in an order that is not known.
+    /// The same keys in an unknown order.
     Permuted,
     /// Some of the keys.
     Subset,
@@ -70,7 +70,7 @@ pub enum Elements {
         step: i64,
         /// Whether the view reaches the end of the family.
         to_end: bool,
-        /// What is known of the order.
+        /// What is known about the order.
         order: Order,
     },
     /// Keys (or arrays of keys) stacked along the first axis.
@@ -118,11 +118,11 @@ pub struct Wrapped {
     pub transform: Name,
     /// The arguments of the transform's own call, the function excluded.
     pub options: Rc<[(Name, Value)]>,
-    /// The function; absent in a decorator that waits for it.
+    /// The function; absent in a decorator that has not yet received it.
     pub function: Option<Value>,
 }
 
-/// What a callable made from a function does when it is called, or looked up through a class.
+/// What a callable that was made from a function does when it is called, or looked up through a class.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PartialKind {
     /// Calls the function with the bound arguments first: `functools.partial`.
@@ -194,7 +194,7 @@ pub struct Import {
 /// One alternative, without its guard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Val {
-    /// Anything known only by its term: numbers, constants, inputs, results of unknown calls.
+    /// A value known only by its term: numbers, constants, inputs, results of unknown calls.
     Term(TermId),
     /// A key.
     Key(Key),
@@ -263,7 +263,7 @@ impl Value {
         std::iter::repeat_with(Self::default).take(count).collect()
     }
 
-    /// The value known by its term only.
+    /// The value that is known only by its term.
     pub fn term(term: TermId) -> Self {
         Self::of(Val::Term(term))
     }

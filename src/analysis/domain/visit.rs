@@ -1,6 +1,6 @@
-//! Visits to all that a handle of an arena is made of.
+//! Visits to everything that a handle of an arena refers to.
 //!
-//! **Invariant:** what something is made of was made before it, so that its handle is the largest of those below it.
+//! **Invariant:** parts are made before the whole, so the handle of the whole is the largest.
 
 use std::cell::RefCell;
 

@@ -28,8 +28,8 @@ fn is_modelled_member(machine: &Machine<'_>, parts: &[Value]) -> bool {
     callable.is_some_and(|callable| callable.exact && callable.removed.is_none())
 }
 
-/// `hasattr(object, name)`: certain where the attribute was stored by visible code, else a function of the arguments. Once
-/// `if not hasattr(self, "rng"): self.rng = …` has run, it does not run again.
+/// `hasattr(object, name)`: known if visible code stored the attribute, otherwise a function of the arguments. Once `if
+/// not hasattr(self, "rng"): self.rng = …` has run, it does not run again.
 fn has_attribute(machine: &mut Machine<'_>, path: &Name, args: &Args) -> Value {
     let parts: Vec<Value> = args.positional.iter().map(|arg| arg.value.clone()).collect();
     if is_modelled_member(machine, &parts) {
@@ -60,7 +60,7 @@ fn has_attribute(machine: &mut Machine<'_>, path: &Name, args: &Args) -> Value {
     })
 }
 
-/// Does what a function of Python does.
+/// Runs a function of Python.
 pub fn builtin<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -267,7 +267,7 @@ fn namespace(state: &mut State, args: &Args, place: Place) -> Value {
     Value::of(Val::Object(object))
 }
 
-/// One number of many: `sum`, `min`, `max`, `any`, `all`.
+/// One number from several: `sum`, `min`, `max`, `any`, `all`.
 fn reduced<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -318,7 +318,7 @@ fn truth<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, args: &Args, place: P
     }
 }
 
-/// A number of one value: `hash`, `abs`, `round`.
+/// A number from one value: `hash`, `abs`, `round`.
 fn number<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,

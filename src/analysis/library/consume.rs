@@ -36,7 +36,7 @@ pub fn consume<'p>(
     consume_value(machine, frame, &arg.value, arg.written.as_ref(), sink, NESTING);
 }
 
-/// What takes keys: as what, its name, and where.
+/// The consumer of keys: its role, its name and its place.
 #[derive(Clone, Copy)]
 pub struct Sink<'a> {
     /// What it does with a key.
@@ -129,7 +129,7 @@ fn consume_val<'p>(
     }
 }
 
-/// Within a container only what is known to be a key is one.
+/// Within a container, only values that are known to be keys count.
 fn consume_evident<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value, sink: Sink<'_>, depth: u32) {
     let evident = value.alternatives().iter().any(|alternative| match &alternative.val {
         Val::Key(_) | Val::Array(_) | Val::Tuple(_) | Val::Object(_) => true,
@@ -158,7 +158,7 @@ pub fn target(machine: &mut Machine<'_>, term: TermId, derivation: DerivationId)
     Target { family, extent, term, folded, derivation }
 }
 
-/// The index of a lane stands for the indices of all lanes.
+/// The index of a lane represents the indices of all lanes.
 fn extent_of_index(machine: &Machine<'_>, index: TermId) -> Extent {
     machine.transforms.extents.get(&index).copied().unwrap_or(Extent::Index(index))
 }
@@ -290,7 +290,7 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
             let is_younger = term.0 >= lane.born.0 && is_symbol(&machine.state.terms, term);
             lane.symbols.contains(&term) || is_younger && !machine.transforms.shared.contains(&term)
         });
-        // The keys of an array that the lanes share out are logged one by one.
+        // The keys of an array that is divided among the lanes are logged one by one.
         if lane.symbols.iter().any(|symbol| {
             machine
                 .transforms
@@ -305,7 +305,7 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
         if own || whole {
             continue;
         }
-        // The lanes decide which of them draw, and may leave it to one.
+        // The lanes decide which of them draw; it may be only one.
         let decided_by = deciding(machine, guard, lane);
         if decided_by.iter().any(|literal| selects_one(machine, guard, *literal, lane)) {
             continue;
@@ -353,8 +353,8 @@ fn selects_one(machine: &mut Machine<'_>, guard: Guard, literal: TermId, lane: &
     !guards.and(guard, holds).is_false()
 }
 
-/// Whether a condition compares something of the lanes with a value, or does so among other things. What a function makes of a
-/// comparison alone, such as `all(x == y)`, compares arrays.
+/// Whether a condition compares a value of the lanes with another one, possibly as a part. A function of just a
+/// comparison, such as `all(x == y)`, compares arrays.
 fn is_equality(terms: &Terms, condition: TermId, lane: &Lane, depth: u32) -> bool {
     let parts = |parts: &[TermId]| {
         depth == 0

@@ -1,6 +1,6 @@
 //! Containers that Python's functions build from their arguments: `list(…)`, `dict(…)`, copies.
 //!
-//! **Invariant:** the elements are the very same, and so are the keys among them.
+//! **Invariant:** the elements are identical, and so are the keys among them.
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::BufferOp;
@@ -55,7 +55,7 @@ pub fn list_of<'p>(
     }
 }
 
-/// Makes what `sorted` gave a list in order, where the elements are known names or known numbers.
+/// Orders the list that `sorted` returns, if the elements are known strings or known numbers.
 pub fn put_in_order(machine: &mut Machine<'_>, op: BuiltinOp, args: &Args, sorted: &Value) {
     let Some(Val::Object(id)) = sorted.single().cloned() else { return };
     if op != BuiltinOp::Sorted || !args.keywords.is_empty() {

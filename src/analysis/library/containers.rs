@@ -1,6 +1,6 @@
 //! Methods of lists and dicts whose contents are known.
 //!
-//! **Invariant:** what is taken out is not taken again, and where its place is not known, neither is what stays.
+//! **Invariant:** a removed element is not taken again, and if its position is unknown, so are the remaining elements.
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, Terms};
@@ -96,7 +96,7 @@ pub fn list_method<'p>(
     }
 }
 
-/// What is taken out of a list at an index, if that is known; `certain` if it is taken on all paths that are live.
+/// The element that is removed from a list at an index, if it is known; `certain` if it is removed on all live paths.
 fn popped(
     state: &mut State,
     id: ObjectId,
@@ -125,7 +125,7 @@ fn popped(
             items[position].value.clone()
         }
         _ => {
-            // Which element is taken is not known; it is not taken again.
+            // It is unknown which element is removed; it is not removed again.
             if let ObjectKind::List { items, unknown } = &mut state.store.objects[id.0 as usize].kind {
                 items.clear();
                 *unknown = true;
@@ -136,7 +136,7 @@ fn popped(
     }
 }
 
-/// A key if the elements are keys, equal to nothing.
+/// If the elements are keys, a key that is equal to nothing known.
 fn supplied_or_opaque(terms: &mut Terms, items: &[Item], place: Place) -> Value {
     let keys = items.iter().any(|item| matches!(item.value.single(), Some(Val::Key(_))));
     if keys { derive::supplied_key(terms, place) } else { terms.opaque("<element>", Some(place)) }

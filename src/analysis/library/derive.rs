@@ -22,7 +22,7 @@ use crate::models::{Effect, NumberOp, SeedKind};
 /// Modulus of seeds while 64-bit integers are off, as is JAX's default.
 pub const SEED_MODULUS: i128 = 1 << 32;
 
-/// What more is known of how keys were derived.
+/// Further facts about a derivation.
 #[derive(Clone, Copy, Default)]
 pub struct How {
     /// How many there are.
@@ -112,7 +112,7 @@ pub fn seed<'p>(
     })
 }
 
-/// What a seed was before `int(seed)`: a seed is an integer, or there is no key.
+/// The seed before `int(seed)`: a seed is an integer, otherwise no key is made.
 fn unconverted(machine: &Machine<'_>, number: TermId) -> TermId {
     match machine.state.terms.get(number) {
         Term::Apply(path, parts) if parts.len() == 1 => {
@@ -129,7 +129,7 @@ fn unconverted(machine: &Machine<'_>, number: TermId) -> TermId {
 /// The key made from a word of a fresh key: word 1 of `PRNGKey(s)` is `s`, word 0 is 0 (threefry, 64-bit integers off).
 fn reseeded(terms: &mut Terms, key: Key, word: Option<u8>, data: TermId) -> TermId {
     let number = match (terms.get(key.term).clone(), word) {
-        // Other implementations lay their words out in other ways.
+        // Other implementations arrange their words differently.
         (Term::Seed(number), _) if matches!(terms.get(number), Term::Apply(name, _) if &**name == SEEDED) => data,
         (Term::Seed(number), Some(1)) => number,
         (Term::Seed(_), Some(0)) => terms.int(0),
@@ -223,7 +223,7 @@ pub fn fold_in<'p>(
     })
 }
 
-/// `clone(key)`: the same key with a fresh licence.
+/// `clone(key)`: the same key, which may be used once more.
 pub fn clone_key<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,

@@ -17,7 +17,7 @@ use crate::models::{Protocol, ProtocolEffect};
 enum FlagEffect {
     /// It draws nothing.
     DrawsNothing,
-    /// It draws, or may.
+    /// It may draw.
     Draws,
 }
 
@@ -89,7 +89,7 @@ fn flag_effect(terms: &Terms, protocol: &Protocol, name: &str, value: &Value) ->
 fn function_of(machine: &Machine<'_>, receiver: &Val) -> Option<(ModuleIndex, FunctionId)> {
     match receiver {
         Val::Term(term) => machine.state.store.transformed.get(term).copied(),
-        // The result of a decorator stands for the decorated function.
+        // The result of a decorator represents the decorated function.
         Val::Function(closure) => Some((closure.module, closure.function)),
         _ => None,
     }
@@ -122,7 +122,7 @@ fn is_constant_seed(terms: &Terms, term: TermId) -> bool {
     matches!(terms.get(term), Term::Seed(number) if terms.as_int(*number).is_some())
 }
 
-/// Whether the function that a library transformed calls what it is made of with such a flag, and with no other value of one.
+/// Whether the function that a library transformed passes such a flag to its parts, and no other value of it.
 fn turns_off(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol) -> bool {
     let Some((module, function)) = function_of(machine, receiver) else { return false };
     let code = machine.program.module(module).function(function);

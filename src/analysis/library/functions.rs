@@ -162,7 +162,7 @@ fn implementation(machine: &mut Machine<'_>, callable: &Callable, args: &Args) -
     meetings::given(machine, argument.map(|arg| arg.value.clone()).as_ref())
 }
 
-/// What a sampler draws from its keys, perhaps an arrangement of rows.
+/// A draw of a sampler from its keys, which may arrange rows.
 fn sample<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -186,7 +186,7 @@ fn sample<'p>(
         let others = others.filter(|name| *name != rows && !keys.contains(name));
         let others = others.map(|name| {
             let other = machine.state.term_of(&args.of(callable, name)?.value);
-            // The first axis is that of rows, named or not.
+            // The first axis is the axis of rows, whether it is named or not.
             (&**name != "axis" || machine.state.terms.as_int(other) != Some(0)).then_some(other)
         });
         let others = others.collect();
@@ -241,7 +241,7 @@ fn pure<'p>(
         parts.push(machine.state.terms.intern(Term::Text(name.clone())));
         parts.push(machine.state.term_of(&arg.value));
     }
-    // A call without arguments is not the function itself.
+    // A call without arguments differs from the function itself.
     let name = if parts.is_empty() { format!("{path}()").into() } else { path.into() };
     Value::term(machine.state.terms.intern(Term::Apply(name, parts.into())))
 }
@@ -259,7 +259,7 @@ fn key_data(state: &mut State, value: &Value, place: Place) -> Value {
     })
 }
 
-/// `wrap_key_data(data)`: untouched data gives back its key; edited data gives a key made by hand.
+/// `wrap_key_data(data)`: unchanged data gives its original key; edited data gives a fabricated key.
 fn wrap<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -313,7 +313,7 @@ fn wrap<'p>(
     })
 }
 
-/// The key that is made of words.
+/// The key that is made from words.
 fn wrapped(terms: &mut Terms, path: &Name, words: TermId, given: Implementation) -> TermId {
     let parts: Box<[TermId]> = match given {
         Implementation::Default => Box::new([words]),
@@ -325,7 +325,7 @@ fn wrapped(terms: &mut Terms, path: &Name, words: TermId, given: Implementation)
 /// Most parts of a term that are tested for being selections.
 const PARTS: usize = 256;
 
-/// Whether a term selects among the buffers of keys, or arranges them, and computes nothing.
+/// Whether a term only selects among the buffers of keys, or arranges them.
 fn is_selection(machine: &Machine<'_>, term: TermId) -> bool {
     let mut work = vec![term];
     for _ in 0..PARTS {
@@ -513,7 +513,7 @@ const PLAIN: [&str; 12] = [
     "__slots__",
 ];
 
-/// Whether a value is no instance of a class, since no stream is an array and no key is a stream.
+/// Whether a value is certainly not an instance of a class: a stream is not an array, and a key is not a stream.
 pub fn is_other_than(machine: &Machine<'_>, value: &Value, class: &Value) -> bool {
     let path = match class.single() {
         Some(Val::Library(path)) => path,
@@ -543,7 +543,8 @@ pub fn is_other_than(machine: &Machine<'_>, value: &Value, class: &Value) -> boo
     }
 }
 
-/// Whether a value is no instance of a class of the program: it is one of another class, or no instance of such a class at all.
+/// Whether a value is certainly not an instance of a class of the program: its class is another one, or not of the
+/// program.
 fn is_foreign(machine: &Machine<'_>, val: &Val, class: ClassHandle) -> bool {
     let is_known = |class: &ClassHandle| {
         machine.state.store.classes[class.0 as usize]
@@ -563,7 +564,7 @@ fn is_foreign(machine: &Machine<'_>, val: &Val, class: ClassHandle) -> bool {
             }
         }
         Val::Key(_) | Val::Array(_) | Val::Tuple(_) => machine.state.lineage(class).iter().all(is_known),
-        // What is computed of numbers is a number, but for a class that computes.
+        // The result of a computation on numbers is a number, unless a class defines the operator.
         Val::Term(term) => match machine.state.terms.get(*term) {
             Term::Operate(operator, _) if operator.computes() => {
                 let lineage = machine.state.lineage(class);
@@ -591,7 +592,7 @@ pub fn stream_result(machine: &mut Machine<'_>, given: Yield, path: &Name, place
     }
 }
 
-/// Notes that a reference is a call.
+/// Records that a reference is a call.
 fn mark_called(machine: &mut Machine<'_>, frame: &Frame<'_>, place: Place) {
     let file = machine.module(frame.module).file;
     machine.recorder.call(file, place.span.start);
@@ -607,7 +608,8 @@ fn argument_text(path: &str, arg: &Arg) -> String {
     format!("{}({})", short_name(path), arg.written.as_deref().unwrap_or("…"))
 }
 
-/// The array that another one is created like, unless that one gets a dtype that no key has: `zeros_like(key, dtype=jnp.int32)`.
+/// The array after which another one is created, unless the new one gets a dtype that no key has: `zeros_like(key,
+/// dtype=jnp.int32)`.
 fn made_like<'a>(callable: &Callable, args: &'a Args, of: &str) -> Option<&'a Arg> {
     let dtype = args.of(callable, "dtype").and_then(|dtype| dtype.value.single());
     let is_other = matches!(dtype, Some(Val::Library(path)) if !path.ends_with(".uint32"));

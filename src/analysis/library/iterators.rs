@@ -202,7 +202,7 @@ fn next_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: &
     }
 }
 
-/// Runs an iterable to its end, where that is known to be short.
+/// Runs an iterable to its end, if it is known to be short.
 pub fn drain<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value) {
     if let Some(Val::Object(id)) = value.single().cloned() {
         machine.force_generator(frame, id, machine.context.here);

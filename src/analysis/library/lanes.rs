@@ -27,11 +27,11 @@ use crate::ir::Operator;
 pub enum Axis {
     /// Over this axis.
     Mapped(i128),
-    /// Not at all.
+    /// It is passed whole to every lane.
     Unmapped,
     /// Part by part.
     Parts(Vec<Axis>),
-    /// Not known.
+    /// Unknown.
     Unknown,
 }
 
@@ -51,8 +51,8 @@ pub fn run_lanes<'p>(
     run_along(machine, frame, function, &args, (&axes, false), place)
 }
 
-/// Runs a function on blocks of its arguments: which axes are divided, and into how many blocks, is unknown. Every device sees whole what
-/// is given with a specification that names no axis of the mesh, `P()`.
+/// Runs a function on blocks of its arguments: which axes are divided, and into how many blocks, is unknown. Every
+/// device gets the whole argument if its specification names no axis of the mesh, `P()`.
 pub fn run_blocks<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -72,7 +72,7 @@ pub fn run_blocks<'p>(
     run_along(machine, frame, function, &args, (&axes, true), place)
 }
 
-/// How an argument is divided into blocks: a specification stands for all that it is given for, or has the same parts.
+/// How an argument is divided into blocks: a specification applies to the whole argument, or has the same parts.
 fn block_axis(machine: &Machine<'_>, spec: &Value, value: &Value, depth: u32) -> Axis {
     if is_replicated(machine, spec) {
         return Axis::Unmapped;
@@ -186,7 +186,7 @@ fn lane_length(value: &Value) -> Option<TermId> {
     }
 }
 
-/// What one lane sees of an argument.
+/// The part of an argument that one lane gets.
 fn lane_value<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -294,7 +294,7 @@ fn lane_val<'p>(
     }
 }
 
-/// The key of one lane; it stands for the whole view.
+/// The key of one lane; it represents the whole view.
 fn lane_element(machine: &mut Machine<'_>, array: &Rc<Array>, lane: &mut Lane, place: Place) -> Value {
     let index = machine.state.terms.fresh(Symbol::Lane, "<lane>", Some(place));
     lane.symbols.push(index);
@@ -345,7 +345,7 @@ fn lane_element(machine: &mut Machine<'_>, array: &Rc<Array>, lane: &mut Lane, p
     {
         let (start, first, step, to_end, order) = (*start, *first, *step, *to_end, *order);
         if machine.state.terms.mentions(start, &|term| term == index) {
-            // The first key of a row stands for the first keys of all rows: they are one row length apart.
+            // The first key of a row represents the first keys of all rows, which are one row length apart.
             let inner = inner.clone();
             let rows = machine.transforms.rows.get(&first).cloned();
             let rows = rows.and_then(|rows| with_inner_rows(&mut machine.state.terms, &rows, array));
@@ -366,7 +366,7 @@ fn lane_element(machine: &mut Machine<'_>, array: &Rc<Array>, lane: &mut Lane, p
     element
 }
 
-/// The keys that all lanes of all rows see, where each sees a key of a whole row.
+/// The keys that all lanes of all rows get, if each gets a key of a whole row.
 fn all_rows(terms: &mut Terms, rows: &Rc<Array>, row: &Array) -> Option<Extent> {
     let Elements::View { start, step, to_end, order, .. } = rows.elements else { return None };
     let (of_rows, of_row) = (rows.dims.as_deref()?, row.dims.as_deref()?);
@@ -446,7 +446,7 @@ fn check_map_axis<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, array: &Arra
     }
 }
 
-/// What the caller sees of the results of all lanes.
+/// The results of all lanes, as the caller gets them.
 fn stacked(machine: &mut Machine<'_>, value: &Value, symbols: &[TermId], length: Option<TermId>) -> Value {
     let value = value.clone();
     paths::on_alternatives(machine, &value, |this, val| match val {

@@ -1,4 +1,4 @@
-//! Keys that were made with different implementations, where they come together.
+//! Places at which keys of different implementations are combined.
 //!
 //! **Invariant:** only the derivations of both sides are compared; whether two differently spelled implementations differ is not decided
 //! here.
@@ -25,7 +25,7 @@ const KEYS: usize = 32;
 /// Most dimensions in a shape.
 const SHAPE: usize = 8;
 
-/// Whether a library function makes keys of words.
+/// Whether a library function makes keys from words.
 pub fn wraps(models: &Models, path: &str) -> bool {
     models.callable(path).is_some_and(|callable| matches!(callable.effect, Effect::Wrap { .. }))
 }
@@ -53,13 +53,13 @@ pub fn given(machine: &mut Machine<'_>, argument: Option<&Value>) -> Implementat
     }
 }
 
-/// What is known of the implementation of a key.
+/// What is known about the implementation of a key.
 pub fn of(machine: &Machine<'_>, key: TermId) -> Option<Implementation> {
     let models = machine.program.models;
     implementation(&machine.state.terms, key, &|path| wraps(models, path))
 }
 
-/// Keys that come together, the first with each other one.
+/// Keys that are combined: the first with each of the others.
 pub fn note<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, kind: Meeting, values: &[Value], place: Place) {
     if machine.state.paths.pc.is_false() || frame.module != machine.context.home {
         return;
@@ -129,7 +129,7 @@ fn note_within<'p>(
     }
 }
 
-/// What a container holds, in the order of a tree's leaves.
+/// The contents of a container, in the order of a tree's leaves.
 fn leaves(machine: &Machine<'_>, object: ObjectId) -> Option<Vec<Value>> {
     let object = &machine.state.store.objects[object.0 as usize];
     match &object.kind {
@@ -198,7 +198,7 @@ pub fn note_taken<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, key: Key, pl
     });
 }
 
-/// A key that a value is, or one of an array.
+/// The key that a value denotes, or one key of an array.
 fn key_in(val: &Val) -> Option<Key> {
     match val {
         Val::Key(key) => Some(*key),

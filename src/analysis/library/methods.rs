@@ -1,4 +1,4 @@
-//! Methods of values that are known only by kind: keys and arrays of keys, texts, streams, transformed functions.
+//! Methods of values that are known only by kind: keys and arrays of keys, strings, streams, transformed functions.
 //!
 //! **Invariant:** a method that no kind has is left to protocols; a method with a model does what the model says.
 
@@ -129,7 +129,7 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
     }
 }
 
-/// The functions among the arguments run where what they are the rules of runs.
+/// The functions among the arguments run where the function runs for which they are rules.
 fn replay_later(machine: &mut Machine<'_>, args: &Args) {
     for value in args.values().cloned().collect::<Vec<_>>() {
         for alternative in value.alternatives() {
@@ -141,7 +141,7 @@ fn replay_later(machine: &mut Machine<'_>, args: &Args) {
     }
 }
 
-/// The method of texts that a call on something from outside is, by its name and the number of its arguments.
+/// The method of strings that a call on a value from outside denotes, by its name and the number of its arguments.
 fn text_method<'p>(program: &'p Program<'p>, name: &Name, args: &Args) -> Option<&'p crate::models::Callable> {
     let callable = program.models.callable(&format!("{TEXT_METHODS}{name}"))?;
     (callable.exact && args.is_positional() && callable.params.len() == args.positional.len() + 1).then_some(callable)
@@ -185,7 +185,7 @@ fn updated_at<'p>(
     })
 }
 
-/// Attributes of keys: what JAX computes at once runs here, methods wait for their call.
+/// Attributes of keys: values are computed here, methods when they are called.
 pub fn key_attribute<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -231,7 +231,7 @@ fn stream_method<'p>(
     result
 }
 
-/// What a method is called on, as written: `keys` in `keys.append`.
+/// The receiver of a method, as written: `keys` in `keys.append`.
 fn owner_of(written: Option<&Name>) -> Name {
     written.and_then(|written| written.rsplit_once('.')).map_or("", |(owner, _)| owner).into()
 }
@@ -253,7 +253,7 @@ fn contents(machine: &Machine<'_>, val: &Val) -> Option<Contents> {
     Some(Contents { container, elements, changes: machine.state.store.mutations })
 }
 
-/// Notes what a method has put into a container, or that it has taken something out: `keys.append(key)`, `keys.pop()`.
+/// Records what a method adds to a container, or that it removes something: `keys.append(key)`, `keys.pop()`.
 fn note_contents<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, before: Option<Contents>, call: &Call) {
     let Some(before) = before else { return };
     let container = Val::Object(before.container);

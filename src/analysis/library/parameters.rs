@@ -16,7 +16,7 @@ use crate::analysis::store::heap::ClassInfo;
 use crate::ir::{Argument, Collection, Function, FunctionId, FunctionKind, Module, Name, OpKind, Temp, Variable};
 use crate::models::{Effect, Protocol, ProtocolEffect};
 
-/// What shows its arguments to people.
+/// The functions that print their arguments.
 pub const PRINT: &str = "builtins.print";
 
 /// Deepest nesting of calls that are followed.
@@ -27,13 +27,14 @@ pub struct Looked<'a> {
     protocol: &'a Protocol,
     /// The names of its methods.
     methods: Vec<Name>,
-    /// The attributes that they store: modules would be made there.
+    /// The attributes that they store: modules may be created there.
     stored: Vec<Name>,
-    /// Those that hold what a call made, and nothing else.
+    /// Those that hold only the result of a call.
     made: Vec<Name>,
 }
 
-/// Whether the class of a receiver, or what it was made with, shows that the call of a protocol's method draws nothing.
+/// Whether the class of a receiver, or the arguments of its constructor, show that the call of a protocol's method
+/// draws nothing.
 pub fn draws_nothing(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol) -> bool {
     if protocol.declares.is_none() {
         return false;
@@ -73,13 +74,14 @@ fn is_quiet_class(machine: &mut Machine<'_>, class: ClassHandle, protocol: &Prot
             }
         }
     }
-    // What is stored once, and comes from a call.
+    // A value that is stored once and comes from a call.
     made.retain(|name| stored.iter().filter(|other| *other == name).count() == 1);
     let looked = Looked { protocol, methods: names, stored, made };
     !methods.is_empty() && methods.into_iter().all(|(module, id)| is_quiet(machine, &looked, module, id, depth))
 }
 
-/// A class and those that it inherits from in the program; nothing for one that is no module of the protocol's libraries.
+/// A class and those that it inherits from in the program; nothing for a class that is not a module of the protocol's
+/// libraries.
 fn classes_of_module(state: &State, class: ClassHandle, protocol: &Protocol) -> Option<Vec<ClassInfo>> {
     let lineage = state.lineage(class);
     let classes: Vec<ClassInfo> = lineage.iter().map(|class| state.store.classes[class.0 as usize].clone()).collect();
@@ -122,7 +124,7 @@ fn has_constant_initialisers(machine: &Machine<'_>, instance: ObjectId, class: C
             .all(|(_, value)| value.single().is_some_and(|val| is_none(val) || is_constant_value(machine.program, val)))
 }
 
-/// Whether an initialiser leaves its key, its first parameter, alone.
+/// Whether an initialiser does not use its key, which is its first parameter.
 fn is_constant_value<'p>(program: &'p Program<'p>, initialiser: &Val) -> bool {
     let models = program.models;
     match initialiser {
@@ -218,7 +220,7 @@ fn is_quiet_call(
             }
             match named(machine, module, code, callee) {
                 Some(value) => is_quiet_value(machine, looked, &value, depth),
-                // A method of a value, unless that is a module's field: which may be a module.
+                // A method of a value, unless that is a field of a module, which may be a module itself.
                 None => match &code.ops[*object as usize].kind {
                     OpKind::Attribute(of, name) if is_self(*of) => looked.stored.contains(name),
                     _ => true,
@@ -277,7 +279,7 @@ fn is_quiet_value(machine: &mut Machine<'_>, looked: &Looked<'_>, value: &Value,
     match value.single() {
         Some(Val::Library(path)) => {
             let (root, last) = (path.split('.').next().unwrap_or_default(), path.rsplit('.').next());
-            // What a library of modules calls with a capital is a class: perhaps one of modules.
+            // A name of a module library that starts with a capital letter is a class, possibly of modules.
             let is_class = last.is_some_and(|name| name.starts_with(char::is_uppercase));
             !(is_class && libraries.iter().any(|library| library == root))
         }
@@ -306,7 +308,7 @@ fn is_quiet_value(machine: &mut Machine<'_>, looked: &Looked<'_>, value: &Value,
     }
 }
 
-/// Whether a parameter is declared with an initialiser that leaves its key alone.
+/// Whether a parameter is declared with an initialiser that does not use its key.
 fn is_constant_initialiser(
     machine: &mut Machine<'_>,
     module: ModuleIndex,
@@ -329,7 +331,7 @@ fn is_constant(machine: &mut Machine<'_>, module: ModuleIndex, code: &Function, 
     value.is_some_and(|value| value.single().is_some_and(|val| is_constant_value(machine.program, val)))
 }
 
-/// The function that an expression defines, or that a variable holds which nothing else is stored in.
+/// The function that an expression defines, or that is the only value stored in a variable.
 fn function_at(code: &Function, temp: Temp) -> Option<FunctionId> {
     match &code.ops[temp as usize].kind {
         OpKind::Function(id, _) => Some(*id),
@@ -353,7 +355,7 @@ fn is_sampler(machine: &mut Machine<'_>, module: ModuleIndex, code: &Function, g
     matches!(effect_of(machine, module, code, given), Some(Effect::Sample { .. } | Effect::Consume { .. }))
 }
 
-/// What a modelled function does, or one that a modelled factory makes.
+/// The effect of a modelled function, or of a function that a modelled factory makes.
 fn effect_of<'p>(
     machine: &mut Machine<'p>,
     module: ModuleIndex,

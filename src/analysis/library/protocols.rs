@@ -19,7 +19,7 @@ use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{Protocol, ProtocolEffect};
 
-/// Operations that a method which a library runs may take.
+/// Most operations of a method that a library runs.
 pub const RUN_FUEL: u32 = 6_000;
 
 pub fn protocol_or_unknown<'p>(
@@ -41,7 +41,7 @@ pub fn protocol_or_unknown<'p>(
         models.protocols(name).iter().filter(|protocol| !is_keyless(machine, val, protocol)).partition(is_imported);
     // If a library in use has a method of this name, its protocol gives the position of the key.
     let is_strange = imported.is_empty();
-    // Two methods of one name may have their keys in different places: what is evidently a key decides between them.
+    // Two methods of one name may have their keys in different positions: the argument that is clearly a key decides.
     let mut possible = None;
     let mut forms = 0;
     for protocol in imported {
@@ -72,7 +72,7 @@ pub fn protocol_or_unknown<'p>(
             _ => {}
         }
     }
-    // Of several forms that may all be intended, the library vouches for none.
+    // If several forms are possible, the library in use is evidence for none of them.
     let possible = possible.map(|(protocol, key, named)| (protocol, key, named && forms == 1));
     let mut matched = matched.or(possible).map(|(protocol, key, named)| {
         if named {
@@ -80,7 +80,7 @@ pub fn protocol_or_unknown<'p>(
         }
         (protocol, key)
     });
-    // The library may be used only by the code that made the receiver; then the key itself has to be the evidence.
+    // The library may be used only by the code that created the receiver; then the key itself has to be the evidence.
     if matched.is_none() && !has_run {
         matched =
             elsewhere.into_iter().filter(|protocol| protocol.effect == ProtocolEffect::Consume).find_map(|protocol| {
@@ -92,7 +92,7 @@ pub fn protocol_or_unknown<'p>(
     }
     match matched.map(|(protocol, key)| (protocol.effect, protocol, key)) {
         Some((ProtocolEffect::Consume, protocol, key)) => {
-            // A deterministic network takes keys only for the sake of a uniform signature and may draw nothing.
+            // A deterministic network may take keys only to have a uniform signature, and draw nothing.
             let is_drawless = flags::is_drawless(machine, val, protocol, &key, (&args, place))
                 || parameters::draws_nothing(machine, val, protocol);
             for (part, is_drawless_stream) in streams_of(&machine.state, protocol, &key) {
@@ -106,7 +106,7 @@ pub fn protocol_or_unknown<'p>(
             machine.state.terms.opaque(name_cache::call_text(machine, &text), Some(place))
         }
         Some((ProtocolEffect::Split, _, key)) => derive::split(machine, frame, &key, None, &text, place),
-        // What ran was seen to consume what it consumes.
+        // The analysis has seen what the code that ran consumes.
         None if has_run => {
             machine.state.havoc(&receiver);
             machine.state.terms.opaque(name_cache::call_text(machine, &text), Some(place))
@@ -121,7 +121,7 @@ pub fn protocol_or_unknown<'p>(
     }
 }
 
-/// Notes what a method that nothing resolves may change, and how long its result is.
+/// Records what an unresolved method may change, and how long its result is.
 fn note_unresolved(machine: &mut Machine<'_>, val: &Val, name: &Name, args: &Args, result: &Value) {
     machine.state.note_changed(val, name, args);
     if let ("items" | "keys" | "values", [], Val::Term(of), Some(Val::Term(term))) =
@@ -175,8 +175,8 @@ fn streams_of(state: &State, protocol: &Protocol, given: &Arg) -> Vec<(Arg, bool
     entries.iter().map(|entry| (part(&entry.value), is_drawless(entry.key))).collect()
 }
 
-/// Runs a method of an object on what follows the first argument, as `apply` runs `__call__`, where keys are among that;
-/// whether there was such a method.
+/// Runs a method of an object on the arguments after the first, as `apply` runs `__call__`, if keys are among them;
+/// returns whether there was such a method.
 fn run_named<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -204,14 +204,15 @@ fn run_named<'p>(
     if !given.values().cloned().collect::<Vec<_>>().iter().any(|value| holds_key(machine, value)) {
         return false;
     }
-    // What the library does before and after is unknown: the call is assumed to return, whatever happened in the method's body.
+    // The library's own code before and after is unknown: the call is assumed to return, whatever happens in the
+    // method's body.
     let kept = machine.budget.portion(RUN_FUEL);
     paths::preserving(machine, |machine| machine.call_value(frame, &bound, given, Some(place)));
     machine.budget.rejoin(kept);
     true
 }
 
-/// Whether a receiver was made by what leaves the key out.
+/// Whether a receiver was made by a function whose results take no key.
 fn is_keyless(machine: &Machine<'_>, val: &Val, protocol: &Protocol) -> bool {
     let Val::Term(term) = val else { return false };
     protocol.keyless.iter().any(|path| {
@@ -256,7 +257,7 @@ fn may_hold_key(terms: &Terms, value: &Value) -> bool {
     matches!(value.single(), Some(Val::Term(term)) if evidence::may_be_key(terms, *term))
 }
 
-/// Whether what is passed could be a key and is called one.
+/// Whether an argument could be a key and is named like one.
 fn is_named_like_a_key(machine: &Machine<'_>, arg: &Arg) -> bool {
     matches!(arg.value.single(), Some(Val::Term(term)) if notes::looks_like_a_key(machine, *term, arg.written.as_deref()))
 }

@@ -1,7 +1,7 @@
 //! Array functions applied to keys: what they keep, reorder, copy or mix.
 //!
-//! **Invariant:** a typed array of keys may be rearranged at will; on a raw one the last axis holds words, and what mixes it is a
-//! misuse.
+//! **Invariant:** a typed array of keys may be rearranged freely; on a raw one the last axis holds words, and mixing it
+//! with others is a misuse.
 
 use std::rc::Rc;
 
@@ -22,7 +22,7 @@ use crate::ir::Name;
 use crate::models::roots::ROOT;
 use crate::models::{Callable, Effect, NumberOp, ShapeOp};
 
-/// Applies an array function to what may be keys.
+/// Applies an array function to values that may be keys.
 pub fn shape_op<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -185,7 +185,7 @@ fn slice_bounds<'p>(
     (axis == 0).then(|| [lower, upper, stride].map(|bound| Some(machine.state.terms.int(bound))))
 }
 
-/// An array function given no key that is known: its result depends on its arguments.
+/// An array function without a known key: its result depends on its arguments.
 fn shape_of_unknown(machine: &mut Machine<'_>, op: ShapeOp, input: &Value, path: &Name, args: &Args) -> Value {
     if matches!(op, ShapeOp::BroadcastTo | ShapeOp::Repeat | ShapeOp::Tile) {
         let one = match input.single() {
@@ -271,7 +271,7 @@ struct Keys<'a> {
 }
 
 impl Keys<'_> {
-    /// Notes that the operation uses the buffer of raw keys as if it held something else.
+    /// Records that the operation uses the buffer of raw keys as if it held something else.
     fn misused<'p>(&self, machine: &mut Machine<'p>, frame: &Frame<'p>, used_as: BufferOp) {
         notes::buffer_use(machine, frame, self.key, self.place, BufferUse::new(used_as, self.text.to_owned(), false));
     }
@@ -357,7 +357,7 @@ fn reshape<'p>(
         return machine.state.terms.opaque("<mixed words>", Some(place));
     }
     if op == ShapeOp::Reshape && matches!(val, Val::Array(_)) && is_open(machine, dims) {
-        // How many axes there are now is not known, nor what an index selects.
+        // The number of axes is now unknown, and so is what an index selects.
         return machine.state.terms.opaque("<reshaped keys>", Some(place));
     }
     match val {
@@ -428,7 +428,7 @@ fn is_open(machine: &Machine<'_>, dims: Option<&[TermId]>) -> bool {
     }
 }
 
-/// An exchange of axes; a plain one is of all of them.
+/// An exchange of axes; without arguments, of all of them.
 fn transpose<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, keys: &Keys<'_>, is_plain: bool) -> Value {
     let Keys { val, key, place, .. } = *keys;
     if key.kind == KeyKind::Raw && matches!(val, Val::Array(_)) {
@@ -718,7 +718,7 @@ fn select(
     a.join(&mut machine.state.paths.guards, holds, b)
 }
 
-/// `zeros_like(key)`: a key made of nothing.
+/// `zeros_like(key)`: a fabricated key.
 pub fn fabricate<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,

@@ -13,7 +13,7 @@ use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{Callable, Runs, Transform};
 
-/// Most wrappers around a function that are looked through.
+/// Most wrappers around a function that are removed.
 const NESTED: u32 = 6;
 
 /// Records the functions that are passed to a transform.

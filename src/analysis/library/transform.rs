@@ -63,7 +63,7 @@ pub fn transform<'p>(
     }
 }
 
-/// Notes the functions that a transform runs at once.
+/// Records the functions that a transform runs at once.
 fn note_bodies(
     machine: &mut Machine<'_>,
     transform: (&Transform, &Name),
@@ -302,7 +302,7 @@ fn unpacked<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, operands: Vec<
     unpacked
 }
 
-/// `while_loop(cond, body, carry)`: a body is taken to run once.
+/// `while_loop(cond, body, carry)`: the body is assumed to run at least once.
 fn run_while<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -466,7 +466,7 @@ fn repeat_if<'p>(
     machine.end_loop(outer);
 }
 
-/// That there are at least two iterations, if their number is a term.
+/// The condition that there are at least two iterations, if their number is a term.
 fn has_two(terms: &mut Terms, length: Option<TermId>) -> Option<TermId> {
     let length = length.filter(|length| terms.as_int(*length).is_none())?;
     let one = terms.int(1);
@@ -529,7 +529,7 @@ fn run_scan<'p>(
     Value::of(Val::Tuple([carry, stacked].into()))
 }
 
-/// `reduce(function, over, carry)`: without a carry the first element is it.
+/// `reduce(function, over, carry)`: without a carry, the first element is the carry.
 fn run_reduce<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,

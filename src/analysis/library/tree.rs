@@ -1,6 +1,6 @@
 //! Trees: `tree.map`, leaves, flatten.
 //!
-//! **Invariant:** a tree of known shape is walked leaf by leaf; one of unknown shape stands for at least two leaves.
+//! **Invariant:** a tree of known shape is walked leaf by leaf; one of unknown shape represents at least two leaves.
 
 use std::rc::Rc;
 
@@ -174,12 +174,12 @@ fn copied(tree: &Value) -> Option<&Value> {
     }
 }
 
-/// What a tree has under a name; of a tree that is one key at every leaf, such a tree.
+/// The part of a tree under a name; for a tree with one key at every leaf, such a tree.
 fn named_part(state: &mut State, tree: &Value, name: TermId) -> Value {
     if copied(tree).is_some() { tree.clone() } else { items::item_by_term(state, tree, name) }
 }
 
-/// The key that all of several leaves in a list are.
+/// The key that all leaves in a list are equal to.
 fn only_leaf(state: &State, leaves: &Value) -> Option<Value> {
     let Some(Val::Object(list)) = leaves.single() else { return None };
     let ObjectKind::List { items, unknown: false } = &state.store.objects[list.0 as usize].kind else { return None };
@@ -297,7 +297,7 @@ fn leaves_of(state: &mut State, value: &Value, leaves: &mut Vec<Item>, walk: &mu
     is_known
 }
 
-/// Taking trees apart and building them.
+/// Flattening trees and building them.
 pub fn tree(state: &mut State, op: TreeOp, callable: &Callable, of: &str, args: &Args, place: Place) -> Value {
     let tree = args.of(callable, of).map(|arg| arg.value.clone()).unwrap_or_default();
     let mut leaves = Vec::new();

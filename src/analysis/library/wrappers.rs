@@ -2,8 +2,8 @@
 //!
 //! Functions that convert such an object get the array, so a wrapped key is the same key. Passing one to any other function is recorded.
 //!
-//! **Invariant:** what is recorded holds a key; whether its class is registered, and whether that matters, is decided later. Programs
-//! without such a class pay for one check.
+//! **Invariant:** every recorded object holds a key; whether its class is registered, and whether that matters, is
+//! decided later. Programs without such a class pay for one check.
 
 use crate::analysis::domain::kinds::WrapperWay;
 use crate::analysis::domain::size::Walk;
@@ -21,7 +21,8 @@ use crate::models::{ArrayObject, Callable, Effect, Registers, Takes, Transform};
 /// How deep a tree is searched for objects.
 const NESTED: u32 = 4;
 
-/// Applies what a library function does with such objects, before its model: returns the arguments as the model sees them.
+/// Applies the effect of a library function on such objects, before its model: returns the arguments as the model gets
+/// them.
 pub fn taken<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -58,7 +59,7 @@ pub fn taken<'p>(
     }
 }
 
-/// What takes objects.
+/// The consumer of objects.
 #[derive(Clone, Copy)]
 struct Sink<'a> {
     way: WrapperWay,
@@ -212,11 +213,12 @@ fn is_key(machine: &Machine<'_>, value: &Value) -> bool {
 pub struct Crossing<'a> {
     /// Its qualified name.
     pub path: &'a Name,
-    /// Where a transform runs its function.
+    /// The place at which a transform runs its function.
     pub place: Place,
 }
 
-/// Notes the objects among the arguments of a function that a transform runs; `option` gives the options of the transform.
+/// Records the objects among the arguments of a function that a transform runs; `option` gives the options of the
+/// transform.
 pub fn note_arguments<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,

@@ -1,6 +1,6 @@
-//! Attributes, and what was written to things from outside.
+//! Attributes, and what was written to objects from outside.
 //!
-//! **Invariant:** an attribute of something from outside is one term until its contents may have changed.
+//! **Invariant:** an attribute of an object from outside is one term until the contents may have changed.
 
 use crate::analysis::domain::kinds::ReferenceKind;
 use crate::analysis::domain::term::{Term, TermId};
@@ -144,7 +144,7 @@ impl<'p> Machine<'p> {
             self.state.terms.is_parameter(symbol) || self.state.store.shadows.get(&symbol) == Some(&id);
         let term = match value.single() {
             Some(Val::Term(term)) if is_from_outside => term,
-            // What `field(default_factory=list)` gives is made for each instance that is not given another.
+            // `field(default_factory=list)` makes a value for each instance to which no other is passed.
             Some(Val::Partial(partial)) if is_from_outside => {
                 return matches!(partial.kind, PartialKind::FieldFactory | PartialKind::FieldDefault);
             }
@@ -230,12 +230,12 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Notes a reference to a library name.
+    /// Records a reference to a library name.
     pub fn note_reference(&mut self, frame: &Frame<'p>, path: &Name, kind: ReferenceKind, place: Place) {
         self.note_written_reference(frame, path, None, kind, place);
     }
 
-    /// Notes a reference to a library name, and how it is written.
+    /// Records a reference to a library name, and how it is written.
     pub fn note_written_reference(
         &mut self,
         frame: &Frame<'p>,

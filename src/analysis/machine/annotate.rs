@@ -1,6 +1,6 @@
 //! Annotations as evidence that a value is a key.
 //!
-//! **Invariant:** an annotation adds to what is known of a value; it never replaces what the program computed.
+//! **Invariant:** an annotation adds to what is known about a value; it never replaces what the program computed.
 
 use crate::analysis::domain::value::Wrapped;
 use std::rc::Rc;
@@ -88,7 +88,7 @@ pub fn annotated_in(machine: &mut Machine<'_>, module: ModuleIndex, value: &Valu
     }
 }
 
-/// What came from outside and is an instance of a class of the program.
+/// A value from outside that is an instance of a class of the program.
 pub fn instance_of(state: &mut State, term: TermId, class: ClassHandle) -> Value {
     let object =
         if let Some(object) = state.store.shadows.get(&term) { *object } else { state.shadow_with(term, Some(class)) };
@@ -110,7 +110,7 @@ fn optional_instance(state: &mut State, term: TermId, class: ClassHandle) -> Val
     value
 }
 
-/// What a subscript of a container from outside gives, whose class may be known: `layers: dict[str, Layer]`.
+/// The result of a subscript of a container from outside, whose class may be known: `layers: dict[str, Layer]`.
 pub fn item(state: &mut State, container: TermId, item: TermId) -> Value {
     match state.store.element_classes.get(&container).copied() {
         Some((class, Holds::Elements | Holds::Values)) => instance_of(state, item, class),
@@ -118,7 +118,7 @@ pub fn item(state: &mut State, container: TermId, item: TermId) -> Value {
     }
 }
 
-/// What an iteration over a container from outside gives: `layers: list[Layer]`.
+/// An element of an iteration over a container from outside: `layers: list[Layer]`.
 pub fn element(state: &mut State, container: TermId, item: TermId) -> Value {
     match state.store.element_classes.get(&container).copied() {
         Some((class, Holds::Elements)) => instance_of(state, item, class),
@@ -224,7 +224,7 @@ fn optional_class(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &A
     has_methods.then_some(class)
 }
 
-/// The qualified name that an annotation's path means in a module.
+/// The qualified name that an annotation's path denotes in a module.
 fn annotation_path(machine: &mut Machine<'_>, module: ModuleIndex, path: &[Name]) -> Option<String> {
     let mut value = machine.global(module, path.first()?)?;
     let mut joined = String::new();
@@ -296,7 +296,7 @@ fn evidence_of_union(machine: &mut Machine<'_>, module: ModuleIndex, parts: &[An
     found
 }
 
-/// Notes the library names in an annotation.
+/// Records the library names in an annotation.
 pub fn note_annotation<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, annotation: &Annotation) {
     match annotation {
         Annotation::Path(path, span) => {

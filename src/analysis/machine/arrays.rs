@@ -2,7 +2,7 @@
 //!
 //! A view is row-major: an array with axes `(a, b)` holds element `start + (i * b + j) * step` of its family at `[i, j]`.
 //!
-//! **Invariant:** a view whose elements are unknown is a separate family, equal to nothing else.
+//! **Invariant:** a view whose elements are unknown is a separate family, which equals no other.
 
 use std::rc::Rc;
 
@@ -37,7 +37,7 @@ pub fn array_element(machine: &mut Machine<'_>, array: &Rc<Array>, index: TermId
             let dims = array.dims.clone();
             let inner: Vec<Option<TermId>> = match &dims {
                 Some(dims) => dims.iter().skip(1).copied().collect(),
-                // An array of unknown rank: its elements are known by their index only.
+                // An array of unknown rank: its elements are known only by their index.
                 None => Vec::new(),
             };
             if order != Order::Known {
@@ -128,8 +128,8 @@ fn row_of(array: &Array, family: TermId, start: TermId, inner: &[Option<TermId>]
     })))
 }
 
-/// JAX counts negative indices from the end and clamps static ones that are out of range. This is reported only if it happens on all paths,
-/// because the iterations of a loop over something from outside are unknown.
+/// JAX counts negative indices from the end and clamps static ones that are out of range. This is reported only if it
+/// happens on all paths, because the iterations of a loop over a value from outside are unknown.
 fn in_range(state: &mut State, index: TermId, dims: Option<&[Option<TermId>]>) -> TermId {
     let length = dims.and_then(|dims| dims.first().copied().flatten());
     match (state.terms.as_int(index), length) {
@@ -303,7 +303,7 @@ pub fn transposed(state: &mut State, array: &Rc<Array>) -> Value {
     listed(&mut state.terms, parts, array.kind)
 }
 
-/// The same keys in an order that is not known.
+/// The same keys in an unknown order.
 pub fn reordered(array: &Rc<Array>) -> Value {
     let mut copy = (**array).clone();
     if let Elements::View { order, .. } = &mut copy.elements
@@ -316,7 +316,7 @@ pub fn reordered(array: &Rc<Array>) -> Value {
     Value::of(Val::Array(Rc::new(copy)))
 }
 
-/// Some of the keys, not known which.
+/// Some of the keys; it is unknown which.
 pub fn subset(terms: &mut Terms, array: &Rc<Array>) -> Value {
     let mut copy = (**array).clone();
     match &mut copy.elements {
@@ -338,7 +338,7 @@ pub fn subset(terms: &mut Terms, array: &Rc<Array>) -> Value {
     Value::of(Val::Array(Rc::new(copy)))
 }
 
-/// The keys from `start` to a bound that counts from an end that is not known.
+/// The keys from `start` to a bound that counts from an unknown end.
 fn subset_from(terms: &mut Terms, array: &Rc<Array>, start: TermId) -> Value {
     let value = subset(terms, array);
     if let (Some(Val::Array(subset)), true) = (value.single(), terms.as_int(start) == Some(0)) {
@@ -396,7 +396,7 @@ pub fn with_axis(terms: &mut Terms, value: &Value, at: usize) -> Value {
     Value::of(Val::Array(Rc::new(Array { dims, elements, ..(**array).clone() })))
 }
 
-/// `array.at[number].set(new)`: the other keys stay where their number is known.
+/// `array.at[number].set(new)`: the other keys remain known if their number is known.
 pub fn with_element(machine: &mut Machine<'_>, array: &Rc<Array>, number: i128, new: &Value) -> Value {
     let is_one = matches!(new.single(), Some(Val::Key(_)));
     let length = array.dims.as_ref().filter(|dims| dims.len() == 1).and_then(|dims| dims[0]);
@@ -415,7 +415,7 @@ pub fn with_element(machine: &mut Machine<'_>, array: &Rc<Array>, number: i128, 
     listed(&mut machine.state.terms, parts, array.kind)
 }
 
-/// Whether an array is known to hold keys, rather than being a view of something from outside.
+/// Whether an array is known to hold keys, rather than being a view of a value from outside.
 pub fn is_evident(machine: &Machine<'_>, array: &Array) -> bool {
     if array.kind != KeyKind::Unknown {
         return true;

@@ -16,7 +16,7 @@ use crate::ir::{Argument, Function, Name, Parameter, ParameterKind};
 use crate::text::{FileId, Span};
 
 impl<'p> Machine<'p> {
-    /// The arguments of a call operation, known spreads expanded.
+    /// The arguments of a call operation, with known spreads expanded.
     pub fn arguments(&mut self, frame: &mut Frame<'p>, arguments: &[Argument]) -> Args {
         let mut args = Args { prebound: Some(0), ..Args::default() };
         for argument in arguments {
@@ -66,7 +66,7 @@ impl<'p> Machine<'p> {
         args
     }
 
-    /// Makes the variables of a call: arguments bound to parameters, and how they are written.
+    /// Makes the variables of a call: arguments bound to parameters, and the arguments as written.
     pub fn entered(&mut self, code: &Function, closure: &Rc<Closure>, args: Args, place: Place) -> EnvironmentId {
         let written = written_arguments(code, &args);
         let slots = self.bind(code, closure, args, Some(place));
@@ -78,7 +78,7 @@ impl<'p> Machine<'p> {
         environment
     }
 
-    /// The names that cannot be among the mappings of a call: if the only one is what the `**options` of a function collected, that
+    /// The names that cannot be in the mappings of a call: if the only mapping is the `**options` of a function, that
     /// function's own parameters took them.
     fn taken_from(&self, mappings: &[Value]) -> Vec<Name> {
         let [mapping] = mappings else { return Vec::new() };
@@ -100,8 +100,8 @@ impl<'p> Machine<'p> {
         named.map(|parameter| parameter.name.clone()).collect()
     }
 
-    /// Arguments after `*xs` of unknown length: where each parameter in front takes one, the last of them take these; which they go to
-    /// is unknown otherwise.
+    /// Arguments after `*xs` of unknown length: if each of the remaining parameters takes one, they go to the last
+    /// parameters; otherwise it is unknown to which they go.
     fn forget_unplaced(&mut self, code: &Function, closure: &Closure, args: &mut Args, place: Option<Place>) {
         let Some(placed) = args.placed.filter(|placed| *placed < args.positional.len()) else { return };
         let takes = |(index, parameter): &(u32, &Parameter)| {
@@ -207,8 +207,8 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// Whether a function has fewer parameters than a call has arguments by position. Python raises there, so either the call never runs, or
-/// what is called is another function than the analysis believes.
+/// Whether a function has fewer parameters than a call has arguments by position. Python would raise, so either the
+/// call never runs, or it calls another function than the analysis assumes.
 pub fn takes_too_few(code: &Function, args: &Args) -> bool {
     let by_position = |parameter: &&Parameter| {
         matches!(parameter.kind, ParameterKind::PositionalOnly | ParameterKind::Normal | ParameterKind::Variadic)

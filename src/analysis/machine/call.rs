@@ -1,7 +1,7 @@
 //! Calls.
 //!
-//! **Invariant:** a function of the program is run inline, below [`CALL_DEPTH`] activations and [`RECURSION`] of itself; any other call
-//! returns a fresh value and havocs its arguments.
+//! **Invariant:** a function of the program is run inline, up to [`CALL_DEPTH`] activations and [`RECURSION`] of the
+//! function itself; any other call returns a fresh value and havocs its arguments.
 
 use std::rc::Rc;
 
@@ -25,13 +25,13 @@ use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::{Argument, EffectWord, FunctionId, Name, Op, OpKind, Temp};
 
-/// Size up to which a function is run whatever it mentions, because it may return its argument.
+/// Size up to which a function is always run, because it may return its argument.
 pub const SHORT: usize = 40;
 
-/// Most nodes of the condition under which a call returns; where it is larger, the call is taken to return always.
+/// Most nodes of the condition under which a call returns; if it is larger, the call is assumed to return always.
 pub const WIDE: usize = 64;
 
-/// What running a function came to.
+/// The result of running a function.
 pub struct Ended {
     pub result: Value,
     /// What it yielded, on which paths.
@@ -85,7 +85,7 @@ impl<'p> Machine<'p> {
         let (mut args, mut written) = (Some(args), Some(written));
         paths::on_alternatives(self, &function, |this, val| {
             left -= 1;
-            // The last alternative takes the arguments, so that one alone copies nothing.
+            // The last alternative takes ownership of the arguments, so that a single one copies nothing.
             let given = if left == 0 { (args.take(), written.take()) } else { (args.clone(), written.clone()) };
             this.call_val(frame, val, given.0.unwrap_or_default(), place, receiver, given.1.flatten())
         })
@@ -220,7 +220,7 @@ impl<'p> Machine<'p> {
         result
     }
 
-    /// A call that nothing resolves: its result is fresh, keys given are consumed with low confidence, and mutable things
+    /// An unresolved call: its result is fresh, keys passed to it are consumed with low confidence, and mutable objects
     /// that reach it may have changed.
     pub fn unresolved(
         &mut self,
@@ -278,7 +278,7 @@ impl<'p> Machine<'p> {
         if matches!(frame.code.kind, crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody) {
             self.state.store.definitions.insert((frame.module, function), closure.clone());
         }
-        // Functions of a module or class body are analysed on their own; the others when nothing has run them.
+        // Functions of a module or class body are analysed on their own; the others only if nothing has run them.
         let code = self.module(frame.module).function(function);
         let nested = !matches!(frame.code.kind, crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody)
             || code.kind == crate::ir::FunctionKind::Lambda;
@@ -467,7 +467,7 @@ impl<'p> Machine<'p> {
             // Widening: the condition under which many calls return is dropped.
             after = entered;
         }
-        // Paths that a raise ended in the callee are over for the caller, unless a `try` waits for them.
+        // Paths that a raise ended in the callee also end for the caller, unless a `try` catches the exception.
         let paths = &mut self.state.paths;
         paths.run(before);
         if !is_caught {
@@ -512,7 +512,7 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// Whether a temp is what a `def` or `class` statement made, before or between its decorators.
+/// Whether a temp is the result of a `def` or `class` statement, before or between its decorators.
 fn is_definition<'p>(program: &'p Program<'p>, frame: &Frame<'p>, temp: Temp) -> bool {
     match frame.code.ops.get(temp as usize).map(|op| &op.kind) {
         Some(OpKind::Function(function, _)) => {
@@ -526,7 +526,8 @@ fn is_definition<'p>(program: &'p Program<'p>, frame: &Frame<'p>, temp: Temp) ->
     }
 }
 
-/// What a method of something from outside was read from, where it was stored or transformed before it is called.
+/// The object from which a method of a value from outside was read, if the method was stored or transformed before the
+/// call.
 fn bound_to(terms: &Terms, function: &Val) -> Option<(Value, Name)> {
     match function {
         Val::Term(term) => match terms.get(*term) {

@@ -46,7 +46,7 @@ pub fn passes_keys(machine: &Machine<'_>, closure: &Closure, args: &Args) -> boo
         || reach.code_reaches(closure.module, code, closure.environment, 1, DEPTH)
 }
 
-/// Whether one of these values is or holds a key, or something from outside that is called one.
+/// Whether one of these values is or holds a key, or a value from outside that is named like one.
 pub fn hold_keys(machine: &Machine<'_>, values: &[Value]) -> bool {
     let reach = Reach { machine, names: NameScope::Home, deeper: false, left: Cell::new(VALUES) };
     let is_named_one = |value: &Value| match value.single() {
@@ -220,19 +220,19 @@ impl<'p> Reach<'_, 'p> {
             .is_some_and(|shadow| self.below(depth, |inner| self.object_holds(*shadow, inner)))
     }
 
-    /// Whether one more value may be visited.
+    /// Whether another value may be visited.
     fn may_look(&self) -> bool {
         let left = self.left.get();
         self.left.set(left.saturating_sub(1));
         left > 0
     }
 
-    /// Looks one level deeper, where that is not too deep.
+    /// Searches one level deeper, if that is not too deep.
     fn below(&self, depth: u32, look: impl FnOnce(u32) -> bool) -> bool {
         depth.checked_sub(1).map_or(self.deeper, look)
     }
 
-    /// Whether something has taken a term for a key that knows what it takes.
+    /// Whether a function that only accepts keys has taken a term for one.
     fn is_used_as_key(&self, term: TermId) -> bool {
         let events = self.machine.recorder.log().by_family.get(&term).map_or(&[][..], Vec::as_slice);
         self.machine.recorder.is_known_key(term)

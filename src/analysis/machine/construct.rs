@@ -1,7 +1,7 @@
 //! Classes of the program: their statement, their attributes, their instances.
 //!
-//! **Invariant:** attributes are looked up along the bases in order, each class once; what a base outside of the program may hold
-//! is unknown.
+//! **Invariant:** attributes are looked up along the bases in order, each class once; the attributes of a base outside
+//! of the program are unknown.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -119,7 +119,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// What the bases and the metaclass of a class register it as. What nothing is known of may register anything.
+    /// How the bases and the metaclass of a class register it. Unknown ones may register anything.
     fn inherited_registration(&self, bases: &[Value], arguments: &[Argument], frame: &Frame<'p>) -> Registration {
         let models = self.program.models;
         let of_path = |path: &Name| match models.array_object(path).and_then(|row| row.registers) {

@@ -1,6 +1,6 @@
 //! The context of a run: its position in calls, loops and transforms, and its caches.
 //!
-//! **Invariant:** a cached result depends on the query and on what has run, never on whether the query was made before.
+//! **Invariant:** a cached result depends on the query and on the code that has run, never on earlier queries.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -21,16 +21,16 @@ use crate::analysis::store::heap::Holds;
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
 
-/// Modules that draw nothing when they are initialised, by what they were made with.
+/// Modules that draw nothing when they are initialised, because of their constructor arguments.
 #[derive(Clone, Debug, Default)]
 pub struct Drawless {
-    /// What classes of a library made.
+    /// Instances of library classes.
     pub terms: FxHashSet<TermId>,
     /// Instances of classes that the program holds.
     pub objects: FxHashSet<ObjectId>,
 }
 
-/// What a constructor stored, and in which object.
+/// The values that a constructor stored, and the object.
 #[derive(Clone, Debug)]
 pub struct Stored {
     /// The object.
@@ -41,7 +41,7 @@ pub struct Stored {
     pub instances: Vec<(Name, StoredInstances)>,
 }
 
-/// What an attribute stores: instances of a class.
+/// An attribute that stores instances of a class.
 #[derive(Clone, Copy, Debug)]
 pub enum StoredInstances {
     /// One instance.
@@ -71,7 +71,7 @@ pub struct Context {
     pub loop_instances: u32,
     /// Context managers that are generators, whose blocks run.
     pub waiting: FxHashMap<ObjectId, Waiting>,
-    /// Closures made and not run, by identity.
+    /// Closures that were created and not run, by identity.
     pub pending: BTreeMap<u32, PendingClosure>,
     /// Functions that replay what another has drawn: rules of `custom_vjp` and the like.
     pub replays: FxHashSet<(ModuleIndex, FunctionId)>,
@@ -90,7 +90,7 @@ pub struct PendingClosure {
     pub stored: bool,
 }
 
-/// The transforms around the current operation, and what they have made.
+/// The transforms around the current operation, and what they created.
 #[derive(Clone, Default)]
 pub struct Transforms {
     /// Mapped functions that are running, outermost first.
@@ -99,11 +99,11 @@ pub struct Transforms {
     pub extents: FxHashMap<TermId, Extent>,
     /// The array of which a lane sees a row, by the index of the row's first key.
     pub rows: FxHashMap<TermId, Rc<Array>>,
-    /// Keys that a lane's own key stands for, if they are not a range of one family.
+    /// Keys that a lane's own key represents, if they are not a range of one family.
     pub keys: FxHashMap<TermId, Vec<Target>>,
-    /// Keys that a stream gave within a mapped function which did not make the stream: the same for all lanes.
+    /// Keys that a mapped function took from a stream made outside: they are the same for all lanes.
     pub shared: FxHashSet<TermId>,
-    /// How many transforms that only trace are around.
+    /// How many enclosing transforms only trace.
     pub abstract_depth: u32,
 }
 
@@ -116,7 +116,7 @@ pub struct Lane {
     pub place: Place,
     /// The activation that maps.
     pub activation: Rc<Activation>,
-    /// Number of symbols that existed before the body ran: younger ones are made in it.
+    /// Number of symbols that existed before the body ran: newer ones are made in it.
     pub born: TermId,
     /// Terms passed to every lane.
     pub unmapped: Vec<TermId>,
@@ -124,7 +124,8 @@ pub struct Lane {
     pub copied: Vec<TermId>,
     /// Keys whose only copy goes to the only lane, which may derive others from them.
     pub only: Vec<TermId>,
-    /// Whether it sees blocks of its arguments: whatever is not divided, all that see it may have to treat alike.
+    /// Whether it gets blocks of its arguments: all devices that get an undivided argument may have to treat it the
+    /// same way.
     pub blocks: bool,
     /// How far its arguments may still be followed.
     pub walk: Walk,

@@ -1,7 +1,7 @@
 //! Calls that a budget cuts off.
 //!
-//! Of a call that has too many paths, only its effects on keys so far are kept. A function that had no such effect would be cut off again
-//! with the same budget or a smaller one, so it is run again only if it can reach a key.
+//! If a call has too many paths, only its effects on keys so far are kept. A function without such an effect would be
+//! cut off again with the same budget or a smaller one, so it is run again only if it can reach a key.
 //!
 //! **Invariant:** a call that is skipped has the result of one that was cut off.
 
@@ -19,7 +19,7 @@ pub struct Share {
     derivations: usize,
 }
 
-/// What a call that is made now may cost.
+/// The budget of a call that is made now.
 pub fn share(machine: &Machine<'_>) -> Share {
     Share {
         nodes: machine.state.paths.guards.share(),
@@ -28,13 +28,13 @@ pub fn share(machine: &Machine<'_>) -> Share {
     }
 }
 
-/// Whether a call would be cut off before it touches a key, as one was before it that could cost as much.
+/// Whether a call would be cut off before it touches a key, as an earlier one with the same budget was.
 pub fn would_be_cut_off(machine: &Machine<'_>, closure: &Closure, args: &Args) -> bool {
     let known = machine.budget.fruitless.borrow().get(&(closure.module, closure.function)).copied().unwrap_or(0);
     machine.state.paths.guards.share() <= known && !captured::passes_keys(machine, closure, args)
 }
 
-/// Notes that a call was cut off since it had too many paths.
+/// Records that a call was cut off because it had too many paths.
 pub fn note_cut_off(machine: &mut Machine<'_>, closure: &Closure, share: &Share) {
     let touches =
         machine.recorder.log().consumptions[share.events..].iter().any(|event| event.role != Role::Unresolved);

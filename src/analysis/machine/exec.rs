@@ -25,7 +25,7 @@ pub const SUPPRESSES: &str = "<suppresses exceptions>";
 /// Most exception edges that one `try` body makes.
 pub const EXCEPTION_EDGES: usize = 24;
 
-/// So many parts of values cost as much as an operation.
+/// This many parts of values cost as much as an operation.
 const PARTS_OF_AN_OPERATION: usize = 64;
 
 /// Most nodes of a path condition that may still branch.
@@ -64,7 +64,7 @@ impl<'p> Machine<'p> {
     /// The result of an operation, if it is within the size bound.
     fn bounded(&mut self, frame: &Frame<'p>, op: &Op, made: Value) -> Value {
         let is_kept = match &op.kind {
-            // These pass on what another operation has made.
+            // These pass on the result of another operation.
             OpKind::Constant(_) | OpKind::Load(_) | OpKind::Project(..) | OpKind::Await(_) => true,
             _ => size::parts(&made).is_some_and(|parts| self.state.store.has_room(parts)),
         };
@@ -192,7 +192,7 @@ impl<'p> Machine<'p> {
         frame.returns.push((paths.pc, value));
         frame.left = paths.guards.or(frame.left, paths.pc);
         if frame.activation.caller.is_none() {
-            // Nothing of the program that is analysed runs after its outermost function.
+            // After the outermost function, nothing of the analysed program runs.
             paths.end();
         } else {
             paths.frame_live = paths.guards.without(paths.frame_live, paths.pc);
@@ -262,7 +262,7 @@ impl<'p> Machine<'p> {
         self.state.paths.pc = self.state.paths.guards.or(after_then, self.state.paths.pc);
     }
 
-    /// Whether a call is of a function that raises for wrong programs only: a modelled one, or a method that copies or adds.
+    /// Whether the called function raises only in incorrect programs: a modelled one, or a method that copies or adds.
     fn never_raises(&self, callee: &Value) -> bool {
         match callee.single() {
             Some(Val::Library(path)) => {
@@ -283,7 +283,7 @@ impl<'p> Machine<'p> {
         let manager = manager_of(&self.state.terms, frame, finally);
         let before = self.state.paths.pc;
         if manager == Some(EXPECTS) {
-            // Where the body raises is not known: perhaps before anything in it took effect.
+            // It is unknown where the body raises: possibly before any of its effects.
             let literal = self.state.terms.fresh(Symbol::Path, EXPECTED, None);
             let runs = self.state.paths.guards.literal(literal);
             self.state.paths.pc = self.state.paths.guards.and(before, runs);
@@ -586,7 +586,7 @@ fn lets_exits_go(terms: &Terms, frame: &Frame<'_>, handlers: &[Handler], finally
     })
 }
 
-/// What the context manager that `finally` leaves does with exceptions.
+/// How the context manager that `finally` leaves treats exceptions.
 fn manager_of(terms: &Terms, frame: &Frame<'_>, finally: &Block) -> Option<&'static str> {
     match terms.get(entered(frame, finally)?) {
         Term::Apply(name, _) => [EXPECTS, SUPPRESSES].into_iter().find(|mark| *mark == &**name),
@@ -604,7 +604,7 @@ fn entered(frame: &Frame<'_>, finally: &Block) -> Option<TermId> {
     }
 }
 
-/// Adds to what a comprehension builds, on the current paths.
+/// Adds an element to the result of a comprehension, on the current paths.
 fn append(state: &mut State, frame: &mut Frame<'_>, container: Temp, element: &Element) {
     let Some(Val::Object(object)) = frame.temps[container as usize].single().cloned() else { return };
     state.store.mutations += 1;
@@ -631,7 +631,7 @@ fn append(state: &mut State, frame: &mut Frame<'_>, container: Temp, element: &E
     }
 }
 
-/// Whether a method of this name, of a list, an array or a record, raises for wrong programs only.
+/// Whether a method of this name, of a list, an array or a record, raises only in incorrect programs.
 fn is_safe_method(name: &str) -> bool {
     matches!(name, "replace" | "_replace" | "append" | "at" | "sum" | "mean" | "min" | "max" | "astype")
 }

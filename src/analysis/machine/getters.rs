@@ -1,6 +1,6 @@
 //! Functions that extract something from their argument: `operator.itemgetter` and `operator.attrgetter`.
 //!
-//! **Invariant:** a getter gives what a subscript or an attribute written in its place would give.
+//! **Invariant:** a getter returns what a subscript or an attribute in its place would return.
 
 use std::rc::Rc;
 

@@ -1,7 +1,7 @@
 //! The key facts of expressions, for hovers.
 //!
-//! **Invariant:** nothing is noted unless the program is analysed for that purpose; what is noted changes nothing that is
-//! concluded otherwise.
+//! **Invariant:** nothing is recorded unless the program is analysed for that purpose; these records change no other
+//! fact.
 
 use crate::analysis::domain::kinds::KeyKind;
 use crate::analysis::domain::term::Term;
@@ -11,7 +11,7 @@ use crate::analysis::record::Observed;
 use crate::finding::Place;
 use crate::ir::{Op, OpKind};
 
-/// Notes what an operation came to.
+/// Records the result of an operation.
 pub fn observe<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, op: &Op, value: &Value) {
     let stored;
     let value = match &op.kind {

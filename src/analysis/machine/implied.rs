@@ -1,8 +1,8 @@
 //! Iterations that the program relies on.
 //!
-//! `for x in xs: …; print(x)` reads what only an iteration binds, and `total / n` beside `for i in range(n)` divides by zero if there is
-//! none: such a loop has an iteration, or the program ends. Likewise, a value whose shape is read, or that is added to something, is not
-//! `None`.
+//! `for x in xs: …; print(x)` reads a variable that only an iteration binds, and `total / n` next to `for i in
+//! range(n)` divides by zero without one: such a loop has an iteration, or the program ends. Likewise, a value whose
+//! shape is read, or that is added to something, is not `None`.
 //!
 //! **Invariant:** only paths on which the program ends, or divides by zero, are excluded.
 
@@ -19,11 +19,11 @@ const FOLLOWED: usize = 32;
 /// Most values of one analysis that are recorded as used.
 const PRESENT: usize = 1_024;
 
-/// What is known of a loop before it runs.
+/// What is known about a loop before it runs.
 pub struct Begun {
-    /// The variables that each of its iterations binds, and nothing before it.
+    /// The variables that each of its iterations binds, and that are unbound before it.
     first_bound: Vec<Variable>,
-    /// How much was recorded of keys.
+    /// How many facts about keys had been recorded.
     recorded: usize,
 }
 
@@ -109,7 +109,7 @@ pub fn read(machine: &mut Machine<'_>, frame: &Frame<'_>, variable: &Variable) {
     }
 }
 
-/// Ends those of the current paths that satisfy a guard, unless they are all that there are.
+/// Ends those of the current paths that satisfy a guard, unless these are all of them.
 fn end(machine: &mut Machine<'_>, guard: Guard) {
     let before = machine.state.paths.pc;
     let ended = machine.state.paths.guards.and(before, guard);
@@ -125,8 +125,8 @@ fn end(machine: &mut Machine<'_>, guard: Guard) {
     machine.state.paths.pc = kept;
 }
 
-/// An attribute of something is read, it is computed with, or an array is made of it: it is not `None`. Where a `try` would catch what is raised otherwise,
-/// nothing follows.
+/// An attribute of a value is read, or the value is an operand, or an array is made from it: it is not `None`. Nothing
+/// follows if a `try` would catch the exception.
 pub fn is_present(state: &mut State, term: TermId) {
     let is_open = matches!(state.terms.get(term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..));
     if !is_open || !state.paths.catching.borrow().is_empty() {
@@ -142,13 +142,13 @@ pub fn is_present(state: &mut State, term: TermId) {
     }
 }
 
-/// Whether something cannot be `None` on the current paths, as it was used like a value on all of them.
+/// Whether a value cannot be `None` on the current paths, because its use on all of them shows that.
 pub fn was_present(state: &mut State, term: TermId) -> bool {
     let known = state.paths.present.get(&term).copied();
     known.is_some_and(|paths| state.paths.guards.without(state.paths.pc, paths).is_false())
 }
 
-/// Something is divided by a number, which is not zero.
+/// A number that is a divisor is not zero.
 pub fn divide(machine: &mut Machine<'_>, operator: Operator, divided: &Value, divisor: &Value) {
     let is_text = |val: &Val| matches!(val, Val::Term(term) if matches!(machine.state.terms.get(*term), Term::Text(_)));
     if !matches!(operator, Operator::Div | Operator::FloorDiv) || divided.single().is_some_and(is_text) {
@@ -182,7 +182,7 @@ pub fn divide(machine: &mut Machine<'_>, operator: Operator, divided: &Value, di
     }
 }
 
-/// A loop runs this many times; if something was divided by that number, it runs at least once.
+/// A loop runs this many times; if that number was a divisor, it runs at least once.
 fn count_to(machine: &mut Machine<'_>, number: TermId) {
     let bounds = &mut machine.state.paths.bounds;
     if bounds.len() < FOLLOWED && !bounds.contains(&number) {

@@ -1,6 +1,6 @@
-//! What an import means: a module of the program, or a name of a library.
+//! What an import denotes: a module of the program, or a name of a library.
 //!
-//! **Invariant:** a path that a model claims is a library's, whether or not the project has a file for it.
+//! **Invariant:** a path with a model belongs to a library, whether or not the project has a file for it.
 
 use crate::analysis::domain::value::{ModuleIndex, Val, Value};
 use crate::analysis::program::Program;
@@ -13,7 +13,7 @@ pub fn imported<'p>(program: &'p Program<'p>, from: ModuleIndex, path: &Name) ->
     }
 }
 
-/// The module of the program that an absolute path means, unless a model claims the path.
+/// The module of the program that an absolute path denotes, unless the path has a model.
 pub fn project_module<'p>(program: &'p Program<'p>, from: ModuleIndex, path: &str) -> Option<ModuleIndex> {
     if program.models.claims(path, program.roots) {
         return None;
@@ -22,7 +22,7 @@ pub fn project_module<'p>(program: &'p Program<'p>, from: ModuleIndex, path: &st
     program.of_file(file)
 }
 
-/// The library name that an import means, where a model claims it.
+/// The library name that an import denotes, if it has a model.
 pub fn imported_library<'p>(
     program: &'p Program<'p>,
     from: ModuleIndex,

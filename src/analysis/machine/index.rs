@@ -116,7 +116,7 @@ fn item_of_val<'p>(
             }
         }
         Val::Class(_) | Val::Library(_) => Value::of(val.clone()),
-        // `keys.at[i]` waits for `set` and its like.
+        // `keys.at[i]` is resolved when `set` or a similar method is called.
         Val::UnknownMethod(method) if &*method.1 == "at" => {
             let place_in = Value::of(Val::Tuple([method.0.clone(), index.clone()].into()));
             Value::of(Val::UnknownMethod(Rc::new((place_in, method.1.clone()))))
@@ -176,7 +176,7 @@ fn sequence_item(state: &mut State, parts: &Rc<[Value]>, index: &Value, place: c
     }
 }
 
-/// `sequence[index]`, where an index that is not known gives the same element wherever it is written again.
+/// `sequence[index]`, an unknown index gives the same element wherever it is used again.
 fn element_of(
     state: &mut State,
     parts: &Rc<[Value]>,
@@ -347,7 +347,7 @@ fn without_new_axes(machine: &mut Machine<'_>, array: &Rc<Array>, parts: &[&Inde
     value
 }
 
-/// Whether what only looks like a key may be an array of them.
+/// Whether a value that only looks like a key may be an array of keys.
 pub fn may_be_many(machine: &Machine<'_>, key: Key) -> bool {
     let is_symbolic = matches!(
         machine.state.terms.get(key.term),
@@ -384,7 +384,7 @@ fn key_item<'p>(
         return (0..axes).fold(whole, |value, _| arrays::with_axis(&mut machine.state.terms, &value, 0));
     }
     if may_be_many(machine, key) {
-        // What only looks like a key may be an array of them.
+        // A value that only looks like a key may be an array of keys.
         let number = machine.state.term_of(index);
         return Value::term(machine.state.terms.intern(Term::Item(key.term, number, 0)));
     }
@@ -433,7 +433,7 @@ fn object_item<'p>(
                 }
                 return element_of(&mut machine.state, &parts, index, &Val::Object(object), place);
             }
-            // Elements that are there on some paths only: an index is sure where all before it are there.
+            // Elements that exist only on some paths: an index is certain if all elements before it exist.
             let term = machine.state.term_of(index);
             if let Some(number) = machine.state.terms.as_int(term).and_then(|number| usize::try_from(number).ok())
                 && number < items.len()
@@ -470,7 +470,7 @@ fn object_item<'p>(
     }
 }
 
-/// Whether what is there under a guard is there on all current paths.
+/// Whether an element that exists under a guard exists on all current paths.
 pub fn is_there(state: &mut State, guard: Guard) -> bool {
     guard.is_true() || state.paths.guards.without(state.paths.pc, guard).is_false()
 }
@@ -500,7 +500,7 @@ pub fn store_item<'p>(
     }
 }
 
-/// `keys[i] = key` on a list that is known by the array it was made from: which keys it holds is not known any more.
+/// `keys[i] = key` on a list that is known by the array it was made from: it is no longer known which keys it holds.
 pub fn store_array_item<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, target: Temp, object: &Value, op: &'p Op) {
     let [only] = object.alternatives() else { return };
     let (Val::Array(array), crate::ir::OpKind::Load(variable)) = (&only.val, &Machine::op(frame, target).kind) else {
@@ -536,10 +536,10 @@ pub fn delete_item(state: &mut State, object: &Value, index: &Value) {
     }
 }
 
-/// The values that unpacking yields: a number of targets, one of which may take the rest.
+/// The targets of an unpacking, one of which may take the rest.
 #[derive(Clone, Copy)]
 pub struct Targets {
-    /// How many there are.
+    /// Their number.
     pub count: u32,
     /// The one with a star.
     pub star: Option<u32>,

@@ -1,6 +1,6 @@
-//! Iterators: what `iter`, `for`, unpacking and spreading see.
+//! Iterators, as used by `iter`, `for`, unpacking and spreading.
 //!
-//! **Invariant:** an iterator whose position is not known yields fresh values, and is never rewound.
+//! **Invariant:** an iterator at an unknown position yields fresh values, and is never rewound.
 
 use rustc_hash::FxHashMap;
 
@@ -17,7 +17,7 @@ use crate::ir::{Name, Operator};
 use crate::models::Yield;
 use crate::text::Span;
 
-/// Most iterators that one iterator consists of, counted as often as each occurs.
+/// Most iterators that one iterator consists of, counting each occurrence.
 const ITERATORS: u32 = 64;
 
 /// Most elements that are listed when an iterator of known length is drained.
@@ -256,7 +256,8 @@ impl<'p> Machine<'p> {
         Step { has: Guard::FALSE, present: Guard::FALSE, value: Value::unbound() }
     }
 
-    /// Runs a generator to its end and keeps what it yields: its consumptions happen when its first element is requested.
+    /// Runs a generator to its end and keeps the values that it yields: its consumptions happen when its first element
+    /// is requested.
     pub fn force_generator(
         &mut self,
         frame: &mut Frame<'p>,
@@ -279,7 +280,7 @@ impl<'p> Machine<'p> {
         let items = ended.yields.into_iter().map(|(guard, value)| Item { guard, value }).collect();
         let mut source = Source::Items(items);
         if ended.goes_on && self.program.is_prelude(suspended.module) {
-            // What it yields from here on is unknown.
+            // The values that it yields from here on are unknown.
             let first = new_iterator(&mut self.state, source, Some(place));
             let rest = self.state.terms.opaque("<rest>", Some(place));
             let rest = self.iterator_of(frame, &rest, Some(place));
@@ -321,7 +322,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// All elements of an iterable, where they are known.
+    /// All elements of an iterable, if they are known.
     pub fn items_of(&mut self, frame: &mut Frame<'p>, value: &Value) -> Option<Vec<Item>> {
         let value = self.state.possible(value);
         match value.single()? {
@@ -377,7 +378,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// What a stream of a library gives.
+    /// The key from a stream of a library.
     pub fn yielded(&mut self, kind: Yield, place: Place) -> Value {
         match kind {
             Yield::Key => (self.library.supplied_key)(&mut self.state.terms, place),
@@ -416,7 +417,7 @@ fn inner(source: &Source) -> &[Value] {
     }
 }
 
-/// Takes the iterators below a source from those that are left; whether there were enough.
+/// Subtracts the iterators below a source from the remaining number; returns whether there were enough.
 fn has_few_below(state: &State, source: &Source, left: &mut u32) -> bool {
     inner(source).iter().all(|iterator| {
         let Some(below) = left.checked_sub(1) else { return false };
@@ -440,7 +441,7 @@ pub fn new_iterator(state: &mut State, source: Source, place: Option<Place>) -> 
     Value::of(Val::Object(state.allocate(ObjectKind::Iterator(source, Some(0)), "<iterator>", place)))
 }
 
-/// Number of elements that are left, where it is known.
+/// Number of remaining elements, if it is known.
 pub fn known_length(state: &mut State, iterator: &Value) -> Option<u32> {
     let Some(Val::Object(object)) = iterator.single() else { return None };
     let ObjectKind::Iterator(source, Some(position)) = &state.store.objects[object.0 as usize].kind else {
@@ -508,7 +509,8 @@ pub fn leave_iterator(state: &mut State, iterator: &Value, broke: bool) {
     }
 }
 
-/// The keys of a dict, each once: what was stored under one key on different paths is several entries.
+/// The keys of a dict, without duplicates: values that were stored under one key on different paths are several
+/// entries.
 fn keys_of(guards: &mut Guards, entries: &[Entry]) -> Vec<Item> {
     let mut keys: Vec<Item> = Vec::with_capacity(entries.len());
     let mut seen: FxHashMap<TermId, usize> = FxHashMap::default();

@@ -1,7 +1,8 @@
 //! Loops, as a few copies of their body.
 //!
-//! Copy `t` runs under "the loop has an iteration `t`"; the exits after 0, 1, 2, … copies keep their own paths. What one iteration
-//! consumes meets what a later one consumes because every copy runs on the state that the copy before it left.
+//! Copy `t` runs under "the loop has an iteration `t`"; the exits after 0, 1, 2, … copies keep their own paths.
+//! Consumptions of one iteration are compared with those of a later one because every copy runs on the state that the
+//! copy before it left.
 //!
 //! **Invariant:** at most [`UNROLLED`] copies run, fewer in nested loops, and [`LATER`] for later iterations; the paths that would continue
 //! exit after the last copy.
@@ -26,14 +27,14 @@ pub const COPIES: [u32; 3] = [3, 2, 2];
 pub struct Step {
     /// On which paths there is a next element.
     pub has: Guard,
-    /// On which of these the element takes part (an element that was added on some paths only).
+    /// On which of these the element exists (it may have been added only on some paths).
     pub present: Guard,
     /// The element.
     pub value: Value,
 }
 
 impl<'p> Machine<'p> {
-    /// Prepares for later iterations of a loop with so many copies for its first ones.
+    /// Prepares for later iterations of a loop with this many copies for its first ones.
     pub fn later(&self, frame: &Frame<'p>, body: &'p Block, first: u32, goes_on: bool) -> Later<'p> {
         let goes_on = goes_on && self.context.loop_depth <= NESTED;
         let (mut perhaps, mut counted) = (Vec::new(), Vec::new());
@@ -95,7 +96,7 @@ impl<'p> Machine<'p> {
         number
     }
 
-    /// How many copies of a body run, given the number of elements where it is known.
+    /// How many copies of a body run; `known` is the number of elements, if it is known.
     pub fn copies(&self, known: Option<u32>) -> u32 {
         let depth = usize::try_from(self.context.loop_depth).unwrap_or(usize::MAX);
         let copies = COPIES.get(depth).copied().unwrap_or(2);
@@ -253,10 +254,10 @@ fn iterated(frame: &Frame<'_>, head: &Block, test: Option<Temp>) -> Option<(Temp
 /// Copies for later iterations.
 pub const LATER: u32 = 2;
 
-/// Most loops, one in the other, that have copies for later iterations.
+/// Most nested loops that have copies for later iterations.
 pub const NESTED: u32 = 2;
 
-/// What a loop's copies for later iterations need.
+/// The data that a loop's copies for later iterations need.
 pub struct Later<'p> {
     /// Number of copies for the first iterations.
     first: u32,
@@ -265,9 +266,9 @@ pub struct Later<'p> {
     /// Whether the first copies query the iteration number.
     asks: bool,
     queries: Queries,
-    /// What the body writes on some paths only.
+    /// The variables that the body writes only on some paths.
     perhaps: Vec<&'p Op>,
-    /// What the body may count, with what it was after the last two copies.
+    /// The variables that may be counters, with their values after the last two copies.
     counted: Vec<(&'p Op, [Option<i128>; 2])>,
     number: Option<TermId>,
 }
@@ -289,7 +290,7 @@ impl Later<'_> {
     }
 }
 
-/// Whether a condition is written to hold for ever: `while True`, `while 1`.
+/// Whether a condition is a literal that is always true: `while True`, `while 1`.
 fn always_holds(test: &OpKind) -> bool {
     match test {
         OpKind::Constant(Constant::Bool(holds)) => *holds,

@@ -4,8 +4,8 @@
 //! alternative on the other paths, so branches need no copies of the state and joins need no merging: values carry their guards. Calls are
 //! run inline with their actual arguments, captured variables and objects; what a callee consumes is logged with its chain of activations.
 //!
-//! **Invariant:** `pc` implies `live`; every loop here is bounded by copies, depth or fuel, and what a bound cuts off makes no
-//! fact.
+//! **Invariant:** `pc` implies `live`; every loop here is bounded by copies, depth or fuel, and code that a bound cuts
+//! off makes no fact.
 
 pub mod access;
 pub mod annotate;
@@ -56,10 +56,10 @@ use crate::ir::{Function, FunctionId, Module, Name, Op, Temp, Uses};
 use crate::models::Yield;
 use crate::text::Span;
 
-/// Activations below each other.
+/// Most nested activations.
 pub const CALL_DEPTH: u32 = 12;
 
-/// Activations of one function below each other.
+/// Most nested activations of one function.
 pub const RECURSION: usize = 2;
 
 /// One activation that is running.
@@ -106,7 +106,7 @@ impl<'p> Frame<'p> {
         }
     }
 
-    /// What an operation has made.
+    /// The result of an operation.
     pub fn value(&self, temp: Temp) -> Value {
         self.temps[temp as usize].clone()
     }
@@ -134,13 +134,13 @@ pub struct Machine<'p> {
 
 /// The queries of the machine to the models of libraries: its only way to call a higher layer.
 pub struct Library {
-    /// Attributes of keys: what JAX computes at once runs here, methods wait for their call.
+    /// Attributes of keys: values are computed here, methods when they are called.
     pub key_attribute: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Val, &Name, Place) -> Value,
     /// Whether a class of a library, made with these arguments, draws nothing when it is initialised.
     pub makes_drawless: for<'p> fn(&'p Program<'p>, &str, &Args) -> bool,
     /// If a method of the program implements a library method that may draw nothing according to its model, the name of that method.
     pub drawless_method: for<'p> fn(&'p Program<'p>, &Value) -> Option<Name>,
-    /// A call of something that nothing resolves: by a protocol of a library, else unknown.
+    /// An unresolved call: by a protocol of a library, otherwise unknown.
     pub protocol_or_unknown: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Val, &Name, Call) -> Value,
     /// `receiver.name(…)` where no function of the program has that name.
     pub call_method: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Value, &Name, Call) -> Value,
@@ -187,7 +187,7 @@ impl<'p> Machine<'p> {
         &frame.code.ops[temp as usize]
     }
 
-    /// Notes that a budget was hit, and ends all paths.
+    /// Records that a budget was hit, and ends all paths.
     pub fn exhaust(&mut self, place: Place, budget: &'static str) {
         self.budget.exhaust(place, budget);
         self.state.paths.pc = Guard::FALSE;
@@ -210,7 +210,7 @@ impl<'p> Machine<'p> {
             Some(innermost) => {
                 let mut paths = self.state.paths.pc;
                 if (innermost.depth as usize) + 1 < self.context.stack.len() {
-                    // Raised within a callee: as unsure as any exception of a call.
+                    // Raised within a callee: as uncertain as any exception of a call.
                     let literal = self.state.terms.fresh(Symbol::Path, RAISES, None);
                     let raises = self.state.paths.guards.literal(literal);
                     paths = self.state.paths.guards.and(paths, raises);

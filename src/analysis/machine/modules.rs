@@ -51,7 +51,7 @@ impl<'p> Machine<'p> {
         })
     }
 
-    /// What an import of something that no model claims means; its path where it is no part of the program.
+    /// What an import of a name without a model denotes; its path if it is not part of the program.
     fn imported_member(
         &mut self,
         from: ModuleIndex,
@@ -82,7 +82,7 @@ impl<'p> Machine<'p> {
         Err(imports::imported_path(self.program, from, level, module, name))
     }
 
-    /// What a global name of a module holds, on all paths; imports are followed.
+    /// The value of a global name of a module, on all paths; imports are followed.
     pub fn global(&mut self, module: ModuleIndex, name: &Name) -> Option<Value> {
         let value = self.state.store.modules.get(&module)?.globals.get(name)?;
         if !value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Import(_))) {
@@ -263,7 +263,7 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// The path of a module within a package, as `from package import name` means it.
+/// The path of a module within a package, as in `from package import name`.
 pub fn submodule(package: &Name, name: &Name) -> Name {
     if package.is_empty() { name.clone() } else { format!("{package}.{name}").into() }
 }

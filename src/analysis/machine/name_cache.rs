@@ -13,7 +13,7 @@ use crate::ir::{FunctionId, Name, Temp};
 pub struct Memo {
     /// Members of library names, as seen from a module.
     members: FxHashMap<(ModuleIndex, Name, Name), Member>,
-    /// Built-in names that a model knows, by what is written.
+    /// Built-in names with a model, as written.
     builtins: FxHashMap<Name, Option<Name>>,
     /// Operands as written.
     written: FxHashMap<(ModuleIndex, FunctionId, Temp), Option<Name>>,
@@ -22,18 +22,18 @@ pub struct Memo {
 }
 
 impl Memo {
-    /// Forgets what is known of the text of functions.
+    /// Forgets what is known about the text of functions.
     pub fn forget_functions(&mut self) {
         self.written = FxHashMap::default();
     }
 }
 
-/// What a member of a library name is.
+/// What a member of a library name denotes.
 #[derive(Clone)]
 pub struct Member {
     /// Its path under the canonical root.
     pub path: Name,
-    /// The module of the program that it is.
+    /// The module of the program that it denotes.
     pub module: Option<ModuleIndex>,
 }
 
@@ -51,7 +51,7 @@ pub fn library_member(machine: &Machine<'_>, from: ModuleIndex, path: &Name, nam
     answer
 }
 
-/// The path of a built-in name that a model knows.
+/// The path of a built-in name with a model.
 pub fn builtin_path(machine: &Machine<'_>, name: &Name) -> Option<Name> {
     if let Some(known) = machine.caches.names.borrow().builtins.get(name) {
         return known.clone();
@@ -79,7 +79,7 @@ pub fn written_text<'p>(machine: &Machine<'p>, frame: &Frame<'p>, temp: Temp) ->
     answer
 }
 
-/// What the result of a call is called.
+/// The name for the result of a call.
 pub fn call_text(machine: &Machine<'_>, callee: &Name) -> Name {
     if let Some(known) = machine.caches.names.borrow().calls.get(callee) {
         return known.clone();

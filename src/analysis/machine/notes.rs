@@ -1,6 +1,6 @@
-//! What is noted along the way for the conclusions: buffer uses, exits, stores, reads of globals.
+//! What the machine records along the way: buffer uses, exits, stores, reads of globals.
 //!
-//! **Invariant:** a note carries the paths on which it holds; notes about other modules are dropped.
+//! **Invariant:** a record has the paths on which it holds; records about other modules are dropped.
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind};
@@ -14,7 +14,7 @@ use crate::analysis::store::{State, evidence, paths};
 use crate::finding::Place;
 use crate::ir::{Name, Op};
 
-/// Whether something from outside is called a key.
+/// Whether a value from outside is named like a key.
 pub fn looks_like_a_key(machine: &Machine<'_>, term: TermId, written: Option<&str>) -> bool {
     is_named_for_a_key(
         &machine.program.models.words,
@@ -40,7 +40,7 @@ impl BufferUse {
     }
 }
 
-/// Notes a use of a key's buffer.
+/// Records a use of a key's buffer.
 pub fn buffer_use<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, key: Key, place: Place, used: BufferUse) {
     log_buffer(machine, frame, key, place, used, false);
 }
@@ -71,7 +71,7 @@ fn log_buffer<'p>(
     });
 }
 
-/// An index of something that may turn out to be one key, or unpacking it.
+/// An index or unpacking of a value that may turn out to be one key.
 pub fn note_index<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,
@@ -104,7 +104,7 @@ pub fn touch_iterated<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &
     }
 }
 
-/// Notes what a function returns.
+/// Records what a function returns.
 pub fn note_return<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, op: &'p Op) {
     if frame.inlined.is_some() {
         return;
@@ -176,8 +176,8 @@ fn note_exit<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, ex
     }
 }
 
-/// What the fields of a record were set to, where nothing but a call gave them: what a constructor of the program's own stores
-/// is reported there, and what a copy took over is reported where it is not replaced.
+/// The fields of a record that were set by a call only: a value that a constructor of the program stores is reported
+/// there, and a value that a copy kept is reported where it is not replaced.
 fn fields_set(state: &State, id: ObjectId) -> Vec<Value> {
     let object = &state.store.objects[id.0 as usize];
     let is_plain = |class: ClassHandle| {
@@ -225,7 +225,7 @@ pub fn mark_stored(machine: &mut Machine<'_>, value: &Value, depth: u32) {
     }
 }
 
-/// Notes a store to an attribute or item.
+/// Records a store to an attribute or item.
 pub fn note_store<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,
@@ -257,7 +257,7 @@ pub fn note_store<'p>(
     }
 }
 
-/// A key has no truth: JAX raises for `if key`.
+/// A key has no truth value: JAX raises for `if key`.
 pub fn note_truth<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, test: &Value, written: Option<Name>, op: &Op) {
     if let Some(Val::Key(key)) = test.single().cloned()
         && key.kind != KeyKind::Unknown
@@ -282,7 +282,7 @@ pub fn note_truth<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, test: &Value
     }
 }
 
-/// Notes that a function reads a global that holds a key.
+/// Records that a function reads a global that holds a key.
 pub fn note_global_read<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, name: &Name, value: &Value, op: &Op) {
     if frame.code.kind == crate::ir::FunctionKind::Module || frame.module != machine.context.home {
         return;
@@ -295,7 +295,7 @@ pub fn note_global_read<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, name: 
     }
 }
 
-/// Notes that a function writes a global.
+/// Records that a function writes a global.
 pub fn note_global_store<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, name: &Name, value: &Value, op: &Op) {
     mark_stored(machine, value, 3);
     let place = machine.place(frame, op.span);

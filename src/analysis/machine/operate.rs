@@ -1,6 +1,7 @@
 //! Operators: arithmetic, comparisons and membership, and what they do to keys.
 //!
-//! **Invariant:** an operator on numbers is a term; an operator on a key is a misuse of its buffer and its result is no key.
+//! **Invariant:** an operator on numbers is a term; an operator on a key is a misuse of its buffer, and its result is
+//! not a key.
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
@@ -253,7 +254,7 @@ fn is_none(machine: &mut Machine<'_>, val: &Val, operator: Operator) -> crate::a
                 _ => machine.state.terms.operate(operator, &[*term, none]),
             }
         }
-        // A key that only an annotation or a parameter vouches for may be `None`.
+        // A key that is known only from an annotation or a parameter may be `None`.
         Val::Key(key)
             if matches!(machine.state.terms.get(key.term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..)) =>
         {
@@ -407,7 +408,7 @@ fn sequence_operation<'p>(
     }
 }
 
-/// A value known to be a key: by construction, by annotation, or because a sampler took it for one.
+/// A value that is known to be a key: by construction, by annotation, or because a sampler used it as one.
 pub fn evident_key(machine: &mut Machine<'_>, val: &Val) -> Option<Key> {
     match val {
         Val::Key(key) => Some(*key),

@@ -1,7 +1,7 @@
-//! Methods that a class leaves to those that inherit from it.
+//! Methods that subclasses of a class implement.
 //!
-//! **Invariant:** only an instance from outside may be of a class that inherits from the one it is known by, and its methods
-//! are all of one class.
+//! **Invariant:** only an instance from outside may be of a subclass of its known class, and its methods are all of one
+//! class.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use crate::analysis::machine::Machine;
 use crate::analysis::store::heap::{ClassInfo, Shared};
 use crate::ir::{ClassId, Name, Operator};
 
-/// Most classes that are taken to be what an instance may be of.
+/// Most classes that an instance is assumed to belong to.
 const HEIRS: usize = 4;
 
 /// Classes, each with a method of it.
@@ -42,7 +42,7 @@ struct Descent {
 }
 
 impl Descent {
-    /// The newest class comes first. A module that ran again made its classes again; the last one counts.
+    /// The newest class comes first. A module that ran again made new classes; the last one counts.
     fn of(classes: &Shared<ClassInfo>, among: Range<usize>) -> Self {
         let mut found: FxHashMap<ClassStatement, Vec<ClassHandle>> = FxHashMap::default();
         let mut statements = FxHashSet::default();
@@ -89,7 +89,7 @@ impl Descendants {
     }
 }
 
-/// What may run where a method of an instance is called: the method itself, or an override that does something else with keys.
+/// What may run when a method of an instance is called: the method itself, or an override that treats keys differently.
 pub fn possible(machine: &mut Machine<'_>, receiver: &Value, function: &Value) -> Option<Value> {
     let Some(Val::Function(closure)) = function.single() else { return None };
     let code = machine.module(closure.module).function(closure.function);
@@ -117,7 +117,7 @@ pub fn possible(machine: &mut Machine<'_>, receiver: &Value, function: &Value) -
     Some(value)
 }
 
-/// The symbol of an instance that a caller made, and the class that it is known by.
+/// The symbol of an instance that a caller made, and its known class.
 fn instance_from_outside(machine: &Machine<'_>, receiver: &Value) -> Option<(TermId, ClassHandle)> {
     let Some(Val::Object(id)) = receiver.single() else { return None };
     let object = &machine.state.store.objects[id.0 as usize];
@@ -126,7 +126,7 @@ fn instance_from_outside(machine: &Machine<'_>, receiver: &Value) -> Option<(Ter
     object.class.filter(|_| is_from_outside).map(|class| (object.symbol, class))
 }
 
-/// The classes that inherit from `class` and whose method of this name is another, which touches keys; each with the method.
+/// The subclasses of `class` that override the method of this name and touch keys in it; each with the method.
 fn heirs(machine: &mut Machine<'_>, class: ClassHandle, name: &Name, own: &Closure) -> Heirs {
     let base = statement(&machine.state.store.classes[class.0 as usize]);
     if let Some(known) = machine.caches.heirs.get(&(base, name.clone())) {

@@ -15,7 +15,7 @@ use crate::analysis::store::heap::{ObjectKind, Source, Suspended};
 use crate::finding::Place;
 use crate::ir::{Name, prelude};
 
-/// Frames of the prelude below each other, without one of the program between them.
+/// Most nested frames of the prelude, without one of the program between them.
 const DEPTH: u32 = 8;
 
 /// Most operations of a frame of the prelude, with all that it calls.
@@ -37,7 +37,7 @@ pub fn define(machine: &mut Machine<'_>) {
     }
 }
 
-/// What a frame of this module, below another, is part of, where it is one of the prelude.
+/// The call that a frame of this module, called from another frame, is part of, if the module belongs to the prelude.
 pub fn inlined(machine: &Machine<'_>, below: &Frame<'_>, module: ModuleIndex, place: Place) -> Option<Inlined> {
     let depth = below.inlined.map_or(0, |inlined| inlined.depth + 1);
     machine.program.is_prelude(module).then_some(Inlined { place, depth })

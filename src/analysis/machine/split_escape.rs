@@ -20,7 +20,7 @@ pub const NESTED: u32 = 4;
 /// Most parts of a term that are searched for children.
 const PARTS: usize = 256;
 
-/// Notes that something unknown holds the keys in a value.
+/// Records that unknown code holds the keys in a value.
 pub fn escape(machine: &mut Machine<'_>, value: &Value) {
     if machine.recorder.log().derivations.is_empty() {
         return;
@@ -80,7 +80,7 @@ fn parent_of(terms: &Terms, term: TermId) -> Option<TermId> {
     None
 }
 
-/// Notes what an operation, other than a call, does with children.
+/// Records what an operation other than a call does with children.
 pub fn note_operation(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
     if machine.recorder.log().derivations.is_empty() {
         return;
@@ -133,7 +133,7 @@ pub fn note_call(machine: &mut Machine<'_>, callee: &Val, args: &Args) {
     }
 }
 
-/// Whether a library function passes its arguments to a function, or only does what the log records.
+/// Whether a library function passes its arguments to another function, rather than only doing what the log records.
 fn passes_on<'p>(program: &'p Program<'p>, callee: &Val) -> bool {
     let effect = |path: &str| program.models.callable(path).map(|callable| &callable.effect);
     let is_plain = |runs: Runs| matches!(runs, Runs::Once | Runs::Scan | Runs::Map | Runs::Fori | Runs::Cond);

@@ -11,7 +11,7 @@ use crate::analysis::store::heap::ObjectKind;
 use crate::ir::{Name, OpKind, Variable};
 use crate::models::{BuiltinOp, Effect, Runs};
 
-/// Notes that the streams in a value may give keys.
+/// Records that the streams in a value may give keys.
 pub fn note(machine: &mut Machine<'_>, value: &Value) {
     if machine.recorder.log().streams.made.is_empty() || machine.transforms.abstract_depth > 0 {
         return;
@@ -29,7 +29,7 @@ pub fn note(machine: &mut Machine<'_>, value: &Value) {
     }
 }
 
-/// Notes the streams that an operation may take keys from, other than by a call.
+/// Records the streams that an operation may take keys from, other than by a call.
 pub fn note_operation(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKind) {
     if machine.recorder.log().streams.made.is_empty() {
         return;
@@ -51,7 +51,7 @@ pub fn note_operation(machine: &mut Machine<'_>, frame: &Frame<'_>, kind: &OpKin
     }
 }
 
-/// Notes the streams that a call may take keys from.
+/// Records the streams that a call may take keys from.
 pub fn note_call(machine: &mut Machine<'_>, callee: &Val, receiver: Option<&(Value, Name)>, args: &Args) {
     if machine.recorder.log().streams.made.is_empty() || only_looks(machine, callee, receiver, args) {
         return;

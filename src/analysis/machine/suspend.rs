@@ -22,7 +22,7 @@ pub struct Waiting {
     at: Temp,
 }
 
-/// Runs a generator up to its `yield`; what that gives. `None` for any other manager.
+/// Runs a generator up to its `yield`, and returns the yielded value; `None` for any other manager.
 pub fn enter<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, manager: ObjectId, place: Place) -> Option<Value> {
     let ObjectKind::Iterator(Source::Generator(generator), _) = &machine.state.store.objects[manager.0 as usize].kind
     else {
@@ -55,7 +55,7 @@ pub fn enter<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, manager: ObjectId
     Some(yielded.unwrap_or_else(|| machine.state.terms.opaque("<yielded>", Some(place))))
 }
 
-/// Runs what a suspended generator does when its block is left.
+/// Runs the rest of a suspended generator when its block is left.
 pub fn leave(machine: &mut Machine<'_>, manager: ObjectId) {
     let Some(waiting) = machine.context.waiting.remove(&manager) else { return };
     let (module, function, at) = (waiting.generator.module, waiting.generator.function, waiting.at);
@@ -63,7 +63,7 @@ pub fn leave(machine: &mut Machine<'_>, manager: ObjectId) {
     run_half(machine, waiting, |machine, frame| after(machine, frame, &code.body, at));
 }
 
-/// Runs one half of a generator in its frame; the frame as the half leaves it, and what it yielded.
+/// Runs one half of a generator in its frame; returns the frame afterwards and the yielded value.
 fn run_half<'p>(
     machine: &mut Machine<'p>,
     waiting: Waiting,
@@ -116,7 +116,7 @@ fn before<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, block: &Block, a
     let Some((index, inner)) = around(code, block, at) else { return };
     machine.block(frame, &block[..index].iter().copied().collect());
     if let OpKind::If { test, then, .. } = &code.ops[block[index] as usize].kind {
-        // A generator that does not yield manages no block.
+        // A generator without a `yield` manages no block.
         let test = frame.value(*test);
         let holds = machine.state.truth(&test);
         let paths = &mut machine.state.paths;
@@ -126,7 +126,7 @@ fn before<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, block: &Block, a
     before(machine, frame, inner, at);
 }
 
-/// Runs what comes after the `yield` in a block.
+/// Runs the code after the `yield` in a block.
 fn after<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, block: &Block, at: Temp) {
     let code = frame.code;
     let index = if let Some(index) = block.iter().position(|temp| *temp == at) {

@@ -1,6 +1,6 @@
 //! Values as text, for messages.
 //!
-//! **Invariant:** what is shown is what the program writes, if it is short; otherwise an ellipsis.
+//! **Invariant:** the text is what the program writes, if that is short; otherwise an ellipsis.
 
 use crate::analysis::domain::value::Value;
 use crate::analysis::machine::Frame;
@@ -15,7 +15,7 @@ pub fn written_name(module: &Module, frame: &Frame<'_>, temp: Temp) -> Option<Na
     }
 }
 
-/// The name of a variable that the program has named.
+/// The name of a variable, if the program named it.
 pub fn variable_name(module: &Module, frame: &Frame<'_>, variable: &Variable) -> Option<Name> {
     let slot_of =
         |code: &Function, slot: u32| code.slots.get(slot as usize).filter(|name| !name.starts_with('<')).cloned();
@@ -30,7 +30,7 @@ pub fn variable_name(module: &Module, frame: &Frame<'_>, variable: &Variable) ->
     }
 }
 
-/// The source of an operand, assembled.
+/// The source of an operand, reconstructed.
 pub fn source_text(module: &Module, frame: &Frame<'_>, temp: Temp) -> Option<Name> {
     match &frame.code.ops.get(temp as usize)?.kind {
         OpKind::Load(_) => written_name(module, frame, temp),

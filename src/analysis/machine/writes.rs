@@ -1,4 +1,5 @@
-//! Keys that are written where other functions see them: in globals, variables of enclosing functions, attributes, containers.
+//! Keys that are written where other functions can read them: in globals, variables of enclosing functions, attributes,
+//! containers.
 //!
 //! **Invariant:** every write is recorded, whatever the holder; whether the holder is older than the function is decided later.
 
@@ -15,7 +16,7 @@ use crate::models::Construct;
 /// How deep a value is searched for a key.
 const NESTED: u32 = 3;
 
-/// Notes a write of a value that is or holds a key.
+/// Records a write of a value that is or holds a key.
 pub fn note<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,
@@ -41,7 +42,7 @@ pub fn note<'p>(
     });
 }
 
-/// Notes `nonlocal key; key = …`.
+/// Records `nonlocal key; key = …`.
 pub fn note_variable<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,
@@ -54,7 +55,7 @@ pub fn note_variable<'p>(
     note(machine, frame, value, Holder::Variable(environment), &name, place);
 }
 
-/// Notes `object.name = …` and `object[index] = …`.
+/// Records `object.name = …` and `object[index] = …`.
 pub fn note_part<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, object: &Value, op: &Op) {
     let written = |machine: &Machine<'p>, temp| name_cache::written_text(machine, frame, temp);
     let name = match &op.kind {
@@ -78,7 +79,7 @@ pub fn note_part<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value
     note_object(machine, frame, value, object, &name, place);
 }
 
-/// Notes a write to what an object may be.
+/// Records a write to what an object may be.
 pub fn note_object<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,
@@ -92,7 +93,7 @@ pub fn note_object<'p>(
     }
 }
 
-/// What an object may be, as what holds what is written to it.
+/// The holder that an object may be when something is written to it.
 fn holders(machine: &Machine<'_>, object: &Value) -> Vec<Holder> {
     let holder = |val: &Val| match val {
         Val::Class(_) => Some(Holder::Class),
@@ -103,7 +104,7 @@ fn holders(machine: &Machine<'_>, object: &Value) -> Vec<Holder> {
     object.alternatives().iter().filter_map(|alternative| holder(&alternative.val)).collect()
 }
 
-/// Notes that elements are taken from a container: `keys.pop()`.
+/// Records that elements are taken from a container: `keys.pop()`.
 pub fn note_removal(machine: &mut Machine<'_>, container: ObjectId) {
     let holder = Holder::Object(symbol_of(machine, container));
     machine.recorder.overwrite(holder, None, machine.state.paths.pc);
@@ -132,13 +133,13 @@ pub fn environment_of(machine: &Machine<'_>, frame: &Frame<'_>, depth: u32) -> O
     (0..depth).try_fold(frame.environment, |inner, _| machine.state.store.environments[inner.0 as usize].parent)
 }
 
-/// The term of an object itself, and not of the object that it was copied from.
+/// The term of an object itself, not of the object from which it was copied.
 fn symbol_of(machine: &Machine<'_>, id: ObjectId) -> TermId {
     let object = &machine.state.store.objects[id.0 as usize];
     object.copied.unwrap_or(object.symbol)
 }
 
-/// A key that a value is or holds.
+/// The key that a value is or holds.
 fn key_in(machine: &Machine<'_>, value: &Value, name: &Name, walk: &mut Walk) -> Option<TermId> {
     if !walk.down() {
         return None;
@@ -163,7 +164,7 @@ fn key_in(machine: &Machine<'_>, value: &Value, name: &Name, walk: &mut Walk) ->
         }
         Val::Tuple(parts) => parts.iter().find_map(|part| key_in(machine, part, name, walk)),
         Val::Object(id) => {
-            // An instance that holds a key is more than that key: what is stored may be a handler, a model, a state.
+            // An instance that holds a key is more than that key: it may be a handler, a model or a state.
             match &machine.state.store.objects[id.0 as usize].kind {
                 ObjectKind::List { items, .. } => {
                     items.iter().find_map(|item| key_in(machine, &item.value, name, walk))

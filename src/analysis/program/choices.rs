@@ -1,7 +1,7 @@
 //! Where a program chooses the PRNG implementation of all its keys: by an option of the library or by the environment.
 //!
-//! **Invariant:** read from the code alone, since the modules that do so often have nothing else to do with keys. A choice whose
-//! value is not a literal is one of an unknown implementation.
+//! **Invariant:** read from the code alone, since the modules that do so often have nothing else to do with keys. A
+//! choice whose value is not a literal chooses an unknown implementation.
 
 use crate::analysis::program::imported::ImportedNames;
 use crate::ir::{
@@ -24,11 +24,11 @@ pub enum ChoiceKind {
 /// One place that chooses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Where.
+    /// Its place.
     pub span: Span,
     /// How.
     pub kind: ChoiceKind,
-    /// What is called or written to: `jax.config.update`.
+    /// The function that is called, or the target that is written: `jax.config.update`.
     pub by: String,
     /// The implementation, where it is a literal.
     pub name: Option<Name>,
@@ -44,7 +44,7 @@ pub enum DefaultImplementation {
     /// That of the library.
     #[default]
     Library,
-    /// This one, whatever runs.
+    /// This one, no matter what runs.
     Chosen(Name),
     /// It depends on what runs.
     Unknown,
@@ -75,7 +75,7 @@ impl Choices {
         self.0.get(index).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether there are none.
+    /// Whether there are no choices.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(Vec::is_empty)
     }
@@ -221,7 +221,7 @@ impl<'a> Reader<'a> {
         choice.environments.contains(&path).then_some((ChoiceKind::Environment, path, value))
     }
 
-    /// Whether a value is what the option had before: putting it back chooses nothing.
+    /// Whether a value is the option's previous value: restoring it chooses nothing.
     fn is_earlier_value(&self, code: &'a Function, value: Temp) -> bool {
         let options = &self.names.models.choice.options;
         let reads = |code: &Function, temp: Temp| match &code.ops[temp as usize].kind {
@@ -244,7 +244,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The string that a temp is, as written there.
+/// The string literal that a temp denotes.
 fn text(code: &Function, temp: Temp) -> Option<&Name> {
     match &code.ops.get(temp as usize)?.kind {
         OpKind::Constant(Constant::Str(text)) => Some(text),

@@ -1,4 +1,4 @@
-//! What names mean by the imports of their module alone, for code that is not run.
+//! What names denote according to the imports of their module alone, for code that is not run.
 //!
 //! **Invariant:** a result is the path of an import that the name is bound to, under the canonical root; a name that also has other
 //! bindings may denote something else. Chains of names are followed through at most [`HOPS`] steps, [`STEPS`] in all. The stores of a
@@ -15,10 +15,10 @@ use crate::models::Models;
 /// Most steps from a name to its import.
 const HOPS: u32 = 16;
 
-/// Most steps of all chains that one question follows.
+/// Most steps of all chains that one query follows.
 const STEPS: u32 = 1_024;
 
-/// What a function binds its variables to.
+/// The values to which a function binds its variables.
 type Stores<'a> = FxHashMap<&'a Variable, Rc<[Temp]>>;
 
 /// Where names are looked up.
@@ -31,7 +31,7 @@ pub struct ImportedNames<'a> {
     pub roots: &'a [String],
     /// The stores of functions, by the address of the function.
     stores: RefCell<FxHashMap<*const Function, Stores<'a>>>,
-    /// Steps that are left to a question.
+    /// Steps that are left for a query.
     left: Cell<u32>,
 }
 

@@ -36,14 +36,14 @@ pub struct Program<'a> {
     pub roots: &'a [String],
     /// Whether the facts of every key are recorded, for hovers.
     pub observes: bool,
-    /// Whether what callees in other modules do with keys is noted as well.
+    /// Whether uses of keys by callees in other modules are recorded as well.
     pub follows: bool,
     /// The only functions of the analysed module that are run on their own, if not all are.
     selected: Option<BTreeSet<FunctionId>>,
 }
 
 impl<'a> Program<'a> {
-    /// The program made of these modules.
+    /// The program with these modules.
     pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {
         let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
         let relevance = Relevance::compute(&modules, &by_file, resolver, models, roots);
@@ -110,7 +110,7 @@ impl<'a> Program<'a> {
         Self { follows: true, ..self.observing() }
     }
 
-    /// The same program, of whose analysed module only these functions are run on their own.
+    /// The same program, with only these functions of the analysed module run on their own.
     #[must_use]
     pub fn selecting(self, functions: Option<BTreeSet<FunctionId>>) -> Self {
         Self { selected: functions, ..self }
@@ -134,7 +134,7 @@ impl<'a> Program<'a> {
         libraries.any(|library| self.relevance.imports(module, library))
     }
 
-    /// The path of a built-in name that a model knows.
+    /// The path of a built-in name with a model.
     pub fn builtin_path(&self, name: &str) -> Option<Name> {
         let path: Name = format!("builtins.{name}").into();
         Some(path).filter(|path| self.models.mentions(path, &[]) && self.models.is_modelled(path))

@@ -8,8 +8,8 @@ use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::ir::Annotation;
 use crate::models::Words;
 
-/// Whether something from outside is called a key: a parameter or attribute by its own name, any other by a name that is
-/// hardly given to anything else.
+/// Whether a value from outside is named like a key: a parameter or attribute by its name, any other by a name that
+/// hardly anything but a key has.
 pub fn is_named_for_a_key(
     words: &Words,
     (terms, otherwise): (&Terms, &FxHashSet<TermId>),
@@ -45,7 +45,7 @@ pub fn excludes_none(words: &Words, annotation: &Annotation) -> bool {
     }
 }
 
-/// Whether an annotation names what is neither a key nor a seed: `key: str`, `rng: np.random.Generator`.
+/// Whether an annotation names a type that is neither a key nor a seed: `key: str`, `rng: np.random.Generator`.
 pub fn is_of_another_kind(words: &Words, annotation: &Annotation) -> bool {
     // `Generator | None`, `Optional[Generator]`
     if let Some(members) = members(words, annotation) {

@@ -35,7 +35,7 @@ const NESTED_DISPLAYS: u32 = 4;
 /// The relevant functions, by module.
 #[derive(Debug, Default)]
 pub struct Relevance {
-    /// What each function mentions, by itself or through its callees.
+    /// What each function mentions, itself or through its callees.
     mentions: Vec<Vec<Mentions>>,
     /// Which functions are run on their own.
     entries: Vec<Vec<bool>>,
@@ -91,7 +91,7 @@ impl Relevance {
         self.roots.get(module).is_some_and(|roots| roots.binary_search_by(|root| (**root).cmp(library)).is_ok())
     }
 
-    /// Whether a module, or one of the program that it imports by way of others, imports this library.
+    /// Whether a module, or one of the program that it imports directly or indirectly, imports this library.
     pub fn reaches(&self, module: ModuleIndex, library: &str) -> bool {
         let mut known = vec![module];
         let mut at = 0;
@@ -190,7 +190,7 @@ impl Project<'_> {
         self.by_file.get(&file).copied()
     }
 
-    /// What an operation imports from the program; nothing where a model claims the path.
+    /// What an operation imports from the program; nothing if the path has a model.
     fn targets(&self, from: ModuleIndex, op: &OpKind) -> Vec<Target> {
         match op {
             OpKind::Import { path, whole } => {
@@ -226,7 +226,7 @@ impl Project<'_> {
 /// The symbol table of a module.
 #[derive(Default)]
 struct SymbolTable {
-    /// Library paths, by import, and by assignment of a name imported so.
+    /// Library paths, by import, and by assignment of an imported name.
     aliases: FxHashMap<Name, PathId>,
     /// What each import resolves to, by function and operation.
     targets: FxHashMap<(usize, Temp), Vec<Target>>,
@@ -375,7 +375,7 @@ fn propagate_aliases(tables: &mut [SymbolTable]) {
     }
 }
 
-/// The modules that a module imports from, and those that define what these only pass on; sorted.
+/// The modules that a module imports from, and those that define the names that these only re-export; sorted.
 fn defining_modules(tables: &[SymbolTable], index: ModuleIndex) -> Vec<ModuleIndex> {
     let mut defining = tables[index].imported.clone();
     let mut work: Vec<(&Target, u32)> =
@@ -422,7 +422,7 @@ impl Reader<'_, '_, '_> {
                     self.graph.edge(start + number, *node);
                 }
             }
-            // What a class stores is analysed together with what its methods consume.
+            // The stores of a class are analysed together with the consumptions of its methods.
             if matches!(&*function.name, "__init__" | "__post_init__")
                 && let Some(class) = function.class
             {
@@ -576,7 +576,7 @@ impl Reader<'_, '_, '_> {
         Some(path[1..].iter().fold(root, |full, name| self.vocabulary.member(full, name)))
     }
 
-    /// What a function mentions by itself; the nodes of the names go into `mentioned`.
+    /// What a function itself mentions; the nodes of the names go into `mentioned`.
     fn read(&mut self, number: usize, function: &Function, mentioned: &mut FxHashSet<usize>) -> Mentions {
         let mut mentions = if function.effects.is_empty() { Mentions::Nothing } else { Mentions::Keys };
         let annotations = function.parameters.iter().filter_map(|parameter| parameter.annotation.as_ref());
@@ -609,7 +609,7 @@ impl Reader<'_, '_, '_> {
                     }
                 }
                 OpKind::Attribute(object, name) => {
-                    // The dtype may come by way of a variable or a caller.
+                    // The dtype may come from a variable or a caller.
                     if self.vocabulary.is_reported_of_dtype(name) {
                         mentions = mentions.max(Mentions::Names);
                     }
@@ -675,7 +675,7 @@ impl Reader<'_, '_, '_> {
         })
     }
 
-    /// Whether a method call may be one that a protocol of a library in use takes to handle keys.
+    /// Whether a method call may handle keys according to a protocol of a library in use.
     fn may_follow_protocol(&self, method: &str, arguments: &[Argument]) -> bool {
         let protocols = self.project.models.protocols(method);
         if protocols.is_empty() {
@@ -689,13 +689,13 @@ impl Reader<'_, '_, '_> {
             let placed = protocol.key.position.is_some_and(|position| position < positional)
                 && positional >= protocol.min_positional
                 && protocol.max_positional.is_none_or(|most| positional <= most);
-            // A key passed by keyword is evidence whatever the library is, if the file can have keys at all.
+            // A key passed by keyword is evidence for any library, if the file can have keys at all.
             let is_in_use = protocol.libraries.iter().any(|library| self.table.libraries.contains(library.as_str()));
             (named || placed) && is_in_use || named && self.table.libraries.contains(ROOT)
         })
     }
 
-    /// Whether something that is named for a key is among the arguments of a call.
+    /// Whether one of the arguments of a call is named like a key.
     fn passes_a_key(&self, function: &Function, arguments: &[Argument]) -> bool {
         let words = &self.project.models.words;
         arguments.iter().any(|argument| match argument {
@@ -709,7 +709,8 @@ impl Reader<'_, '_, '_> {
         })
     }
 
-    /// Whether a call wraps a method that a protocol of a library in use takes to handle keys: `jax.jit(env.reset)`.
+    /// Whether a call wraps a method that handles keys according to a protocol of a library in use:
+    /// `jax.jit(env.reset)`.
     fn wraps_protocol(&self, function: &Function, callee: Option<PathId>, arguments: &[Argument]) -> bool {
         let Some(path) = callee else { return false };
         arguments.iter().any(|argument| {

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::ir::Name;
 use crate::models::{Callable, Construct, Effect, Host, Models, NameStatus};
 
-/// What a function mentions, in order of relevance.
+/// What a function mentions, in increasing order of relevance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Mentions {
     /// Nothing.
@@ -17,7 +17,7 @@ pub(super) enum Mentions {
     Host,
     /// A name that a rule reports; callers are not affected.
     Names,
-    /// One that makes, takes or returns keys.
+    /// A function that makes, takes or returns keys.
     Keys,
 }
 
@@ -25,7 +25,7 @@ pub(super) enum Mentions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PathId(u32);
 
-/// What is known of a path.
+/// What is known about a path.
 struct Known<'a> {
     path: String,
     /// Whether the models mention its root at all.

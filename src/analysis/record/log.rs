@@ -1,4 +1,5 @@
-//! The log of one run: what was consumed, where, on which paths, in execution order, and what else judging needs to know.
+//! The log of one run: what was consumed, where, on which paths, in execution order, and the other facts that the judge
+//! needs.
 //!
 //! **Invariant:** the log only grows during a run; an index is an identity. It describes what happened, without judging it.
 
@@ -22,7 +23,7 @@ pub struct Log {
     pub consumptions: Vec<Consumption>,
     /// The consumptions of each family, in execution order.
     pub by_family: FxHashMap<TermId, Vec<usize>>,
-    /// What made keys. Derivation number *n* is element *n* - 1.
+    /// The operations that made keys. Derivation number *n* is element *n* - 1.
     pub derivations: Vec<Derivation>,
     /// Keys that all lanes of a mapped function share.
     pub broadcasts: Vec<LoggedBroadcast>,
@@ -34,9 +35,9 @@ pub struct Log {
     pub exits: Vec<LoggedExit>,
     /// Keys stored in attributes.
     pub stores: Vec<LoggedStore>,
-    /// Keys written to something that other functions see, too.
+    /// Keys written to an object that other functions can read.
     pub writes: Vec<LoggedWrite>,
-    /// Keys that were made with different implementations where they come together.
+    /// Keys of different implementations that are combined.
     pub meetings: Vec<LoggedMeeting>,
     /// Functions that were passed to a transform that traces them.
     pub traces: Vec<LoggedTrace>,
@@ -48,7 +49,7 @@ pub struct Log {
     pub global_stores: FxHashSet<Name>,
     /// Where attributes and globals were read first, by term.
     pub origins: FxHashMap<TermId, Place>,
-    /// Terms that some sink of the library took for a scalar key.
+    /// Terms that a sink of the library used as a scalar key.
     pub scalar_keys: FxHashSet<TermId>,
     /// What calls reached, by place.
     pub callees: FxHashMap<Place, Vec<Callee>>,
@@ -58,7 +59,7 @@ pub struct Log {
     pub trees: FxHashMap<Place, FxHashSet<(ModuleIndex, FunctionId)>>,
     /// Streams, and which of them may give keys.
     pub streams: Streams,
-    /// What became of the children of splits.
+    /// Which children of splits escape.
     pub children: Children,
     /// The arrays whose rows draws arrange or choose, by event.
     pub arranged: FxHashMap<usize, Arranged>,
@@ -81,8 +82,8 @@ pub struct Log {
 /// What a call reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Callee {
-    /// A function of the program, with the number of arguments that were put before those that the call writes; `None` where the
-    /// arguments are others.
+    /// A function of the program, with the number of arguments before those that the call writes; `None` if the
+    /// arguments are not those of the call.
     Function(ModuleIndex, FunctionId, Option<usize>),
     /// A function of a library.
     Library(Name),
@@ -108,13 +109,13 @@ pub enum Escape {
 /// The streams that a run made.
 #[derive(Clone, Debug, Default)]
 pub struct Streams {
-    /// By the event that making them was.
+    /// By the event of their creation.
     pub made: FxHashMap<usize, ObjectId>,
     /// Those that may have given a key.
     pub used: FxHashSet<ObjectId>,
 }
 
-/// What became of the children of splits.
+/// Which children of splits escape.
 #[derive(Clone, Debug, Default)]
 pub struct Children {
     /// Splits of which a child was passed to a visible function.
@@ -149,13 +150,13 @@ pub struct Activation {
     pub depth: u32,
     /// Its variables.
     pub environment: EnvironmentId,
-    /// Whether facts are reported for it: it is the root, or a closure run on its own.
+    /// Whether facts are reported for it: it is the root, or a closure that is run on its own.
     pub root: bool,
-    /// The first term that was made in it: what is older came from outside.
+    /// The first term that was made in it: older ones came from outside.
     pub born: TermId,
 }
 
-/// An iteration of a loop that an event happened in.
+/// An iteration of a loop in which an event happened.
 #[derive(Clone, Debug)]
 pub struct Iteration {
     /// The execution of the loop.
@@ -168,7 +169,7 @@ pub struct Iteration {
     pub outer: Option<Rc<Iteration>>,
 }
 
-/// How a consumption came to its target.
+/// The target of a consumption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The family, or the key itself.
@@ -177,7 +178,7 @@ pub struct Target {
     pub extent: Extent,
     /// The key (or a term that stands for the keys).
     pub term: TermId,
-    /// Whether the key was made by `fold_in`, and so is a member of the family by JAX's default implementation only.
+    /// Whether the key was made by `fold_in`, and so is a member of the family only under JAX's default implementation.
     pub folded: bool,
     /// Which execution derived the key.
     pub derivation: DerivationId,
@@ -223,7 +224,7 @@ pub struct Derivation {
     pub by_default: bool,
 }
 
-/// The activations that an event happened in, outermost first, each with the place in it.
+/// The activations in which an event happened, outermost first, each with the place in it.
 pub type Chain = Vec<(Rc<Activation>, Place)>;
 
 impl Consumption {
@@ -285,7 +286,7 @@ pub struct LoggedBroadcast {
     pub lanes: Sharers,
     /// What differs between the lanes.
     pub symbols: Vec<TermId>,
-    /// What is unknown from here on may be the lane's own.
+    /// Values that are unknown from here on may belong to one lane.
     pub born: TermId,
 }
 
@@ -348,7 +349,7 @@ pub struct LoggedExit {
     pub after: usize,
 }
 
-/// A name of a library, each time that it is come by.
+/// One occurrence of a name of a library.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LoggedReference {
     /// Where.
@@ -376,7 +377,7 @@ pub struct LoggedStore {
     pub function: Name,
 }
 
-/// A key written to something that other functions see, too, or taken from an iterator.
+/// A key that is written to an object that other functions can read, or taken from an iterator.
 #[derive(Clone, Debug)]
 pub struct LoggedWrite {
     /// What holds it from then on.
@@ -447,7 +448,7 @@ pub struct LoggedWrapper {
 pub struct Observed {
     /// Its place.
     pub place: Place,
-    /// Whether it ran on behalf of a caller, with what that passed.
+    /// Whether it ran for a caller, with the caller's arguments.
     pub is_called: bool,
     /// The key, or the family.
     pub term: TermId,
@@ -457,7 +458,7 @@ pub struct Observed {
     pub kind: KeyKind,
     /// Whether it is an array of keys.
     pub is_array: bool,
-    /// Whether only its being consumed shows that it is a key.
+    /// Whether only its consumption shows that it is a key.
     pub is_guess: bool,
     /// The function.
     pub function: FunctionId,

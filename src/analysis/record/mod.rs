@@ -1,7 +1,7 @@
 //! The immutable result of one run of the interpreter: the log, and the tables that it refers to.
 //!
-//! **Invariant:** nothing here changes what was recorded. The judge gets shared references only; the BDDs of guards are lent beside them,
-//! because feasibility queries make nodes.
+//! **Invariant:** nothing here changes what was recorded. The judge gets shared references only; the BDDs of guards are
+//! lent as well, because feasibility queries make nodes.
 
 mod log;
 pub mod recorder;
@@ -29,10 +29,10 @@ pub use log::{
 /// Definitions and uses of functions, on demand.
 pub type UsesOfFunctions = FxHashMap<(ModuleIndex, FunctionId), Rc<Uses>>;
 
-/// What can be read of an array without its numbers.
+/// The attributes of an array that do not depend on its numbers.
 pub const MEASURES: [&str; 4] = ["dtype", "ndim", "shape", "size"];
 
-/// Who is shown each recording, with the diagrams that its guards live in.
+/// The reader of each recording, with the diagrams that contain its guards.
 pub type Reader<'a> = dyn FnMut(&Recording<'_>, &mut Guards) + 'a;
 
 /// What was run.
@@ -42,7 +42,7 @@ pub enum Stage {
     Body,
     /// A function of it, with symbols for its parameters.
     Entry(FunctionId),
-    /// All of it: the state that the body left is shown once more.
+    /// All of it: the state after the body is read once more.
     End,
 }
 

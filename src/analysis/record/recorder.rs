@@ -17,7 +17,7 @@ use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
 use crate::text::FileId;
 
-/// References that a call is looked for among, from the last.
+/// How many of the last references are searched for that of a call.
 const RECENT: usize = 64;
 
 /// Most callees that are recorded for one call.
@@ -28,7 +28,7 @@ fn last_part(name: &str) -> String {
     name.rsplit('.').next().unwrap_or_default().to_owned()
 }
 
-/// What records.
+/// The recorder.
 #[derive(Clone, Default)]
 pub struct Recorder {
     log: Log,
@@ -50,7 +50,7 @@ impl Recorder {
         Self::of(Log { derivations, declared, ..Log::default() })
     }
 
-    /// Continues after another recorder made derivations: they keep their numbers here.
+    /// Continues after another recorder: the derivations that it made keep their numbers here.
     pub fn adopt_derivations(&mut self, of: Self) {
         self.log.derivations = of.log.derivations;
     }
@@ -94,22 +94,22 @@ impl Recorder {
         self.log.declared.insert(term);
     }
 
-    /// A parameter is annotated as something else than a key.
+    /// A parameter is annotated as something other than a key.
     pub fn declare_otherwise(&mut self, term: TermId) {
         self.log.otherwise.insert(term);
     }
 
-    /// Notes that something from outside is never `None`.
+    /// Records that a value from outside is never `None`.
     pub fn declare_given(&mut self, term: TermId) {
         self.log.given.insert(term);
     }
 
-    /// Whether a term is known to be a key: by an annotation, or because something of the library took it for one.
+    /// Whether a term is known to be a key: by an annotation, or because a library function used it as one.
     pub fn is_known_key(&self, term: TermId) -> bool {
         self.log.declared.contains(&term) || self.log.scalar_keys.contains(&term)
     }
 
-    /// Something of the library took a term for a scalar key.
+    /// A library function used a term as a scalar key.
     pub fn take_for_scalar(&mut self, term: TermId) {
         self.log.scalar_keys.insert(term);
     }
@@ -134,7 +134,7 @@ impl Recorder {
         self.log.buffers.push(buffer);
     }
 
-    /// Keys of different implementations came together.
+    /// Keys of different implementations were combined.
     pub fn meet(&mut self, meeting: LoggedMeeting) {
         self.log.meetings.push(meeting);
     }
@@ -149,7 +149,7 @@ impl Recorder {
         self.log.stores.push(store);
     }
 
-    /// A key was written to something that other functions see, too.
+    /// A key was written to an object that other functions can read.
     pub fn write(&mut self, write: LoggedWrite) {
         self.log.writes.push(write);
     }
@@ -230,7 +230,7 @@ impl Recorder {
         self.log.trees.entry(place).or_default().extend(function);
     }
 
-    /// Consumptions draw what arranges the rows of arrays.
+    /// The draws of consumptions arrange the rows of arrays.
     pub fn arrange(&mut self, consumptions: Range<usize>, arranged: &Arranged) {
         self.log.arranged.extend(consumptions.map(|consumption| (consumption, arranged.clone())));
     }
@@ -245,12 +245,12 @@ impl Recorder {
         self.log.streams.used.insert(stream);
     }
 
-    /// Something unknown holds keys of this derivation.
+    /// Unknown code holds keys of this derivation.
     pub fn note_child_escaped(&mut self, derivation: DerivationId) {
         self.log.children.taken.insert(derivation);
     }
 
-    /// Something unknown holds some child of this key.
+    /// Unknown code holds some child of this key.
     pub fn note_child_of_escaped(&mut self, parent: TermId) {
         self.log.children.parents.insert(parent);
     }
@@ -260,7 +260,7 @@ impl Recorder {
         self.log.children.given.extend(derivations);
     }
 
-    /// An expression was no single key.
+    /// An expression was not a single key.
     pub fn observe_no_single(&mut self, place: Place) {
         self.log.not_single.insert(place);
     }

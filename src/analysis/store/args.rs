@@ -1,6 +1,6 @@
 //! The arguments of a call, as they are passed.
 //!
-//! **Invariant:** they are values on the paths of the call; binding them to parameters changes none.
+//! **Invariant:** they are values on the paths of the call; binding them to parameters does not change them.
 
 use crate::analysis::domain::value::Value;
 use crate::finding::Place;
@@ -40,8 +40,8 @@ pub struct Args {
     pub placed: Option<usize>,
     /// `**kw` of unknown keys: what was spread.
     pub mappings: Vec<Value>,
-    /// How many arguments a receiver or a partial put before those that the call writes; `None` where the arguments are not those
-    /// of a call as written.
+    /// How many arguments a receiver or a partial adds before those that the call writes; `None` if the arguments are
+    /// not those of a call as written.
     pub prebound: Option<usize>,
 }
 
@@ -52,7 +52,7 @@ impl Args {
         Self { positional, ..Self::default() }
     }
 
-    /// The same with a first argument put before the others.
+    /// The same with an additional first argument.
     pub fn with_receiver(mut self, receiver: Value, written: Option<Name>) -> Self {
         self.positional.insert(0, Arg { value: receiver, written });
         self.prebound = self.prebound.map(|count| count + 1);
@@ -72,7 +72,7 @@ impl Args {
         (Some(receiver), rest)
     }
 
-    /// What a spread of unknown length gives, after the arguments so far.
+    /// The value from a spread of unknown length, after the arguments so far.
     pub fn spread(&mut self, value: Value) {
         self.placed.get_or_insert(self.positional.len());
         self.spread.push(value);

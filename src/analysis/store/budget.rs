@@ -1,4 +1,4 @@
-//! The budget: the operations that may still run, and what was cut off.
+//! The budget: the operations that may still run, and the calls that were cut off.
 //!
 //! **Invariant:** budgets count operations, never time.
 
@@ -14,7 +14,7 @@ use crate::ir::{Function, FunctionId};
 /// Operations that one analysis of one function may run.
 pub const FUEL: u32 = 30_000;
 
-/// Fewest operations that a call may run, while there are as many.
+/// Fewest operations that a call may run, if that many are left.
 pub const FUEL_PORTION: u32 = 3_000;
 
 /// The remaining budget.

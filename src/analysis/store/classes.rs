@@ -1,4 +1,4 @@
-//! Classes of the program: their bases, what they bind, and what their instances hold by declaration.
+//! Classes of the program: their bases, the names that they bind, and the declared fields of their instances.
 //!
 //! **Invariant:** a lookup visits a class once, and a bounded number of classes.
 
@@ -43,7 +43,7 @@ impl State {
         self.store.classes[class.0 as usize].lineage.clone()
     }
 
-    /// What a class or its bases bind a name to.
+    /// The value to which a class or its bases bind a name.
     pub fn class_attribute(&self, class: ClassHandle, name: &Name) -> Option<Value> {
         let classes = &self.store.classes;
         let mut lineage = classes[class.0 as usize].lineage.iter();

@@ -1,4 +1,4 @@
-//! What visible code does to the contents of a list, dict or set from outside.
+//! How visible code changes the contents of a list, dict or set from outside.
 //!
 //! Such a container is a term, and `if xs`, `len(xs)` and `x in xs` test that term. After `xs.append(x)` they test a different one.
 //!
@@ -46,7 +46,7 @@ pub const WITH: &str = "<with>";
 pub const WITHOUT: &str = "<without>";
 
 impl State {
-    /// Notes what a method did to its receiver.
+    /// Records what a method did to its receiver.
     pub fn note_changed(&mut self, receiver: &Val, method: &str, args: &Args) {
         let Val::Term(term) = *receiver else { return };
         let resized = RESIZING.iter().find(|(name, _)| *name == method);
@@ -65,12 +65,12 @@ impl State {
         self.change_members(term, by);
     }
 
-    /// Notes that an item was written: of a dict it may be a new one.
+    /// Records that an item was written: of a dict it may be a new one.
     pub fn note_item_written(&mut self, container: TermId, index: TermId) {
         self.change_members(container, keyed(&self.terms, WITH, index));
     }
 
-    /// Notes that an item was deleted.
+    /// Records that an item was deleted.
     pub fn note_item_deleted(&mut self, container: TermId, index: TermId) {
         self.resize(container, None);
         self.change_members(container, keyed(&self.terms, WITHOUT, index));

@@ -18,12 +18,12 @@ use crate::analysis::domain::value::{ClassHandle, EnvironmentId, ModuleIndex, Va
 use crate::ir::{FunctionId, Name, Temp, Variable};
 use crate::models::Yield;
 
-/// A sequence that is cheap to copy: what was frozen is shared, and the rest is shared element by element, until one copy
-/// writes to it.
+/// A sequence that is cheap to copy: the frozen part is shared, and the rest is shared element by element, until one
+/// copy writes to it.
 #[derive(Clone, Debug)]
 pub struct Shared<T> {
     frozen: Rc<Vec<Rc<T>>>,
-    /// What was written over elements of `frozen`.
+    /// Values that replace elements of `frozen`.
     changed: FxHashMap<usize, Rc<T>>,
     own: Vec<Rc<T>>,
 }
@@ -61,7 +61,7 @@ impl<T> Shared<T> {
         self.own.iter().enumerate().map(move |(index, element)| (first + index, &**element))
     }
 
-    /// Makes copies of all that there is now as cheap as those of nothing.
+    /// Freezes the current contents, so that copying them costs nothing.
     pub fn freeze(&mut self) {
         let mut all = Rc::unwrap_or_clone(std::mem::take(&mut self.frozen));
         for (index, element) in self.changed.drain() {
@@ -93,7 +93,7 @@ impl<T: Clone> IndexMut<usize> for Shared<T> {
     }
 }
 
-/// A map that is cheap to copy: what was frozen is shared, and written over.
+/// A map that is cheap to copy: the frozen part is shared, and entries on top of it replace its entries.
 #[derive(Clone, Debug)]
 pub struct Layered<K, V> {
     frozen: Rc<FxHashMap<K, V>>,
@@ -140,7 +140,7 @@ impl<K: Clone + Eq + Hash, V: Clone> Layered<K, V> {
         own.entry(key).or_insert_with_key(|key| frozen.get(key).cloned().unwrap_or_default())
     }
 
-    /// Makes copies of all that there is now as cheap as those of nothing.
+    /// Freezes the current contents, so that copying them costs nothing.
     pub fn freeze(&mut self) {
         let mut all = Rc::unwrap_or_clone(std::mem::take(&mut self.frozen));
         all.extend(self.own.drain());
@@ -148,7 +148,7 @@ impl<K: Clone + Eq + Hash, V: Clone> Layered<K, V> {
     }
 }
 
-/// One element of a list, with the paths on which it is there.
+/// One element of a list, with the paths on which it exists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
     /// On which paths.
@@ -175,7 +175,7 @@ pub struct Entry {
 pub enum Source {
     /// These elements.
     Items(Vec<Item>),
-    /// The elements of something opaque, by its term.
+    /// The elements of an opaque value, by its term.
     Opaque(TermId),
     /// The elements of an array of keys (the value), along its first axis.
     Array(Value),
@@ -187,9 +187,9 @@ pub enum Source {
     Zip(Vec<Value>),
     /// The results of a function on the elements of these iterators.
     Map(Value, Vec<Value>),
-    /// What this function returns each time it is called, until it raises.
+    /// The result of this function at each call, until it raises.
     Calls(Value),
-    /// What this function returns for 0, 1, 2, …, until it raises: `__getitem__` of a class without `__iter__`.
+    /// The results of this function for 0, 1, 2, …, until it raises: `__getitem__` of a class without `__iter__`.
     Indexed(Value),
     /// One value for ever (or this many times).
     Repeat(Value),
@@ -203,14 +203,14 @@ pub enum Source {
     Stream(Yield),
 }
 
-/// Where a container from outside has the instances whose class is known.
+/// Which parts of a container from outside are instances of a known class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
-    /// Its elements are such instances.
+    /// Its elements.
     Elements,
-    /// It is a mapping, and its values are.
+    /// The values of a mapping.
     Values,
-    /// Its elements are pairs, and the second of each is.
+    /// The second parts of its elements, which are pairs.
     Pairs,
 }
 
@@ -230,7 +230,7 @@ pub struct Suspended {
 /// Kinds of objects.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ObjectKind {
-    /// A list (or deque); `unknown` where elements may be there that are not listed.
+    /// A list (or deque); `unknown` if there may be elements that are not listed.
     List {
         /// The elements.
         items: Vec<Item>,
@@ -244,7 +244,7 @@ pub enum ObjectKind {
         /// Whether there may be others.
         unknown: bool,
     },
-    /// A set: holds values, gives none back by index.
+    /// A set: holds values that cannot be read by index.
     Set(Vec<Item>),
     /// An instance of a class, or anything with attributes.
     Instance,
@@ -298,7 +298,7 @@ pub struct WrittenArgument {
     pub slot: u32,
     /// As written: a name, an attribute chain, or a subscript of one.
     pub written: Name,
-    /// What it was.
+    /// Its value.
     pub value: Value,
 }
 
@@ -311,15 +311,15 @@ pub struct ModuleState {
     pub running: bool,
 }
 
-/// Whether JAX takes instances of a class apart.
+/// Whether JAX flattens instances of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Registration {
-    /// Nothing that was run registers it.
+    /// Nothing that has run registers it.
     #[default]
     None,
     /// It is registered, or may be.
     Own,
-    /// The same holds for all that inherit from it.
+    /// The same holds for all its subclasses.
     Family,
 }
 

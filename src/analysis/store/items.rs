@@ -1,6 +1,6 @@
 //! Items of containers, read and written by the term of their key.
 //!
-//! **Invariant:** an entry that may or may not be the one that is read makes the item unknown.
+//! **Invariant:** an entry that may be the one that is read makes the item unknown.
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, TermId};
@@ -107,7 +107,7 @@ pub fn item_by_term(state: &mut State, mapping: &Value, key: TermId) -> Value {
 /// `object[index] = value` on the running paths.
 pub fn store_object_item(state: &mut State, id: ObjectId, term: TermId, index: &Value, value: &Value) {
     let guard = state.guard_within(id);
-    // What is read by a key that is not sure to be this one may be this element from now on.
+    // From now on, a read with a key that may be this one may give this element.
     state.store.objects[id.0 as usize].epoch += 1;
     let number = state.terms.as_int(term);
     let mut kind = state.store.objects[id.0 as usize].kind.clone();
@@ -128,7 +128,7 @@ pub fn store_object_item(state: &mut State, id: ObjectId, term: TermId, index: &
                 let old = items[place].value.clone();
                 items[place].value = state.written_within(id, value, &old);
             } else {
-                // Which element changed is not known.
+                // It is unknown which element changed.
                 *unknown = true;
                 state.store.objects[id.0 as usize].epoch += 1;
             }

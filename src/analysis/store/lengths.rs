@@ -3,7 +3,7 @@
 //! `len(x)`, `x.shape[0]`, and the number of iterations of a `for` or `scan` over `x` are one term, so that a condition on one of them
 //! decides the others.
 //!
-//! **Invariant:** the length of a value follows from how its term was made; where that does not give it, it is `len` of the term.
+//! **Invariant:** the length of a value follows from how its term was made; otherwise it is `len` of the term.
 
 use std::rc::Rc;
 
@@ -24,7 +24,7 @@ pub type Lengths = Rc<[Option<TermId>]>;
 pub const DEPTH: u32 = 8;
 
 impl State {
-    /// How many of some elements are there, path by path; `None` where that is too various.
+    /// The number of some elements that exist, path by path; `None` if there are too many cases.
     pub fn count(&mut self, items: &[Item]) -> Option<Value> {
         let mut certain = 0_i128;
         let mut counts = vec![self.paths.pc];
@@ -138,7 +138,7 @@ impl State {
         }
     }
 
-    /// The lengths that a shape argument writes: `(n, 3)`, `n`, `n, 3`; one that is to be computed is not known.
+    /// The lengths in a shape argument: `(n, 3)`, `n`, `n, 3`; a length that JAX computes is unknown.
     fn lengths_written(&mut self, shape: &[Value]) -> Option<Lengths> {
         let parts: Vec<Value> = match shape {
             [] => return None,
@@ -217,9 +217,9 @@ impl State {
             }
             Term::Operate(operator, parts) if is_elementwise(operator) => match *parts {
                 [of] => self.axis_length_within(of, axis, depth),
-                // A number has no axes; of two arrays the one may be spread over the other.
+                // A number has no axes; one of two arrays may be broadcast to the other.
                 [of, number] | [number, of] if self.terms.is_constant(number) => {
-                    // A list is repeated by an integer, and a text is concatenated with another.
+                    // A list is repeated by an integer, and a string is concatenated with another.
                     let repeats = operator == Operator::Mul && self.terms.as_exact_int(number).is_some()
                         || matches!(self.terms.get(number), Term::Text(_));
                     let known = self.axis_length_within(of, axis, depth);
@@ -241,7 +241,7 @@ impl State {
             Term::Apply(name, parts) if &**name == "<tuple>" => parts.to_vec(),
             _ => vec![index],
         };
-        // Which axis of `of` the next part of the index is about, and which one of the result.
+        // The axis of `of` to which the next part of the index applies, and the axis of the result.
         let (mut from, mut to) = (0, 0);
         for part in parts {
             match self.terms.get(part).clone() {

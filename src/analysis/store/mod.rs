@@ -1,6 +1,6 @@
-//! The abstract state: what is known of values, on which paths, and what holds them.
+//! The abstract state: what is known about values, on which paths, and what holds them.
 //!
-//! **Invariant:** what a snapshot holds is never written to; a copy of the store shares it.
+//! **Invariant:** the contents of a snapshot are never written; a copy of the store shares them.
 
 pub mod args;
 pub mod budget;
@@ -26,12 +26,12 @@ use crate::analysis::domain::term::{TermId, Terms};
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, ObjectId};
 use crate::ir::FunctionId;
 
-/// What the program has made.
+/// The objects that the program has created.
 #[derive(Clone, Default)]
 pub struct Store {
     /// Mutable objects, by identity.
     pub objects: Shared<Object>,
-    /// Objects that hold what was written to something that came from outside.
+    /// Objects that hold what was written to values from outside.
     pub shadows: Layered<TermId, ObjectId>,
     /// The classes of all elements, or all values, of containers from outside.
     pub element_classes: Layered<TermId, (ClassHandle, Holds)>,
@@ -65,7 +65,7 @@ pub const ELEMENTS: usize = 4_096;
 /// Most parts of values and elements of containers that the analysis of one function makes.
 pub const ALL_PARTS: usize = 1_000_000;
 
-/// So many are always made: a call's own arguments, the pair that a function returns.
+/// This many are always made: the arguments of a call, the pair that a function returns.
 const FEW: usize = 16;
 
 impl Store {
@@ -113,7 +113,7 @@ impl Store {
         std::mem::take(&mut self.overflow)
     }
 
-    /// Makes copies of all that there is now as cheap as those of nothing.
+    /// Freezes the current contents, so that copying them costs nothing.
     pub fn freeze(&mut self) {
         self.objects.freeze();
         self.shadows.freeze();
@@ -133,7 +133,7 @@ pub struct State {
     pub terms: Terms,
     /// Which paths run.
     pub paths: Paths,
-    /// What the program has made.
+    /// The objects that the program has created.
     pub store: Store,
 }
 

@@ -1,4 +1,4 @@
-//! Objects: making them, reading and writing what they hold, and forgetting it.
+//! Objects: creating them, reading and writing their contents, and forgetting them.
 //!
 //! **Invariant:** if unknown code may have changed an object, its epoch increases.
 
@@ -63,7 +63,7 @@ impl State {
         }
     }
 
-    /// The object that holds what was written to something from outside.
+    /// The object that holds what was written to a value from outside.
     pub fn shadow_of(&mut self, term: TermId) -> ObjectId {
         if let Some(id) = self.store.shadows.get(&term) {
             return *id;
@@ -71,7 +71,8 @@ impl State {
         self.shadow_with(term, None)
     }
 
-    /// A new object, of this class if it is known, that holds what is written to something from outside, which exists on all paths.
+    /// A new object, of this class if it is known, that holds what is written to a value from outside, which exists on
+    /// all paths.
     pub fn shadow_with(&mut self, term: TermId, class: Option<ClassHandle>) -> ObjectId {
         let id = self.allocate_with(ObjectKind::Instance, term, class, true);
         self.store.objects[id.0 as usize].made = Guard::TRUE;
@@ -79,19 +80,19 @@ impl State {
         id
     }
 
-    /// How often the contents of something from outside may have changed.
+    /// How often the contents of a value from outside may have changed.
     pub fn epoch_of(&self, term: TermId) -> u32 {
         self.store.shadows.get(&term).map_or(0, |id| self.store.objects[id.0 as usize].epoch)
     }
 
-    /// What was written by visible code to an item of something from outside.
+    /// The value that visible code wrote to an item of a value from outside.
     pub fn shadow_item(&mut self, base: TermId, key: TermId) -> Option<Value> {
         let id = self.store.shadows.get(&base)?;
         let value = self.store.objects[id.0 as usize].attributes.get(&item_name(key)).cloned()?;
         Some(self.possible(&value))
     }
 
-    /// Writes an item of something from outside: other items may alias it unless both keys are literals.
+    /// Writes an item of a value from outside: other items may alias it unless both keys are literals.
     pub fn shadow_store(&mut self, base: TermId, key: TermId, value: &Value) {
         let id = self.shadow_of(base);
         if self.terms.is_constant(key) {

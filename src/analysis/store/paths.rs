@@ -1,4 +1,4 @@
-//! The paths: which of them run now, which are left, and what is known of their conditions.
+//! The paths: which of them run now, which are left, and what is known about their conditions.
 //!
 //! **Invariant:** `pc` implies `live`.
 
@@ -17,7 +17,7 @@ use crate::analysis::domain::value::{Val, Value};
 pub struct Paths {
     /// Conditions, as decision diagrams.
     pub guards: Guards,
-    /// What was found of the feasibility of guards.
+    /// Results about the feasibility of guards.
     pub feasibility: FxHashMap<Guard, bool>,
     /// Whether two guards were found to hold on one path.
     pub compatible: FxHashMap<(Guard, Guard), bool>,
@@ -33,7 +33,7 @@ pub struct Paths {
     pub catching: Rc<RefCell<Vec<Catching>>>,
     /// Numbers that something was divided by, and on which paths.
     pub divisors: Vec<(TermId, Guard)>,
-    /// What was read from, or computed with, and on which paths: it is not `None` there.
+    /// Values that were operands or whose attributes were read, and on which paths: they are not `None` there.
     pub present: FxHashMap<TermId, Guard>,
     /// Numbers of iterations of loops over keys.
     pub bounds: Vec<TermId>,
@@ -47,7 +47,7 @@ pub struct Paths {
 pub struct Catching {
     /// The paths on which its body raised.
     pub raised: Guard,
-    /// Whether what ends the program passes it by.
+    /// Whether exceptions that end the program are not caught.
     pub lets_exits_go: bool,
     /// Depth of its activation.
     pub depth: u32,
@@ -56,7 +56,7 @@ pub struct Catching {
 }
 
 impl Paths {
-    /// One path: that on which nothing is assumed.
+    /// The paths without any assumption.
     pub fn of(guards: Guards) -> Self {
         Self {
             guards,
@@ -84,7 +84,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// All of some paths, as if there were no others.
+    /// Some paths, as if there were no others.
     pub fn on(paths: Guard) -> Self {
         Self { pc: paths, live: paths, frame_live: paths }
     }
@@ -160,7 +160,7 @@ pub fn on_alternatives<H: AsMut<State>>(
     if result.is_too_various() { state.terms.opaque("<one of many>", None) } else { result }
 }
 
-/// Runs something on the current paths that satisfy a guard, and continues with all of them.
+/// Runs a function on the current paths that satisfy a guard, and continues with all of them.
 pub fn on<H: AsMut<State>, R>(host: &mut H, guard: Guard, body: impl FnOnce(&mut H) -> R) -> R {
     let paths = &mut host.as_mut().paths;
     let before = paths.pc;
@@ -170,7 +170,7 @@ pub fn on<H: AsMut<State>, R>(host: &mut H, guard: Guard, body: impl FnOnce(&mut
     result
 }
 
-/// Runs something, and restores the paths afterwards, whatever ended in between.
+/// Runs a function, and restores the paths afterwards, even if some of them ended.
 pub fn preserving<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) -> R {
     let running = host.as_mut().paths.running();
     let result = body(host);
@@ -178,7 +178,8 @@ pub fn preserving<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) ->
     result
 }
 
-/// Runs something that does not depend on the path condition, as on the only path, and restores the paths afterwards.
+/// Runs a function that does not depend on the path condition, as if on the only path, and restores the paths
+/// afterwards.
 pub fn on_the_only_path<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut H) -> R) -> R {
     preserving(host, |host| {
         host.as_mut().paths.run(Running::on(Guard::TRUE));
@@ -186,7 +187,7 @@ pub fn on_the_only_path<H: AsMut<State>, R>(host: &mut H, body: impl FnOnce(&mut
     })
 }
 
-/// Runs something on the current paths that satisfy a guard, if there are any, and continues with all of them.
+/// Runs a function on the current paths that satisfy a guard, if there are any, and continues with all of them.
 pub fn under<H: AsMut<State>>(host: &mut H, guard: Guard, body: impl FnOnce(&mut H)) {
     let state = host.as_mut();
     let before = state.paths.pc;

@@ -1,4 +1,4 @@
-//! What is known of a value on the current paths: its alternatives, its term, its truth.
+//! What is known about a value on the current paths: its alternatives, its term, its truth.
 //!
 //! **Invariant:** a query repeated on the same paths has the same result.
 
@@ -13,7 +13,7 @@ use crate::ir::Operator;
 const COMPARISONS: u32 = 256;
 
 impl State {
-    /// Conjunction of a guard with the current paths, decided with what is known of literals.
+    /// Conjunction of a guard with the current paths, decided with what is known about literals.
     pub fn feasible(&mut self, guard: Guard) -> bool {
         if guard.is_true() {
             return true;
@@ -51,25 +51,25 @@ impl State {
         value.filtered(|guard| self.is_possible(guard))
     }
 
-    /// What a variable of the running function holds after `new` is written to it on the current paths.
+    /// The value of a variable of the running function after `new` is written to it on the current paths.
     pub fn written(&mut self, new: &Value, old: &Value) -> Value {
         let elsewhere = self.paths.guards.without(self.paths.frame_live, self.paths.pc);
         self.written_but(elsewhere, new, old)
     }
 
-    /// The same of a variable that other functions read as well.
+    /// The same for a variable that other functions read as well.
     pub fn written_anywhere(&mut self, new: &Value, old: &Value) -> Value {
         let elsewhere = self.paths.guards.without(self.paths.live, self.paths.pc);
         self.written_but(elsewhere, new, old)
     }
 
-    /// The same of a part of an object.
+    /// The same for a part of an object.
     pub fn written_within(&mut self, id: ObjectId, new: &Value, old: &Value) -> Value {
         let elsewhere = self.elsewhere(id);
         self.written_but(elsewhere, new, old)
     }
 
-    /// The paths on which something is in an object that is put there on the current paths.
+    /// The paths on which an object contains a value that is stored there on the current paths.
     pub fn guard_within(&mut self, id: ObjectId) -> Guard {
         if self.elsewhere(id).is_false() { Guard::TRUE } else { self.paths.pc }
     }
@@ -80,7 +80,7 @@ impl State {
         self.paths.guards.without(exists, self.paths.pc)
     }
 
-    /// What holds `new` on the current paths and `old` elsewhere.
+    /// The value that is `new` on the current paths and `old` elsewhere.
     fn written_but(&mut self, elsewhere: Guard, new: &Value, old: &Value) -> Value {
         self.store.mutations += 1;
         if elsewhere.is_false() || old.is_unbound() && !self.feasible(elsewhere) {
@@ -263,7 +263,7 @@ impl State {
                 Some(holds) => holds,
                 None => self.paths.guards.literal(term),
             },
-            // What has a length is true where that is not zero.
+            // A value with a length is true if the length is not zero.
             Term::Apply(name, _) if &*name == LENGTH => {
                 let zero = self.terms.int(0);
                 let is_some = self.terms.operate(Operator::Lt, &[zero, term]);
@@ -273,8 +273,8 @@ impl State {
         }
     }
 
-    /// The paths on which a comparison holds that is made of several: with the least or greatest of some numbers, of an instance
-    /// with several classes, of two truths.
+    /// The paths on which a compound comparison holds: with the least or greatest of some numbers, of an instance with
+    /// several classes, of two truth values.
     fn truth_of_comparison(&mut self, operator: Operator, parts: &[TermId], left: &mut u32) -> Option<Guard> {
         let [a, b] = *parts else { return None };
         let members = |this: &Self, term: TermId, name: &str| match this.terms.get(term) {
@@ -337,7 +337,7 @@ impl State {
                 let (a, b) = (self.truth_within(a, left), self.truth_within(b, left));
                 Some(if operator == Operator::And { self.paths.guards.and(a, b) } else { self.paths.guards.or(a, b) })
             }
-            // Of a number and a truth, `n & (i == 2)`, a bit is left where both hold.
+            // `n & (i == 2)`, of a number and a truth value, is true only where both are.
             Operator::And if is_truth(self, a) || is_truth(self, b) => {
                 let both = self.terms.intern(Term::Operate(operator, Box::new([a, b])));
                 let rest = self.paths.guards.literal(both);

@@ -1,6 +1,6 @@
 //! Annotations of keys become `jax.Array`.
 //!
-//! **Invariant:** only annotations change, and imports that nothing reads any more.
+//! **Invariant:** only annotations change, and imports that are no longer read.
 
 use super::{Change, Writer};
 use crate::fix::jax;
@@ -43,7 +43,7 @@ pub(super) fn rewrite(writer: &mut Writer<'_, '_>) {
     drop_imports(writer, &gone);
 }
 
-/// Rewrites the names of keys in an annotation that is written as a text.
+/// Rewrites the names of keys in an annotation that is a string.
 fn quoted(writer: &mut Writer<'_, '_>, span: Span) {
     let cx = writer.cx;
     let text = cx.slice(span);

@@ -30,7 +30,7 @@ pub enum Change {
     Constructor,
     /// An annotation, or its import.
     Annotation,
-    /// A question for the shape or dtype of a key.
+    /// A test of the shape or dtype of a key.
     Shape,
     /// `key_data`, where words are needed.
     Words,
@@ -45,20 +45,20 @@ pub struct Remark {
     pub reason: String,
 }
 
-/// What becomes of one file.
+/// The migration of one file.
 #[derive(Clone, Debug, Default)]
 pub struct FileMigration {
     /// The edits, sorted.
     pub edits: Vec<Edit>,
-    /// How many places were changed, by what for.
+    /// How many places were changed, by the kind of change.
     pub changes: BTreeMap<Change, usize>,
-    /// Places that were left unchanged, or that now take words.
+    /// Places that were left unchanged, or that now use key data.
     pub remarks: BTreeSet<Remark>,
     /// The places that change other than in annotations: their draws are replayed.
     pub places: Vec<Span>,
-    /// Expressions whose questions for a shape were rewritten for typed keys.
+    /// Expressions whose tests of a shape were rewritten for typed keys.
     pub asked: BTreeSet<Span>,
-    /// Whether a constructor of raw keys is left.
+    /// Whether a constructor of raw keys remains.
     pub keeps_constructors: bool,
 }
 
@@ -69,11 +69,11 @@ pub struct WordUse {
     pub span: Span,
     /// Why a person should review the place, if they should.
     pub review: Option<&'static str>,
-    /// Whether it is a key only where a certain caller runs the function.
+    /// Whether it is a key only if a particular caller runs the function.
     pub is_called: bool,
 }
 
-/// What is known of a file before it is migrated.
+/// What is known about a file before it is migrated.
 #[derive(Clone, Copy)]
 pub struct RawFile<'k> {
     /// The keys that the analysis knows.
@@ -95,7 +95,7 @@ pub enum Mix {
     Typed,
     /// Some stay raw: shapes are taken from the words.
     Either,
-    /// No raw ones were made before either: only names change.
+    /// There were no raw keys before either: only names change.
     Known,
 }
 
@@ -120,8 +120,8 @@ pub fn migrate(cx: &FixContext<'_>, raw: RawFile<'_>) -> FileMigration {
     writer.done
 }
 
-/// Takes the words where the analysis of the migrated file finds that they are needed; returns whether the key expression was found at all
-/// of these places. Places refer to the original file.
+/// Adds `key_data` where the analysis of the migrated file finds that words are needed; returns whether the key
+/// expression was found at all of these places. Places refer to the original file.
 pub fn take_more(cx: &FixContext<'_>, done: &mut FileMigration, words: &[WordUse]) -> bool {
     let (known, exported) = (BTreeMap::new(), &BTreeSet::new());
     let mut writer = Writer { cx, known, stays_raw: false, exported, done: std::mem::take(done), import: None };
@@ -130,12 +130,12 @@ pub fn take_more(cx: &FixContext<'_>, done: &mut FileMigration, words: &[WordUse
     without == 0
 }
 
-/// Where a place of the migrated file was before; `None` within what the edits wrote.
+/// Where a place of the migrated file was before; `None` within text that the edits wrote.
 pub fn place_before(span: Span, edits: &[Edit]) -> Option<Span> {
     Some(Span::new(typed::before(span.start, edits)?, typed::before(span.end, edits)?))
 }
 
-/// The edits of a file as they come together.
+/// The edits of a file while they are collected.
 struct Writer<'b, 'a> {
     cx: &'b FixContext<'a>,
     known: BTreeMap<Span, Vec<KnownKey>>,
@@ -147,7 +147,7 @@ struct Writer<'b, 'a> {
 }
 
 impl Writer<'_, '_> {
-    /// What the analysis knows of an expression: `None` if it is no key, or a typed one already.
+    /// What the analysis knows about an expression: `None` if it is not a key, or is already a typed one.
     fn key(&self, expr: &Expr) -> Option<Known> {
         let known = self.known_at(span_of(expr))?;
         Some(Known { is_called: known.is_called && !is_key(self.cx, expr), ..known })
@@ -160,11 +160,11 @@ impl Writer<'_, '_> {
         (!is_typed).then(|| Known { is_array: known.iter().all(|one| one.is_array), is_called })
     }
 
-    /// Adds edits that belong together; whether there was room for them.
+    /// Adds edits that belong together, unless they overlap others; returns whether it did.
     fn add(&mut self, change: Change, edits: Vec<Edit>) -> bool {
         let count = edits.len();
         let fresh: Vec<Edit> = edits.into_iter().filter(|edit| !self.done.edits.contains(edit)).collect();
-        // What opens with another conversion must close with it.
+        // A conversion that shares its opening edit with another one must share the closing edit as well.
         let is_half = !fresh.is_empty() && fresh.len() < count;
         if is_half || fresh.iter().any(|edit| self.done.edits.iter().any(|other| overlap(edit, other))) {
             return false;
@@ -176,7 +176,7 @@ impl Writer<'_, '_> {
             }
         }
         self.done.edits.extend(fresh);
-        // Of two insertions at one place, what closes comes before what opens.
+        // Of two insertions at one place, a closing one precedes an opening one.
         self.done.edits.sort_by_key(|edit| (edit.span.start, edit.span.end, edit.content != ")"));
         true
     }
@@ -196,7 +196,7 @@ impl Writer<'_, '_> {
         false
     }
 
-    /// Takes the words of a key at its place.
+    /// Wraps a key in `key_data` at its place.
     fn convert(&mut self, key: &Expr) -> bool {
         let at = span_of(key);
         if self.key(key).is_some_and(|known| known.is_called) {
@@ -223,7 +223,7 @@ impl Writer<'_, '_> {
         keys.into_iter().filter(|key| !self.convert(key)).count() == 0
     }
 
-    /// A function of the library as the file spells it; an import is added where it has no name for the library.
+    /// A function of the library as the file spells it; an import is added if the file has no name for the library.
     fn spelled(&mut self, offset: u32, path: &str, like: Option<&Expr>) -> Option<String> {
         if let Some(spelling) = self.cx.spelled(offset, path, like.and_then(|key| maker(self.cx, key))) {
             return Some(spelling);
@@ -244,12 +244,12 @@ impl Writer<'_, '_> {
     }
 }
 
-/// What is known of a key.
+/// What is known about a key.
 #[derive(Clone, Copy)]
 struct Known {
     /// Whether it is an array of keys, whatever callers pass.
     is_array: bool,
-    /// Whether it is a key only where certain callers run the function, and is not called one either.
+    /// Whether it is a key only for some callers of the function, and its name is not that of a key either.
     is_called: bool,
 }
 
@@ -257,8 +257,8 @@ fn is_taken(names: &Names<'_>, name: &str) -> bool {
     !names.occurrences(name).is_empty()
 }
 
-/// Where an import of the package goes: before the first import of another library that sorts after it, else before the first of the
-/// module.
+/// Where an import of the package goes: before the first import of another library that sorts after it, otherwise
+/// before the first import of the module.
 fn import_place(cx: &FixContext<'_>, root: &str) -> Option<u32> {
     let is_future =
         |import: &ast::StmtImportFrom| import.module.as_ref().is_some_and(|module| *module == *"__future__");
@@ -277,7 +277,7 @@ fn import_place(cx: &FixContext<'_>, root: &str) -> Option<u32> {
     behind.or(imports.first()).map(|(start, _)| *start)
 }
 
-/// Whether two edits cannot both be applied: what one replaces, the other touches within.
+/// Whether two edits cannot both be applied: one changes text within the text that the other replaces.
 fn overlap(one: &Edit, other: &Edit) -> bool {
     if one.span.is_empty() || other.span.is_empty() {
         let (at, around) = if one.span.is_empty() { (one.span.start, other) } else { (other.span.start, one) };

@@ -1,6 +1,7 @@
 //! Rewrites tests of the shape, the number of axes and the dtype of a key for typed keys.
 //!
-//! **Invariant:** a raw key has one axis more than a typed one, the last, and is of `uint32`; nothing else of the two differs.
+//! **Invariant:** a raw key has one more axis than a typed one, the last, and its dtype is `uint32`; they differ in
+//! nothing else.
 
 use super::{Change, Known, Writer};
 use crate::fix::jax;
@@ -13,9 +14,9 @@ use crate::text::{Edit, Span};
 /// How many words a key has, by implementation.
 const WIDTHS: [u64; 2] = [2, 4];
 
-/// What becomes of a question.
+/// How a test is rewritten.
 enum Answer {
-    /// It is the same for typed keys.
+    /// It gives the same result for typed keys.
     Same,
     /// These edits test typed keys.
     Edits(Vec<Edit>),
@@ -23,7 +24,7 @@ enum Answer {
     OfWords,
 }
 
-/// Rewrites `key.shape` and its like, where `attribute` is read of a key.
+/// Rewrites `key.shape` and the like; `attribute` is an attribute of a key.
 pub(super) fn rewrite(writer: &mut Writer<'_, '_>, attribute: &ast::ExprAttribute, key: Known, query: ShapeQuery) {
     let span = span_of(attribute);
     let around = tree::ancestors(writer.cx.module, span);
@@ -56,7 +57,7 @@ pub(super) fn rewrite(writer: &mut Writer<'_, '_>, attribute: &ast::ExprAttribut
     }
 }
 
-/// Whether a value is only shown to people: in a text, or in a call whose result is unused.
+/// Whether a value is only displayed: in a string, or in a call whose result is unused.
 fn is_shown(writer: &Writer<'_, '_>, asked: Span, around: &[AnyNodeRef<'_>]) -> bool {
     let is_text = |node: &AnyNodeRef<'_>| matches!(node, AnyNodeRef::ExprFString(_) | AnyNodeRef::FString(_));
     let is_printed = |node: &AnyNodeRef<'_>| match node {
@@ -173,7 +174,7 @@ fn compared(writer: &Writer<'_, '_>, shape: Span, comparison: &ast::ExprCompare)
     }
 }
 
-/// The edits that take the axis of words out of a shape that is written out.
+/// The edits that remove the axis of words from a shape that is written as a display.
 pub(super) fn without_words(writer: &Writer<'_, '_>, shape: &ast::ExprTuple) -> Option<Vec<Edit>> {
     let (last, others) = shape.elts.split_last()?;
     if !is_width(writer, last) {

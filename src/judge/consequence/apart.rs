@@ -8,8 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::record::{Consumption, Recording};
 use crate::ir::{Block, Function, OpKind, Temp, Uses, Variable};
 
-/// The operations that do not run where both draws happen with one key, for the frame that both have in common, by activation: what
-/// becomes of `draw` there cannot be seen together with `other`.
+/// The operations that do not run on paths on which both draws use one key, for the frame that both have in common, by
+/// activation. What they do with `draw` cannot be observed together with `other`.
 pub fn excluded(run: &Recording<'_>, draw: &Consumption, other: &Consumption) -> FxHashMap<u32, FxHashSet<Temp>> {
     let mut excluded = FxHashMap::default();
     let (a, b) = (draw.chain(), other.chain());
@@ -25,7 +25,7 @@ pub fn excluded(run: &Recording<'_>, draw: &Consumption, other: &Consumption) ->
     let uses = run.uses_of(activation.module, activation.function);
     let Some(way) = uses.blocks_around(code, to) else { return excluded };
     exclude_other_arms(code, &way, &mut excluded_ops);
-    // If the variable that holds the key is rebound in between, the other draw has another key.
+    // If the variable that holds the key is rebound between the draws, they have different keys.
     if let Some(variable) = key_variable(code, other).filter(|_| from <= to && common + 1 == b.len()) {
         let inner = way.iter().rev().find(|(block, at)| is_loop(code, block[*at]));
         let inner = inner.map(|(block, at)| block[*at]);
@@ -43,7 +43,7 @@ fn is_loop(code: &Function, temp: Temp) -> bool {
 
 /// Excludes the other arms of the branches around an operation, and the code after them if the operation's arm always leaves.
 fn exclude_other_arms(code: &Function, way: &[(&Block, usize)], excluded_ops: &mut FxHashSet<Temp>) {
-    // A loop may come back to another arm with what was drawn before.
+    // A later iteration may run another arm with the earlier draw.
     if way.iter().any(|(block, at)| is_loop(code, block[*at])) {
         return;
     }
@@ -65,7 +65,7 @@ fn exclude_other_arms(code: &Function, way: &[(&Block, usize)], excluded_ops: &m
                     exclude(code, *temp, excluded_ops);
                 }
             }
-            // Handlers and `finally` run on ways out that are not followed here.
+            // Handlers and `finally` run on exits that are not followed here.
             _ => return,
         }
     }

@@ -56,9 +56,9 @@ impl Sinks {
     pub const ESCAPES: Self = Self(8);
     /// It decides a branch.
     pub const DECIDES: Self = Self(16);
-    /// It is bound to a variable that nothing reads: code that is not finished, or a draw for nothing.
+    /// It is bound to a variable that nothing reads: unfinished code, or a draw that is never used.
     pub const UNREAD: Self = Self(32);
-    /// A statement drops it: code that is not finished.
+    /// It is the result of an expression statement: unfinished code.
     pub const DROPPED: Self = Self(64);
     /// It is printed.
     pub const PRINTED: Self = Self(128);
@@ -83,7 +83,7 @@ impl Sinks {
         self.0 & !(Self::SHAPE.0 | Self::UNREAD.0 | Self::DROPPED.0 | Self::PRINTED.0) != 0
     }
 
-    /// Whether its numbers can make a difference, or are dropped where they are drawn.
+    /// Whether its numbers can make a difference, or are discarded where they are drawn.
     pub fn is_read(self) -> bool {
         self.0 & !(Self::SHAPE.0 | Self::UNREAD.0) != 0
     }
@@ -124,9 +124,9 @@ pub struct Body<'a, 'r> {
     pub renewed: Option<(Variable, Name)>,
     /// The values of its variables when it ran, if the query is about one run.
     pub environment: Option<EnvironmentId>,
-    /// What it is to be bound to a variable that nothing reads.
+    /// The sink for a value that is bound to a variable that nothing reads.
     pub unread: Sinks,
-    /// Whether what is drawn from keys is not followed.
+    /// Whether draws from keys are not followed.
     pub only_keys: bool,
     /// Remaining depth of callees that may be followed.
     pub depth: u32,
@@ -211,7 +211,7 @@ impl<'a, 'r> Body<'a, 'r> {
                 self.read(*reader, temp, &path);
             }
         }
-        // Only an operation that yields nothing but the shape is known not to be used for its numbers.
+        // Only if an operation yields nothing but the shape are its numbers known not to be used.
         if self.is_program_variable && (self.effects.sinks != Sinks::SHAPE || !self.effects.returned.is_empty()) {
             self.add(Sinks::STORED);
         }
@@ -222,8 +222,8 @@ impl<'a, 'r> Body<'a, 'r> {
         self.effects
     }
 
-    /// Whether an unused value is there to be shown, like the last one of a cell: outside functions, a bare operation or tuple as a
-    /// statement has no other purpose. A call may be there for its effects.
+    /// Whether an unused value is displayed, like the last value of a cell: outside functions, an expression statement
+    /// that is an operation or a tuple has no other purpose. A call may be made for its effects.
     fn is_shown(&self, temp: Temp) -> bool {
         let kind = self.code.ops.get(temp as usize).map(|op| &op.kind);
         self.code.kind == FunctionKind::Module
@@ -307,7 +307,7 @@ impl<'a, 'r> Body<'a, 'r> {
                 self.add(Sinks::ESCAPES);
             }
             OpKind::Function(..) | OpKind::Class(..) | OpKind::DeleteItem(..) => self.add(Sinks::ESCAPES),
-            // What projects is followed by its `Unpack`; the others pass nothing on.
+            // Projections are followed from their `Unpack`; the others pass nothing on.
             OpKind::Project(..)
             | OpKind::Annotate(..)
             | OpKind::Leave(_)
@@ -342,7 +342,7 @@ impl<'a, 'r> Body<'a, 'r> {
                     self.hold_captured(*slot, path);
                 }
             }
-            // The conventional name for a value that is dropped.
+            // The conventional name for a value that is discarded.
             Variable::Global(name) if &**name == "_" => {}
             Variable::Global(name) => {
                 let uses = self.uses.clone();
@@ -506,7 +506,7 @@ impl<'a, 'r> Body<'a, 'r> {
         let OpKind::Attribute(object, name) = &self.code.ops[reader as usize].kind else { return false };
         let (object, run) = (*object, self.flows.run);
         let Some(callees) = run.log.callees.get(&self.place(reader)) else { return false };
-        // What was stored under the property's name went through its setter.
+        // A value stored under the property's name went through its setter.
         if let Some((Part::Field(stored), rest)) = path.split_first()
             && stored == name
         {

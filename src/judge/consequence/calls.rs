@@ -19,9 +19,9 @@ const PARTS: u32 = 4;
 enum ArgumentRole {
     /// As an argument.
     Argument,
-    /// As what the method is called on.
+    /// As the receiver of the method.
     Receiver,
-    /// As what is called.
+    /// As the callee.
     Callee,
 }
 
@@ -50,7 +50,7 @@ impl Body<'_, '_> {
                 self.library(call, arguments, temp, path, &library, false);
                 return;
             }
-            // Nothing ran it: a read of numbers through a method is none of an unknown.
+            // Nothing ran it. Reading numbers through a method is not a use of an unknown kind.
             if given != ArgumentRole::Receiver || !path.is_empty() {
                 self.add(if is_modelled { Sinks::default() } else { Sinks::ESCAPES });
             }
@@ -187,7 +187,7 @@ impl Body<'_, '_> {
             // An instance that is called.
             (Some(1), ArgumentRole::Callee) if callee.class.is_some() && &*callee.name == CALLED => Some(vec![0]),
             (Some(1), ArgumentRole::Argument) if self.receiver(call) == Some(temp) => Some(vec![0]),
-            // What the function captured was followed where it was made.
+            // Values that the function captured were followed where it was created.
             (_, ArgumentRole::Callee) => {
                 self.hold(call, Path::new());
                 return;
@@ -344,7 +344,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// A method of something that is no instance of a class of the program: of an array, a container, or unknown.
+    /// A method of a value that is not an instance of a class of the program: of an array, a container, or an unknown
+    /// value.
     fn method(
         &mut self,
         call: Temp,
@@ -357,7 +358,7 @@ impl Body<'_, '_> {
         match models.of_array(name).map(|callable| &callable.effect) {
             Some(Effect::Forward { .. }) if given == ArgumentRole::Receiver => self.hold(call, path.clone()),
             None if given == ArgumentRole::Argument && !is_modelled && !callees.contains(&Callee::Unknown) => {
-                // A container takes it in, as far as is known.
+                // A container stores it, as far as is known.
                 if let OpKind::Attribute(container, _) = self.code.ops[callee as usize].kind {
                     let held = std::iter::once(Part::Any).chain(path.iter().cloned()).collect();
                     self.put_into(container, &held);

@@ -104,7 +104,7 @@ fn targets(code: &Function, uses: &Uses, unpack: Temp, is_shared: &dyn Fn(Temp) 
     }
 }
 
-/// The name of the variable that an operation stores; `_` is no name of anything.
+/// The name of the variable that an operation stores; `_` does not count as a name.
 fn stored_name(code: &Function, store: Temp) -> Option<&str> {
     let name = match &code.ops[store as usize].kind {
         OpKind::Store(Variable::Local(slot), _) => code.slots.get(*slot as usize)?,

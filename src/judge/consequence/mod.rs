@@ -1,10 +1,11 @@
 //! What becomes of two draws from one key.
 //!
-//! A reuse matters if both draws influence something observable. Each draw is followed along def-use chains, through calls of functions of
-//! the program, from its frame out to the entry: a result that is returned, stored, printed or passed to unknown code is observed; one of
-//! which only the shape is used, or that is never read, is not.
+//! A reuse matters if both draws influence something observable. Each draw is followed along def-use chains, through
+//! calls of functions of the program, from its frame out to the entry: a result that is returned, stored, printed or
+//! passed to unknown code is observed; a result that is never read, or of which only the shape is used, is not.
 //!
-//! **Invariant:** what cannot be followed counts as seen, so a draw that is called unobserved is.
+//! **Invariant:** what cannot be followed counts as observed, so a draw that is reported as unobserved is in fact
+//! unobserved.
 
 mod apart;
 pub mod body;
@@ -62,7 +63,7 @@ pub struct Flows<'r> {
     /// What is followed.
     pub run: &'r Recording<'r>,
     summaries: RefCell<Summaries>,
-    /// What was found of whole draws.
+    /// The results for whole draws.
     draws: RefCell<FxHashMap<usize, Rc<Reach>>>,
     /// Steps that may still be taken.
     steps: Cell<usize>,
@@ -90,7 +91,7 @@ pub struct Frame {
     pub effects: Effects,
 }
 
-/// What a function leaves of a draw to the one that calls it.
+/// What a function passes of a draw to its caller.
 #[derive(Default)]
 struct CalleeEffects {
     /// The function; `None` where the draw itself is.
@@ -106,9 +107,9 @@ struct Query<'a> {
     path: Path,
     /// For frames, by activation: the operations that do not run.
     excluded: &'a FxHashMap<u32, FxHashSet<Temp>>,
-    /// Whether a key that takes the place of the one that was split counts as seen.
+    /// Whether a key that replaces the split one counts as observed.
     sees_renewal: bool,
-    /// Whether only keys are followed, and not what is drawn from them.
+    /// Whether only keys are followed, and not the draws from them.
     only_keys: bool,
 }
 
@@ -163,7 +164,7 @@ impl<'r> Flows<'r> {
         let depth = depth.checked_sub(1)?;
         let key = (code, start);
         if let Some(known) = self.summaries.borrow().get(&key) {
-            // A function that calls itself: what it does with the rest is what it does with this.
+            // A recursive function: it does with the rest what it does with this.
             return Some(known.clone().unwrap_or_default());
         }
         if self.summaries.borrow().len() > BODIES {
@@ -227,7 +228,7 @@ impl<'r> Flows<'r> {
         if self.steps.get() == 0 { FxHashMap::default() } else { apart::excluded(self.run, draw, other) }
     }
 
-    /// The children of a split that are seen; `None` where they cannot be distinguished.
+    /// The children of a split that are observed; `None` if they cannot be distinguished.
     pub fn children_seen(&self, consumption: usize) -> Option<Vec<u32>> {
         let event = &self.run.log.consumptions[consumption];
         let excluded = FxHashMap::default();
@@ -258,7 +259,7 @@ impl<'r> Flows<'r> {
         reach
     }
 
-    /// Follows a draw within one frame. Breaks off where the frame around has nothing of it, or that is not known.
+    /// Follows a draw within one frame. Stops if nothing of it reaches the enclosing frame, or if that is unknown.
     fn follow_within(
         &self,
         event: &Consumption,
@@ -281,7 +282,7 @@ impl<'r> Flows<'r> {
         body.environment = Some(activation.environment);
         body.only_keys = query.only_keys;
         if advanced.is_some() {
-            // What the iterator itself is afterwards is not followed, nor where in an element its own elements are.
+            // The later state of the iterator is not followed, nor the positions of elements within an element.
             reach.sinks.add(Sinks::ESCAPES);
             left.changed.clear();
             left.returned.iter_mut().for_each(Path::clear);
@@ -294,7 +295,7 @@ impl<'r> Flows<'r> {
             }
         } else {
             reach.sinks.add(by_itself(event));
-            // A statement that drops what is drawn at once, or a key, is not finished.
+            // An expression statement that discards its draw, or a key, is unfinished code.
             if is_dropped {
                 reach.sinks.add(if event.role == Role::Sample { Sinks::DROPPED } else { Sinks::ESCAPES });
             }
@@ -392,7 +393,7 @@ impl<'r> Flows<'r> {
         Some(all)
     }
 
-    /// The transform that a call runs a function with, if it runs it in such a way.
+    /// The transform with which a call runs a function, if there is one.
     fn runs_as(&self, place: Place, is_it: impl Fn(&Runs) -> bool) -> Option<&'r Transform> {
         let callees = self.run.log.callees.get(&place)?;
         callees.iter().find_map(|callee| match callee {
@@ -404,7 +405,8 @@ impl<'r> Flows<'r> {
         })
     }
 
-    /// Whether a transform passes on what the function returns that it runs, as `vmap` does and `value_and_grad` does not.
+    /// Whether a transform returns the result of the function that it runs, as `vmap` does and `value_and_grad` does
+    /// not.
     fn keeps_result(&self, callee: &Callee) -> bool {
         let Callee::Library(path) = callee else { return true };
         match self.run.program.models.callable(path).map(|callable| &callable.effect) {
@@ -413,7 +415,7 @@ impl<'r> Flows<'r> {
         }
     }
 
-    /// Whether only those parts of an initialisation are read into which its method draws nothing: `model.init(key, x)["cache"]`.
+    /// Whether the code reads only those parts of an initialisation that need no draw: `model.init(key, x)["cache"]`.
     fn uses_only_blank_parts(&self, event: &Consumption, (module, id): Code, call: Temp) -> bool {
         let method = event.callee.rsplit('.').next().unwrap_or(&event.callee);
         let protocols = self.run.program.models.protocols(method);
@@ -466,7 +468,7 @@ fn renewed(code: &Function, event: &Consumption) -> Option<(Variable, crate::ir:
 pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequence {
     let (one, other) = (flows.reach(first), flows.reach(second));
     let (a, b) = (&flows.run.log.consumptions[first], &flows.run.log.consumptions[second]);
-    // An unused draw beside one that is used; if neither is used, the code is unfinished.
+    // One draw is used and the other is not; if neither is used, the code is unfinished.
     let unseen = |reach: &Reach, draw: usize, other: &Reach| {
         let event = &flows.run.log.consumptions[draw];
         let is_for_nothing = unused_children::is_split_for_nothing(flows.run, event)
@@ -522,9 +524,9 @@ pub fn alternatives(flows: &Flows<'_>, first: usize, second: usize) -> Option<Pl
     (!goes_elsewhere(first) && !goes_elsewhere(second)).then_some(place)
 }
 
-/// Whether a draw is the creation of a stream from which nothing takes a key. Creating a stream counts as consuming its key, because nearly
-/// every stream yields a key sooner or later; only for one that is passed to visible functions alone can it be shown that none of them
-/// takes a key. If a bound ended the analysis, later code may.
+/// Whether a draw is the creation of a stream from which nothing takes a key. Creating a stream counts as consuming its
+/// key, because nearly every stream yields a key sooner or later. That none is taken can be shown only if the stream is
+/// passed to visible functions only. If a bound ended the analysis, later code may.
 fn is_unused_stream(run: &Recording<'_>, draw: usize) -> bool {
     let made = run.log.streams.made.get(&draw);
     run.exhausted.is_none() && made.is_some_and(|stream| !run.log.streams.used.contains(stream))

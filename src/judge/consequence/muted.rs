@@ -9,7 +9,8 @@ use crate::analysis::record::{Consumption, Recording};
 use crate::ir::{Argument, Function, OpKind, Temp, Uses, Variable};
 use crate::judge::facts::Role;
 
-/// Whether what is sampled was made with no spread, or all that is drawn from the children of a split.
+/// Whether the sampled distribution has no spread, or, for a split, all distributions that are sampled with its
+/// children.
 pub fn is_muted(run: &Recording<'_>, event: &Consumption) -> bool {
     match event.role {
         Role::Protocol | Role::Library => samples_the_mean(run, event),
@@ -27,7 +28,7 @@ pub fn is_muted(run: &Recording<'_>, event: &Consumption) -> bool {
     }
 }
 
-/// Whether a distribution is sampled that a call of the same function made with no spread.
+/// Whether the sampled distribution was made without spread, by a call in the same function.
 fn samples_the_mean(run: &Recording<'_>, event: &Consumption) -> bool {
     if !matches!(event.role, Role::Protocol | Role::Library) {
         return false;
@@ -72,7 +73,8 @@ impl Caller<'_, '_> {
         stores.next().filter(|_| self.uses.stores_of(*slot) == 1)
     }
 
-    /// Whether an argument means that there is no spread: `temperature=0.0`, or the parameter `temperature`, if it is zero.
+    /// Whether an argument says that there is no spread: `temperature=0.0`, or the parameter `temperature`, if it is
+    /// zero.
     fn mutes(&self, argument: &Argument) -> bool {
         let (name, value) = match argument {
             Argument::Keyword(name, value) => (Some(name), *value),

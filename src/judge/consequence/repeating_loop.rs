@@ -13,10 +13,10 @@ use crate::analysis::record::{Activation, Chain, Consumption, Iteration, Recordi
 use crate::ir::{Function, OpKind, Temp, Variable};
 use crate::models::{BuiltinOp, Effect};
 
-/// Most operations that one value of a loop is computed with.
+/// Most operations that the computation of one value of a loop is searched for.
 const FOLLOWED: usize = 128;
 
-/// Most steps from what a loop goes through to what is computed of it.
+/// Most steps from the elements of a loop to the values that are computed from them.
 const ROUNDS: usize = 4;
 
 /// A loop in the body of a function that repeats a draw.
@@ -33,14 +33,14 @@ pub struct RepeatingLoop<'r> {
 /// What becomes of the result of an iteration in the loop.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// It may be stored beside other draws, like members of an ensemble.
+    /// It may be stored next to other draws, like members of an ensemble.
     pub beside: bool,
-    /// It goes into what later iterations draw, as the state of a training does.
+    /// It affects the draws of later iterations, as the state of a training loop does.
     pub carried: bool,
 }
 
 impl<'r> RepeatingLoop<'r> {
-    /// The loop that an iteration is one of, where it is a statement of a function that a draw happens in or within.
+    /// The loop of an iteration, if it is a statement of a function in which a draw happens, directly or through calls.
     pub fn around(run: &'r Recording<'r>, draw: &Consumption, iteration: &Iteration) -> Option<Self> {
         let mut chain = draw.chain();
         let (at, body) = chain
@@ -58,7 +58,7 @@ impl<'r> RepeatingLoop<'r> {
         self.chain.len() > 1
     }
 
-    /// Whether all that runs within the loop down to the draw can be followed.
+    /// Whether everything between the loop and the draw can be followed.
     pub fn is_followed(&self) -> bool {
         self.chain.iter().skip(1).all(|(activation, _)| returns_results(self.run.code(activation)))
     }
@@ -100,7 +100,7 @@ impl<'r> RepeatingLoop<'r> {
     ///
     /// Results may be stored by setting, `results[rate] = train(key(0), rate)`. Results that are appended may be layers of one network.
     pub fn is_for_setting(&self, reach: &Reach, kept: Kept) -> bool {
-        // A sampler in the body itself computes nothing else.
+        // A sampler that the body calls directly computes nothing else.
         let Some(call) = self.call.filter(|_| self.is_in_call() && !kept.carried) else { return false };
         let varying = self.varying();
         self.varies(call, &varying) && (!kept.beside || self.is_kept_by_setting(reach, &varying))
@@ -115,7 +115,7 @@ impl<'r> RepeatingLoop<'r> {
         })
     }
 
-    /// The variables that the body binds to what the loop goes through, or to what is computed of that.
+    /// The variables that the body binds to elements of the loop, or to values computed from them.
     fn varying(&self) -> Vec<&'r Variable> {
         let code = self.code;
         let stores = (0u32..).zip(&code.ops).filter_map(|(temp, op)| match &op.kind {
@@ -147,7 +147,7 @@ impl<'r> RepeatingLoop<'r> {
         })
     }
 
-    /// Whether an iterator counts: what it goes through has a `range` in it.
+    /// Whether an iterator counts: its iterable contains a `range`.
     fn counts(&self, iterator: Temp) -> bool {
         self.is_computed_of(iterator, |kind| {
             let OpKind::Call(callee, _) = kind else { return None };
@@ -196,7 +196,7 @@ pub fn returns_results(code: &Function) -> bool {
     !code.is_async && !code.is_generator
 }
 
-/// The operations in the body of the loop that an iteration is one of, where it is a statement of an activation's function.
+/// The operations in the body of an iteration's loop, if it is a statement of an activation's function.
 fn loop_at(run: &Recording<'_>, activation: &Activation, iteration: &Iteration) -> Option<FxHashSet<Temp>> {
     if run.module(activation.module).file != iteration.place.file {
         return None;

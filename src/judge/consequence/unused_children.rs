@@ -1,10 +1,11 @@
-//! Splits whose children are passed on to those who never draw from them.
+//! Splits whose children are passed only to functions that never draw from them.
 //!
-//! A function may split its key for helpers that, as called here, do not read their keys: `del rng`, or `if batch_size != -1` with the
-//! default. Then nothing is drawn, and so nothing twice.
+//! A function may split its key for helpers that, as called here, do not read their keys: `del rng`, or `if batch_size
+//! != -1` with the default. Then nothing is drawn, and nothing is drawn twice.
 //!
-//! **Invariant:** a child counts as drawn from once anything but a visible function holds it, or once a function returns,
-//! stores, captures or computes with it. A split whose children are merely not read is no such split: that may be the mistake.
+//! **Invariant:** a child counts as drawn from once anything but a visible function holds it, or once a function
+//! returns, stores, captures or computes with it. A split whose children are never read is excluded, because that may
+//! be the mistake.
 
 use rustc_hash::FxHashSet;
 

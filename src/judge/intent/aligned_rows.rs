@@ -9,10 +9,10 @@ use crate::finding::{Intent, IntentKind};
 use crate::ir::Annotation;
 use crate::judge::intent::{Pair, intent};
 
-/// Two draws arrange, or choose from, the rows of two arrays in one way, so that what belongs together stays together:
-/// all arguments but the arrays are the same.
-/// A number of rows is no array, unless one function counts the rows of both arrays and chooses the same of each; what the calls around a draw gave is no other array, and neither are two parts of one array that
-/// iterations of a loop take.
+/// Two draws reorder the rows of two arrays, or choose from them, in the same way, so that rows that belong together
+/// stay together: all arguments but the arrays are the same. A number of rows does not count as an array, unless one
+/// function counts the rows of both arrays and chooses the same rows of each. A result of the calls around a draw does
+/// not count as another array, and neither do two parts of one array that iterations of a loop take.
 pub fn aligned_rows(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let arranged = |consumption: usize| run.log.arranged.get(&consumption);
     let (a, b) = (arranged(pair.reuse.first)?, arranged(pair.reuse.second)?);
@@ -58,8 +58,8 @@ fn counted(run: &Recording<'_>, number: TermId) -> Option<TermId> {
     }
 }
 
-/// Whether two draws happen at one place, for two leaves of one tree:
-/// `tree.map(lambda x: jnp.take(x, permutation(key, n), axis=0), batch)`.
+/// Whether two draws happen at one place, for two leaves of a tree: `tree.map(lambda x: jnp.take(x, permutation(key,
+/// n), axis=0), batch)`.
 fn are_of_one_tree(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
     let leaf = |event: &Consumption| event.iteration.clone().filter(|leaf| run.log.trees.contains_key(&leaf.place));
     let (Some(one), Some(other)) = (leaf(pair.first), leaf(pair.second)) else { return false };
@@ -85,7 +85,8 @@ fn is_part(run: &Recording<'_>, term: TermId) -> bool {
     }
 }
 
-/// Whether a term is evidently one number: a literal, a length, an element of a shape, a parameter of such a type, or computed.
+/// Whether a term is clearly a single number: a literal, a length, an element of a shape, a parameter of such a type,
+/// or computed.
 fn is_number(run: &Recording<'_>, term: TermId) -> bool {
     match run.terms.get(term) {
         Term::Symbol(_) => is_declared_number(run, term),

@@ -1,6 +1,6 @@
-//! What a module that others import does when it is run itself: `if __name__ == "__main__":` shows or tries its functions.
+//! The main block of a module that others import: `if __name__ == "__main__":` demonstrates or tries its functions.
 //!
-//! Such a block often draws inputs and parameters from one key, since it is only to be seen that the module works.
+//! Such a block often draws inputs and parameters from one key, because it only has to show that the module works.
 //!
 //! **Invariant:** only code in the block counts. A function that it calls is judged like any other, and the main block of a module that is
 //! never imported is the program.
@@ -11,7 +11,7 @@ use crate::text::Span;
 
 use super::said_so::Written;
 
-/// Makes notes of findings in the block for direct runs of a module that other modules import.
+/// Makes findings in the main block of a module that other modules import notes.
 pub fn note_demonstrations(written: Written<'_>, findings: &mut [Finding]) {
     for finding in findings.iter_mut() {
         if !finding.rule.may_be_intended() || finding.level <= Level::Note {

@@ -1,7 +1,7 @@
 //! Documented default keys: `def f(x, key=jax.random.key(0))` with a docstring that mentions `key`.
 //!
-//! A default key gives every call that leaves it out the same numbers. Where the function has a docstring, its signature is what callers
-//! read, with the default in it; one note for each class, or for each module outside classes, is enough.
+//! Every call that does not pass the key draws the same numbers. If the function has a docstring, callers read its
+//! signature and see the default, so one note for each class, or for each module outside classes, is enough.
 //!
 //! **Invariant:** the default of an undocumented function stays a separate finding.
 

@@ -1,11 +1,12 @@
 //! Code that evaluates or shows what a program computes: viewers, renderings, plots, benchmarks, rollouts of a trained policy.
 //!
-//! Such code starts the same way each time so that its results can be compared, or nobody looks at its numbers at all.
+//! Such code starts the same way each time so that its results can be compared, or its numbers do not matter at all.
 //!
-//! **Invariant:** both draws are within the function that is named for it, or directly in the module or `main` function of a script that is. A
-//! name between the draws and that function that indicates training, or any name that indicates an evolutionary search, is evidence
-//! against it. Draws that meet or are returned together are not excused, since an average over equal episodes is not an average, and a
-//! renderer may be what a training step differentiates. Only a split of a key that was used before is.
+//! **Invariant:** both draws are within the function whose name says so, or directly in the module or `main` function
+//! of a script whose name does. A name between the draws and that function that indicates training, or any name that
+//! indicates an evolutionary search, is evidence against it. Draws that meet or are returned together are not excused,
+//! since an average over equal episodes is not an average, and a renderer may be what a training step differentiates.
+//! Only a split of a key that was used before is.
 
 use crate::finding::{ConsequenceKind, Finding, Intent, IntentKind, Level, Place, RuleId};
 use crate::models::Words;
@@ -13,7 +14,7 @@ use crate::text::Span;
 
 use super::said_so::Written;
 
-/// Rules on keys that serve twice.
+/// Rules on keys that are used twice.
 const REUSE: [RuleId; 6] = [
     RuleId::KeyReused,
     RuleId::KeyReusedInLoop,
@@ -26,7 +27,7 @@ const REUSE: [RuleId; 6] = [
 /// The name of the function that a script runs.
 const MAIN: &str = "main";
 
-/// Makes notes of reuse in code that evaluates or shows something. `script` is the name of the file without its ending.
+/// Makes reuse in code that evaluates or shows something a note. `script` is the name of the file without its ending.
 pub fn note_evaluations(written: Written<'_>, words: &Words, script: &str, findings: &mut [Finding]) {
     for finding in findings.iter_mut() {
         if !REUSE.contains(&finding.rule) || finding.level <= Level::Note || is_certain_mistake(finding) {
@@ -39,8 +40,8 @@ pub fn note_evaluations(written: Written<'_>, words: &Words, script: &str, findi
     }
 }
 
-/// Whether draws meet or are returned together, other than by a split of a key that was used before: an episode often splits the key that its
-/// start was drawn from.
+/// Whether draws meet or are returned together, other than by a split of a key that was used before: an episode often
+/// splits the key from which its initial state was drawn.
 fn is_certain_mistake(finding: &Finding) -> bool {
     let kind = finding.consequence.as_ref().map(|consequence| consequence.kind);
     let meet = matches!(kind, Some(ConsequenceKind::Meet | ConsequenceKind::Returned));

@@ -1,7 +1,7 @@
-//! Keys that all lanes of a mapped function share, and may.
+//! Keys that all lanes of a mapped function share on purpose.
 //!
-//! **Invariant:** one lane is followed only where every read of the mapped result selects one element; a key for each lane is made only
-//! where something of the lane's own is folded in.
+//! **Invariant:** a single lane is considered only if every read of the mapped result selects one element; a lane has
+//! its own key only if a value of the lane is folded in.
 
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Val, Value};
@@ -11,8 +11,8 @@ use crate::ir::{OpKind, Temp, Variable};
 use crate::judge::facts::Role;
 use crate::judge::intent::{STEPS, because, intent};
 
-/// Why the lanes of a mapped function probably share a key on purpose, if they do. `made` is where the mapped function itself makes the key
-/// from a seed, if it does, and a lane's activation.
+/// Why the lanes of a mapped function probably share a key on purpose, if they do. `made` is the place where the mapped
+/// function itself makes the key from a seed, if it does, and the activation of a lane.
 pub fn of(
     run: &Recording<'_>,
     broadcast: &LoggedBroadcast,
@@ -31,8 +31,9 @@ fn starts_alike(made: &Derivation, lane: &Activation) -> Option<Intent> {
     (made.activation.id != lane.id).then(|| because(IntentKind::SeparateRuns, reason, made.place))
 }
 
-/// All lanes pass one key to a function that splits it, and also use their own element: each runs a whole computation from the same start,
-/// so that settings are compared on the same random numbers. Lanes that use no element of their own would all be equal.
+/// All lanes pass one key to a function that splits it, and also use their own element: each runs a whole computation
+/// from the same start, so that settings are compared on the same random numbers. Lanes that do not use their own
+/// element would all be equal.
 fn same_start(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
     let event = &run.log.consumptions[broadcast.event];
     let chain = event.chain();
@@ -84,8 +85,8 @@ fn selects_one(run: &Recording<'_>, broadcast: &LoggedBroadcast, index: Temp) ->
     matches!(index, OpKind::Constant(crate::ir::Constant::Int(_)) | OpKind::Load(_) | OpKind::Attribute(..))
 }
 
-/// A child of the shared key only makes keys of the lanes: `fold_in(noise_key, axis_index("batch"))` beside shared draws. A child that is
-/// also carried on may have been folded by mistake.
+/// A child of the shared key is used only to derive keys for the lanes: `fold_in(noise_key, axis_index("batch"))` next
+/// to shared draws. If the child is also carried on, folding it may be a mistake.
 fn per_lane(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
     let root = run.terms.root(run.log.consumptions[broadcast.event].target.term);
     let in_lanes = || run.log.consumptions.iter().filter(|other| other.lanes > 0);
@@ -123,7 +124,7 @@ fn split_alike(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Inten
     Some(intent(IntentKind::PerLane, fold))
 }
 
-/// Whether a part of a term is a lane's own; what the body knows nothing of may be.
+/// Whether a part of a term belongs to one lane; values that are unknown in the body may.
 fn is_own(run: &Recording<'_>, broadcast: &LoggedBroadcast, part: TermId) -> bool {
     let is_unknown =
         || run.terms.symbol(part).is_some_and(|info| matches!(info.symbol, Symbol::Opaque | Symbol::Deleted));

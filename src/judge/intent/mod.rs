@@ -47,14 +47,14 @@ pub struct Pair<'r> {
 /// A reason why two consumptions may be intended to share a key.
 type Reason = fn(&Recording<'_>, &Pair<'_>) -> Option<Intent>;
 
-/// Two draws that must be equal for their purpose, or of which only one counts.
+/// Two draws that must be equal for their purpose, or of which only one matters.
 const PAIRED: [Reason; 4] = [timing::warm_up, masks::masked, target_copy::target_copy, paired_calls::paired_gradients];
 
-/// The reason where two draws are sides of one choice.
+/// The reason if two draws are the sides of one choice.
 const ALTERNATIVES: &str = "each element uses only one of the two draws";
 
-/// Why two consumptions of one key are probably intended, if they are: as the code is written, by which parts of the draws it uses, or since
-/// both start computations whose results stay apart.
+/// Why two consumptions of one key are probably intended, if they are: as the code is written, by which parts of the
+/// draws it uses, or because both start computations whose results never meet.
 pub fn of(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
     as_written(flows.run, kind, pair)
         .or_else(|| in_parts(flows, kind, pair.reuse))
@@ -100,8 +100,8 @@ fn use_other_children(flows: &Flows<'_>, reuse: Reuse) -> Option<Intent> {
         .then(|| Intent::because(IntentKind::DisjointParts, "the code uses different children of the two splits", None))
 }
 
-/// Why a function that captures a key probably starts from it in each call on purpose, if it does not sample from the key itself: it
-/// splits the key or passes it on, mostly to evaluate something in the same way each time.
+/// Why a function that captures a key probably starts from it in each call on purpose, if it does not sample from the
+/// key itself: it splits the key or passes it on, usually to evaluate something in the same way each time.
 pub fn of_captured(used: &Use) -> Option<Intent> {
     let reason = "each call starts a computation from the captured key";
     (used.role != Role::Sample).then(|| because(IntentKind::SeparateRuns, reason, used.place))

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::finding::{ConsequenceKind, Evidence, Finding, Intent, IntentKind, Level, Place, RuleId};
 use crate::text::{Cells, Span};
 
-/// Rules that warn of a key which gives the same numbers in a later call, or elsewhere.
+/// Rules that warn about a key that gives the same numbers in a later call, or elsewhere.
 const SERVES_AGAIN: [RuleId; 6] = [
     RuleId::SeedReused,
     RuleId::CapturedKeyInTransform,
@@ -17,7 +17,7 @@ const SERVES_AGAIN: [RuleId; 6] = [
     RuleId::ConstantKeyInTrace,
 ];
 
-/// The name of what is outside all functions.
+/// The name for code outside all functions.
 const MODULE: &str = "<module>";
 
 /// Whether a place is the last expression of a cell, whose value a notebook shows.
@@ -29,12 +29,12 @@ pub fn is_shown(cells: &Cells, text: &str, span: Span) -> bool {
     })
 }
 
-/// Makes findings across several cells of a file notes: cells of a tutorial start again from their own seed, or each show one thing with
-/// the existing key. `marks` are the places of cell markers, if the file is not a notebook.
+/// Makes findings across several cells of a file notes: cells of a tutorial start again from their own seed, or each
+/// demonstrate one thing with the existing key. `marks` are the places of cell markers, if the file is not a notebook.
 ///
-/// For computations that get one key, this applies only if their results never meet, and only to the first in each cell. Two samplers that
-/// two cells call directly visibly draw the same numbers, and stay findings. A key that a cell draws from and a later one splits counts
-/// only if the earlier cell calls the sampler directly.
+/// For computations that get one key, this applies only if their results never meet, and only to the first in each
+/// cell. Two samplers that two cells call directly visibly draw the same numbers, and are still reported. A key that a
+/// cell draws from and a later one splits counts only if the earlier cell calls the sampler directly.
 pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding]) {
     let cell = |place: Place| match cells.around(place.span.start) {
         Some(cell) => cell.number as usize,

@@ -1,6 +1,6 @@
 //! Loops that try every configuration with the same seeds.
 //!
-//! **Invariant:** the seeds are several, and made in a loop within.
+//! **Invariant:** there are several seeds, and they are made in an inner loop.
 
 use crate::analysis::domain::term::Term;
 use crate::analysis::record::{Activation, Recording};
@@ -35,8 +35,8 @@ pub fn methods_compared(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
     (is_made_again && steps && compares).then(|| intent(IntentKind::Comparison, calls.place(*callee)))
 }
 
-/// A key is made in a loop within the one that repeats it, by a call that makes keys of several seeds: the seeds are those of the
-/// inner loop, and each iteration of the outer one goes through them.
+/// An inner loop makes a key, by a call that makes keys from several seeds, and an outer loop repeats it: each
+/// iteration of the outer loop goes through the seeds of the inner one.
 pub fn seed_sweep(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let (key, outer) = (pair.second, pair.repeated_by.as_ref()?);
     key.iteration.as_ref().filter(|inner| inner.instance != outer.instance)?;

@@ -1,6 +1,6 @@
-//! Runs that are made for the compiler's sake, or to be timed: the same call is written again.
+//! Runs that only trigger compilation, or are timed: the same call is written again.
 //!
-//! **Invariant:** nothing is done with what the first call gives but to wait for it.
+//! **Invariant:** the program only waits for the result of the first call.
 
 use crate::analysis::record::Recording;
 use crate::finding::{Intent, IntentKind};
@@ -8,13 +8,13 @@ use crate::ir::{Argument, Function, OpKind, Temp, Uses, Variable};
 use crate::judge::intent::{Calls, Pair, calls_apart, intent, is_written_alike};
 use crate::models::Models;
 
-/// Two draws happen within the same call written twice, the first time for nothing and the second time not: a run that warms up and
-/// one that is measured.
+/// Two draws happen within the same call written twice, and only the second result is used: a warm-up run, and one that
+/// is measured.
 pub fn warm_up(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     made_again(run, pair, true)
 }
 
-/// Two draws happen within the same call written twice, the first time for nothing.
+/// Two draws happen within the same call written twice, and the first result is not used.
 pub fn run_again(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     made_again(run, pair, false)
 }
@@ -30,7 +30,7 @@ fn made_again(run: &Recording<'_>, pair: &Pair<'_>, serves: bool) -> Option<Inte
     is_again.then(|| intent(IntentKind::WarmUp, calls.place(*once)))
 }
 
-/// Whether a result is only waited for, or explicitly discarded: `_, _ = step(state)`.
+/// Whether the program only waits for a result, or explicitly discards it: `_, _ = step(state)`.
 fn is_for_nothing(code: &Function, models: &Models, uses: &Uses, temp: Temp) -> bool {
     let waits = |op: Temp| matches!(&code.ops[op as usize].kind, OpKind::Attribute(_, name) if models.awaits(name));
     let mut work = vec![temp];

@@ -21,7 +21,7 @@ use crate::models::Construct;
 /// Most earlier events that one event is compared with.
 const COMPARED: usize = 64;
 
-/// Two consumptions of one key, before they are placed in a frame.
+/// Two consumptions of one key, before they are assigned to a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Reuse {
     /// The earlier consumption.
@@ -54,8 +54,8 @@ pub fn detect(run: &Recording<'_>, paths: &mut PathQueries<'_>) -> Reuses {
 
 /// Compares an event with the earlier ones of its family.
 ///
-/// One event may be part of several mistakes: a function draws twice from a key that its caller has consumed before. So besides the
-/// surest meeting, the surest one in the innermost frame is taken, if that is another frame.
+/// One event may be part of several mistakes: a function draws twice from a key that its caller has consumed before. So
+/// besides the most certain reuse, the most certain one in the innermost frame is taken, if that is another frame.
 fn compare(run: &Recording<'_>, paths: &mut PathQueries<'_>, index: usize, reuses: &mut Reuses) {
     let mut met = meetings(run, paths, index);
     let is_derived_again =
@@ -88,8 +88,8 @@ fn meetings(run: &Recording<'_>, paths: &mut PathQueries<'_>, second: usize) -> 
         .collect()
 }
 
-/// The most certain of some reuses. Of equals, one of the key itself, before one of an equal key that was made elsewhere; then one that gives
-/// the same numbers or children, before a draw beside a split; then the first.
+/// The most certain of some reuses. Of equally certain ones, a reuse of the key itself is preferred to that of an equal
+/// key that was made elsewhere; then two draws or two splits to a draw and a split; then the first.
 fn surest(run: &Recording<'_>, reuses: impl Iterator<Item = Reuse>) -> Option<Reuse> {
     let event = |index: usize| &run.log.consumptions[index];
     let is_split = |index: usize| event(index).role == Role::Split;
@@ -117,7 +117,8 @@ fn common_depth(one: &Rc<Activation>, other: &Rc<Activation>) -> u32 {
     0
 }
 
-/// The consumptions of a family before another whose part of the key may be its part: of many, the first and the last.
+/// The earlier consumptions of a family whose part of the key may overlap; if there are many, the first and the last
+/// ones.
 fn earlier(run: &Recording<'_>, family: TermId, before: usize) -> Vec<usize> {
     let events = run.log.by_family.get(&family).map_or(&[][..], Vec::as_slice);
     let extent = |event: usize| run.log.consumptions[event].target.extent;
@@ -129,7 +130,7 @@ fn earlier(run: &Recording<'_>, family: TermId, before: usize) -> Vec<usize> {
     found
 }
 
-/// The other meetings of a reuse's second event, in execution order: where the one is harmless, another may not be.
+/// The other reuses of a reuse's second event, in execution order: if one is harmless, another may not be.
 pub fn others(run: &Recording<'_>, paths: &mut PathQueries<'_>, reuses: &Reuses, reuse: Reuse) -> Vec<Reuse> {
     let mut met = meetings(run, paths, reuse.second);
     let event = |index: usize| &run.log.consumptions[index];
@@ -139,20 +140,20 @@ pub fn others(run: &Recording<'_>, paths: &mut PathQueries<'_>, reuses: &Reuses,
     met
 }
 
-/// Whether two events that conflict also make keys derived from theirs equal: two splits, or two runs of one call together with the code
-/// around it. A draw beside a split makes no children equal.
+/// Whether two events that conflict also make keys derived from theirs equal: two splits, or two runs of one call
+/// together with the code around it. A draw and a split of one key make no children equal.
 fn derive_alike(run: &Recording<'_>, first: usize, second: usize) -> bool {
     let (first, second) = (&run.log.consumptions[first], &run.log.consumptions[second]);
     first.place == second.place || first.role == Role::Split && second.role == Role::Split
 }
 
-/// Whether what the two keys were derived from was derived from again: then this reuse is a consequence.
+/// Whether the parent of the two keys was derived from twice: then this reuse is a consequence.
 fn is_folded_into_another(run: &Recording<'_>, reuses: &Reuses, first: &Consumption, second: &Consumption) -> bool {
     first.target.derivation != second.target.derivation
         && run.terms.ancestors(second.target.term).iter().any(|ancestor| reuses.derived_again.contains(ancestor))
 }
 
-/// How certain it is that two events whose parts of a key overlap share it, if it is at all.
+/// How certain it is that two events whose parts of a key overlap share a key; `None` if they do not.
 fn meet(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: usize) -> Option<Confidence> {
     let (a, b) = (&run.log.consumptions[first], &run.log.consumptions[second]);
     let mut confidence = role_confidence(run, a, b)?;
@@ -181,7 +182,7 @@ fn meet(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: 
         confidence = Confidence::Low;
     }
     if needs_override(run, paths, both) {
-        // A key that each call makes for itself comes from an override, of which usually only the shape matters.
+        // A key that each call makes itself comes from an override, of which usually only the shape matters.
         let is_seeded = matches!(run.terms.get(run.terms.root(target)), Term::Seed(_));
         let is_made_again = is_seeded && derivations.0 != derivations.1;
         confidence = confidence.min(if is_made_again { Confidence::Low } else { Confidence::Medium });
@@ -294,7 +295,7 @@ fn role_confidence(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> Opt
         (Role::Sample, _) if folds(run, b) => Some(Confidence::Low),
         (_, Role::Sample) if folds(run, a) => Some(Confidence::Low),
         _ if folds_path(run, a) != folds_path(run, b) => Some(Confidence::Low),
-        // Two networks that are there already: what draws in them is at other paths.
+        // Two networks that already exist: their draws are at different paths.
         _ if folds_path(run, a) == Some(false) && receiver(a) != receiver(b) => Some(Confidence::Low),
         (Role::Unresolved, Role::Unresolved) if a.place == b.place && a.iteration.is_none() => None,
         (Role::Unresolved, Role::Unresolved) if is_passed_again(run, a, b) => Some(Confidence::Medium),
@@ -322,8 +323,8 @@ fn is_passed_again(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> boo
         && (!is_method || run.program.models.protocols(method).is_empty())
 }
 
-/// Where a library folds its own path into the key for each draw, whether the call initialises what draws. Another draw from the key
-/// itself, a split of it, or a call of the other kind, gives other numbers.
+/// If a library folds a path into the key for each draw, whether the call initialises the module that draws. Another
+/// draw from the key itself, a split of it, or a call of the other kind gives other numbers.
 fn folds_path(run: &Recording<'_>, event: &Consumption) -> Option<bool> {
     if event.role != Role::Protocol {
         return None;
@@ -340,12 +341,12 @@ fn folds_path(run: &Recording<'_>, event: &Consumption) -> Option<bool> {
     imported.all(|protocol| protocol.folds_path).then_some(initialises)
 }
 
-/// What a method is called on, as written.
+/// The receiver of a method, as written.
 fn receiver(event: &Consumption) -> Option<&str> {
     event.callee.rsplit_once('.').map(|(receiver, _)| receiver)
 }
 
-/// Whether an event is the making of a stream that is not known to split its key.
+/// Whether an event is the creation of a stream that is not known to split its key.
 fn folds(run: &Recording<'_>, event: &Consumption) -> bool {
     event.role == Role::Library
         && run

@@ -1,4 +1,4 @@
-//! Reuse of keys: finding it, and saying where and how it happens.
+//! Reuse of keys: how it is detected, and where and how it is reported.
 //!
 //! **Invariant:** detection comes first and only determines whether two keys must be equal on a path; whether that matters is decided
 //! afterwards.

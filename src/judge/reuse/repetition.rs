@@ -1,6 +1,7 @@
 //! What repeats a consumption, and where a consumed key is carried into the next iteration.
 //!
-//! **Invariant:** results come from the code of the loop's own function; if that does not determine one, the simplest is returned.
+//! **Invariant:** results come from the code of the loop's own function; if that does not determine it, the simplest
+//! one is returned.
 
 use std::rc::Rc;
 
@@ -26,7 +27,7 @@ pub fn loop_kind(run: &Recording<'_>, event: &Consumption, head: Place, repeated
     if event.chain().iter().any(|(activation, _)| run.call_at(activation, head).is_some()) {
         return LoopKind::Call;
     }
-    // The place of a `while` holds its body, as that of a comprehension holds its element.
+    // The place of a `while` contains its body, as that of a comprehension contains its element.
     let is_while = event.chain().iter().any(|(activation, _)| {
         run.module(activation.module).file == head.file
             && run
@@ -88,7 +89,7 @@ pub fn returned_at(
     };
     let returns = |kind: &OpKind| matches!(kind, OpKind::Return(Some(value)) if load_in(code, *value, slot, DEPTH).is_some_and(holds_it));
     let consuming = run.call_at(activation, first.place)?;
-    // Two branches of one `if`: what is returned in the one was not consumed in the other.
+    // Two branches of one `if`: the key that one returns was not consumed in the other.
     let is_apart = |returned: Temp| {
         uses.around(returned).any(|(outer, branch)| {
             matches!(code.ops[outer as usize].kind, OpKind::If { .. })
@@ -129,7 +130,7 @@ pub fn are_adjacent(first: &Consumption, second: &Consumption) -> bool {
     a.iter().any(|x| b.iter().any(|y| x.instance == y.instance && x.copy.abs_diff(y.copy) == 1))
 }
 
-/// Whether the loop with its head at a place binds the name of an event's key anew in each iteration.
+/// Whether the loop with its head at a place rebinds the name of an event's key in each iteration.
 pub fn is_loop_target(run: &Recording<'_>, event: &Consumption, head: Place) -> bool {
     let (module, code) = (run.module(event.activation.module), run.code(&event.activation));
     let Some(written) = event.written.as_deref().filter(|_| module.file == head.file) else { return false };

@@ -1,7 +1,7 @@
 //! How two consumptions of one key are reported: in which frame, as which kind, and with what confidence.
 //!
-//! **Invariant:** a reuse is reported in the lowest frame that sees both consumptions; one of two arguments that are one key is
-//! reported at the caller's call.
+//! **Invariant:** a reuse is reported in the innermost frame that sees both consumptions; if two arguments are one key,
+//! at the caller's call.
 
 use crate::analysis::domain::marks::SUPPLIED;
 use crate::analysis::domain::term::{Term, TermId};
@@ -24,7 +24,7 @@ use crate::judge::reuse::Reuse;
 use crate::judge::reuse::repetition::{are_adjacent, carried_at, is_loop_target, loop_kind, repeated_by, returned_at};
 use crate::judge::unused::unread_children;
 
-/// How the two consumptions of a meeting are placed.
+/// How the two consumptions of a reuse are assigned to a frame.
 struct Placed {
     first: Use,
     second: Use,
@@ -49,7 +49,7 @@ pub fn use_at(run: &Recording<'_>, event: &Consumption, chain: &Chain, depth: us
     }
 }
 
-/// Places two events in the lowest frame that sees both.
+/// Assigns two events to the innermost frame that sees both.
 fn placed(run: &Recording<'_>, first: &Consumption, second: &Consumption, confidence: Confidence) -> Placed {
     let (a, b) = (first.chain(), second.chain());
     let loops: Vec<Place> = first.iterations().iter().map(|iteration| iteration.place).collect();
@@ -117,8 +117,8 @@ fn placed(run: &Recording<'_>, first: &Consumption, second: &Consumption, confid
     }
 }
 
-/// Whether the mistake is that of a frame although only a caller knows enough to see it, for example the class of a receiver: not if the
-/// caller passed one key in two places.
+/// Whether the mistake is in a frame although only a caller knows enough to see it, for example the class of a
+/// receiver. It is not if the caller passed one key in two places.
 fn is_own_mistake(run: &Recording<'_>, frame: &Activation, second: &Consumption) -> bool {
     if frame.module != run.home {
         return false;
@@ -158,8 +158,8 @@ fn times_held(run: &Recording<'_>, value: &Value, term: TermId) -> usize {
     held.max().unwrap_or(0)
 }
 
-/// Whether a nested function that is only run by its parent sees by itself that two consumptions conflict: not if they are of two of its
-/// parameters, which are equal for this caller only.
+/// Whether a nested function that is only run by its parent sees by itself that two consumptions conflict: not if they
+/// consume two of its parameters, which are equal only for this caller.
 fn sees_itself(run: &Recording<'_>, activation: &Activation, event: &Consumption) -> bool {
     let module = run.module(activation.module);
     let code = module.function(activation.function);
@@ -177,8 +177,8 @@ fn sees_itself(run: &Recording<'_>, activation: &Activation, event: &Consumption
     holding.count() < 2
 }
 
-/// Describes a reuse for a frame; `None` if there is no evidence that the value is a key. The second part tells whether the frame sees the
-/// reuse by itself.
+/// Describes a reuse for a frame; `None` if there is no evidence that the value is a key. The second part says whether
+/// the frame itself sees the reuse.
 pub fn report(
     run: &Recording<'_>,
     flows: &Flows<'_>,
@@ -271,8 +271,8 @@ fn is_held(run: &Recording<'_>, term: TermId) -> bool {
     }
 }
 
-/// The only unused child of the split that was intended for the second consumption: the split before it, or the one that made the key. It
-/// is there on every path to that consumption.
+/// The only unused child of the split that was intended for the second consumption: the split before it, or the one
+/// that made the key. It exists on every path to that consumption.
 fn sister_unused(
     run: &Recording<'_>,
     first: &Consumption,
@@ -331,7 +331,7 @@ fn kind_of(run: &Recording<'_>, first: &Consumption, second: &Consumption, itera
         return ReuseKind::FoldAndSampled;
     }
     let made_twice = are_made_apart(derivations);
-    // Elements of a list, each made in its own place: two of them are equal, and not those of all iterations.
+    // Elements of a list, each made in a different place: two of them are equal, but not those of all iterations.
     let made_apart = made_twice
         && matches!(run.terms.get(second.target.term), Term::Seed(_))
         && run.derivation(derivations.0).map(|made| made.place) != run.derivation(derivations.1).map(|made| made.place);
@@ -355,7 +355,8 @@ fn kind_of(run: &Recording<'_>, first: &Consumption, second: &Consumption, itera
     }
 }
 
-/// Whether an attribute belongs to something from outside that is no instance of a visible class: a state passed around.
+/// Whether an attribute belongs to a value from outside that is not an instance of a visible class: a state that is
+/// passed around.
 fn owner_is_plain(run: &Recording<'_>, term: TermId) -> bool {
     match run.terms.get(term) {
         Term::Attribute(owner, ..) => {

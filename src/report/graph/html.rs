@@ -37,7 +37,7 @@ pub(super) fn write(picture: &Picture<'_>) -> String {
     let _ = write!(out, "<header><h1>Keys of {path}</h1>");
     let _ = write!(
         out,
-        "<p>{reused} A click on a key, or Enter, marks its lines; Escape takes the marks away.</p></header>\n<main>\n"
+        "<p>{reused} Click a key, or press Enter on it, to highlight its lines; Escape removes the highlight.</p></header>\n<main>\n"
     );
     out.push_str("<div id=\"graphs\">\n");
     for function in picture.functions {

@@ -43,7 +43,7 @@ pub(super) struct Annotated<'p> {
 }
 
 impl<'p> Annotated<'p> {
-    /// Notes what is written of something, unless it is no symbol or something is known of it.
+    /// Records what is written of something, unless it is no symbol or something is known of it.
     pub(super) fn note(&mut self, value: &Value<'p>, module: usize, annotation: Option<&'p Annotation>) {
         if let (Value::Unknown(symbol), Some(annotation)) = (value, annotation) {
             self.written.entry(*symbol).or_insert(Written { module, annotation, part: Part::Whole });

@@ -1,7 +1,7 @@
 //! Searches for a path through guards whose literals can hold together.
 //!
-//! Each guard that was found feasible keeps a *model*, one such path. A branch queries the paths of the enclosing branch and one more
-//! literal, so that most searches end at the first guard with a model.
+//! Each guard that was found feasible caches a *model*, which is one such path. A branch queries the paths of the
+//! enclosing branch and one more literal, so that most searches end at the first guard with a model.
 //!
 //! **Invariant:** the literals of a model are consistent, and the model of a guard continues with that of the guard below; it is never
 //! changed.
@@ -17,11 +17,11 @@ const SEARCH_STEPS: u32 = 256;
 struct Search {
     /// The literals so far.
     path: Vec<Step>,
-    /// How many of them are about something that others are about, too.
+    /// How many of them share their subject with others.
     in_company: usize,
     /// Steps that are left.
     steps: u32,
-    /// Whether what was found follows the models of the guards below.
+    /// Whether the path found so far follows the models of the guards below.
     is_model: bool,
 }
 
@@ -57,8 +57,8 @@ impl Guards {
         true
     }
 
-    /// Whether some path satisfies both guards, like [`Guards::feasible`] of their conjunction. Most pairs have such a path close by, and
-    /// finding it makes no nodes.
+    /// Whether some path satisfies both guards, like [`Guards::feasible`] of their conjunction. For most pairs such a
+    /// path is found quickly and without making nodes.
     pub fn meet(&mut self, a: Guard, b: Guard, terms: &Terms) -> bool {
         if self.is_model_of(a, b) {
             return true;

@@ -1,6 +1,7 @@
 //! The graph of mentions, and its transitive closure.
 //!
-//! **Invariant:** an edge leads from the function that mentions a name to what the name denotes, so that relevance spreads backwards only.
+//! **Invariant:** an edge leads from the function that mentions a name to what the name denotes, so relevance is only
+//! propagated backwards.
 
 mod reach;
 
@@ -19,7 +20,7 @@ pub(super) struct Graph<'a> {
     tables: &'a [SymbolTable],
     /// The number of the first function of each module.
     pub(super) starts: Vec<usize>,
-    /// What each function mentions by itself.
+    /// What each function itself mentions.
     pub(super) mentions: Vec<Mentions>,
     /// By node, the nodes that mention it.
     callers: Vec<Vec<usize>>,
@@ -107,8 +108,9 @@ impl<'a> Graph<'a> {
         node
     }
 
-    /// What runs where the result of a call is called: the methods that make an instance of a class callable, and the functions within
-    /// the function that is called: `layer = Dropout()` and `init, apply = make()`, and later `layer(x)` and `apply(x)`.
+    /// The functions that run when the result of a call is called: the methods that make an instance of a class
+    /// callable, and the functions nested in the called function: `layer = Dropout()` and `init, apply = make()`, and
+    /// later `layer(x)` and `apply(x)`.
     pub(super) fn callable_results(
         &self,
         project: &Project<'_>,
@@ -204,7 +206,8 @@ fn bases(module: &Module, body: usize) -> impl Iterator<Item = &Name> {
     })
 }
 
-/// A function within another runs only where that one runs it: it is followed there, and the outermost one has to run.
+/// A nested function runs only if its enclosing function runs it: it is followed there, and the outermost function has
+/// to run.
 fn mark_enclosing(module: &Module, number: usize, mentions: &mut [Mentions]) {
     let mut current = number;
     while let Some(parent) = module.functions[current].parent {

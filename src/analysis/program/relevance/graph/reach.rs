@@ -5,7 +5,7 @@
 //! a few nested calls, where naming a class calls only the methods that Python calls implicitly. Keys that are further away are analysed in
 //! the functions in between.
 //!
-//! **Invariant:** a function that is near to keys reaches them by names, too.
+//! **Invariant:** a function that is near keys also reaches them by names.
 
 use crate::analysis::program::vocabulary::Mentions;
 use crate::ir::{Argument, Constant, Function, FunctionKind, Module, OpKind};
@@ -20,7 +20,7 @@ pub(super) struct Nesting {
     parents: Vec<Option<usize>>,
     /// Methods that run only if they are called by name.
     is_called_by_name: Vec<bool>,
-    /// Functions that are called: no bodies of classes.
+    /// Functions that are called, which excludes bodies of classes.
     is_called: Vec<bool>,
 }
 
