@@ -11,7 +11,6 @@
 mod advance;
 mod apply;
 mod attribute_keys;
-mod bound;
 mod buffer;
 mod captured;
 mod carry;
@@ -19,6 +18,7 @@ mod children;
 mod context;
 mod cross_module;
 mod dead_splits;
+mod definite_assignment;
 mod derived;
 mod diff;
 mod display_only;
@@ -53,9 +53,9 @@ mod wrappers;
 mod writer;
 
 pub use apply::{Batch, select};
-pub use bound::reads_unbound;
 pub use context::{FixContext, Proof, Proposal};
 pub use cross_module::CrossModuleUsage;
+pub use definite_assignment::reads_unbound;
 pub use diff::{hunks, unified};
 pub use jax::RAW_KEY;
 pub use migrate::{Change, FileMigration, Mix, RawFile, Remark, WordUse, migrate, place_before, take_more};

@@ -7,7 +7,7 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{KeyKind, Role};
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{Array, DerivationId, Elements, Key, Order, Val, Value};
-use crate::analysis::library::meetings;
+use crate::analysis::library::mixed_implementations;
 use crate::analysis::machine::context::Lane;
 use crate::analysis::machine::{Frame, Machine};
 use crate::analysis::record::{Consumption, LoggedBroadcast, Sharers, Target};
@@ -79,7 +79,7 @@ fn consume_val<'p>(
         }
         Val::Key(key) => {
             if matches!(sink.role, Role::Sample | Role::Split | Role::Fold) {
-                meetings::note_taken(machine, frame, *key, sink.place);
+                mixed_implementations::note_taken(machine, frame, *key, sink.place);
             }
             let target = target(machine, key.term, key.derivation);
             log_event(machine, frame, target, sink, written);

@@ -6,7 +6,9 @@ use crate::analysis::domain::implementation::Implementation;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind, Role};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{ClassHandle, Elements, Key, Val, Value};
-use crate::analysis::library::{builtins, consume, derive, meetings, parameters, shape, transform, tree, wrappers};
+use crate::analysis::library::{
+    builtins, consume, derive, mixed_implementations, parameters, shape, transform, tree, wrappers,
+};
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache, operate, prelude};
 use crate::analysis::program::Program;
@@ -159,7 +161,7 @@ fn run_model<'p>(
 /// The implementation of the keys that a call makes, according to its arguments.
 fn implementation(machine: &mut Machine<'_>, callable: &Callable, args: &Args) -> Implementation {
     let argument = args.of(callable, "impl").or_else(|| args.of(callable, "dtype"));
-    meetings::given(machine, argument.map(|arg| arg.value.clone()).as_ref())
+    mixed_implementations::given(machine, argument.map(|arg| arg.value.clone()).as_ref())
 }
 
 /// A draw of a sampler from its keys, which may arrange rows.
@@ -268,7 +270,7 @@ fn wrap<'p>(
     place: Place,
 ) -> Value {
     paths::on_alternatives(machine, value, |this, val| {
-        meetings::note_wrapped(this, frame, val, given, place);
+        mixed_implementations::note_wrapped(this, frame, val, given, place);
         let of_another = |this: &mut Machine<'_>, key: Key| {
             let words = this.state.terms.intern(Term::Words(key.term, None));
             Value::of(Val::Key(Key { term: wrapped(&mut this.state.terms, path, words, given), ..key }))
@@ -277,7 +279,7 @@ fn wrap<'p>(
             Val::Words(key, None) => {
                 let key = Key { kind: KeyKind::Typed, ..*key };
                 // Under another implementation the same words are another key.
-                match meetings::of(this, key.term) {
+                match mixed_implementations::of(this, key.term) {
                     Some(own) if own != given => of_another(this, key),
                     _ => Value::of(Val::Key(key)),
                 }
@@ -286,7 +288,7 @@ fn wrap<'p>(
                 notes::buffer_use(this, frame, *key, place, BufferUse::new(BufferOp::Rewrap, short_name(path), false));
                 derive::supplied_key(&mut this.state.terms, place)
             }
-            Val::Key(key) if key.kind == KeyKind::Raw => match meetings::of(this, key.term) {
+            Val::Key(key) if key.kind == KeyKind::Raw => match mixed_implementations::of(this, key.term) {
                 Some(own) if own != given => of_another(this, Key { kind: KeyKind::Typed, ..*key }),
                 _ => Value::of(Val::Key(Key { kind: KeyKind::Typed, ..*key })),
             },
@@ -464,7 +466,7 @@ fn consume_stream_seed<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, arg
     if let Some(Val::Term(term)) = value.single()
         && machine.state.terms.as_int(*term).is_some()
     {
-        let given = meetings::given(machine, None);
+        let given = mixed_implementations::given(machine, None);
         let key = derive::seed(machine, frame, Some(arg), (given, crate::models::SeedKind::Typed), path, place);
         let arg = Arg { value: key, written: None };
         return consume::consume(machine, frame, &arg, Role::Library, path, place);

@@ -10,7 +10,7 @@ use crate::analysis::domain::kinds::{BufferOp, KeyKind, Meeting};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::library::functions::short_name;
-use crate::analysis::library::{consume, derive, meetings};
+use crate::analysis::library::{consume, derive, mixed_implementations};
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, arrays, implied, name_cache, operate};
 use crate::analysis::program::Program;
@@ -59,7 +59,7 @@ pub fn shape_op<'p>(
         }
         ShapeOp::Where | ShapeOp::Select => {
             machine.recorder.choose(place, path);
-            meetings::note(machine, frame, Meeting::Joined, &inputs, place);
+            mixed_implementations::note(machine, frame, Meeting::Joined, &inputs, place);
             let test = chosen.as_deref().filter(|_| op == ShapeOp::Where).and_then(get);
             return select(machine, &inputs, test, path, args, place);
         }
@@ -545,7 +545,7 @@ fn stack<'p>(
             },
         }
     };
-    meetings::note(machine, frame, Meeting::Joined, &parts, place);
+    mixed_implementations::note(machine, frame, Meeting::Joined, &parts, place);
     let keys: Vec<Key> = parts
         .iter()
         .filter_map(|part| part.single().cloned())
@@ -631,7 +631,7 @@ fn concatenate<'p>(
         },
         several => several.to_vec(),
     };
-    meetings::note(machine, frame, Meeting::Joined, &parts, place);
+    mixed_implementations::note(machine, frame, Meeting::Joined, &parts, place);
     let mut kinds = Vec::new();
     for part in &parts {
         let Some(val) = part.single().cloned() else {
@@ -733,7 +733,7 @@ pub fn fabricate<'p>(
             notes::buffer_use(this, frame, key, place, BufferUse::new(BufferOp::Fabricate, short_name(path), false));
             let zero = this.state.terms.int(0);
             // Zeros are a key of the same implementation, and the seed 0 is one of the default.
-            let is_default = !matches!(meetings::of(this, key.term), Some(Implementation::Given(_)));
+            let is_default = !matches!(mixed_implementations::of(this, key.term), Some(Implementation::Given(_)));
             let term = if zeros && is_default {
                 this.state.terms.intern(Term::Seed(zero))
             } else {

@@ -11,7 +11,7 @@ use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{Partial, PartialKind, Val, Value, Wrapped};
 use crate::analysis::library::wrappers::{self, Crossing};
-use crate::analysis::library::{functions, lanes, meetings, traces, tree};
+use crate::analysis::library::{functions, lanes, mixed_implementations, traces, tree};
 use crate::analysis::machine::{Frame, Machine, arrays};
 use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::{State, paths};
@@ -325,7 +325,7 @@ fn run_while<'p>(
             return;
         }
         let next = this.call_value(frame, function, Args::positional(vec![carry.clone()]), Some(place));
-        meetings::note_trees(this, frame, Meeting::Carried, &[carry.clone(), next.clone()], place);
+        mixed_implementations::note_trees(this, frame, Meeting::Carried, &[carry.clone(), next.clone()], place);
         carry = next;
     });
     machine.state.paths.pc = machine.state.paths.guards.or(machine.state.paths.pc, over);
@@ -416,7 +416,7 @@ fn run_branches<'p>(
         after = machine.state.paths.guards.or(after, machine.state.paths.pc);
     }
     machine.state.paths.pc = if after.is_false() { before } else { after };
-    meetings::note_trees(machine, frame, Meeting::Branches, &results, place);
+    mixed_implementations::note_trees(machine, frame, Meeting::Branches, &results, place);
     if result.is_unbound() || result.is_too_various() {
         machine.state.terms.opaque("<branch>", Some(place))
     } else {
@@ -520,7 +520,7 @@ fn run_scan<'p>(
         args.extend(over.iter().map(|tree| slice_tree(this, tree, index)));
         let result = this.call_value(frame, function, Args::positional(args), Some(place));
         let next = part(&mut this.state, &result, 0, place);
-        meetings::note_trees(this, frame, Meeting::Carried, &[carry.clone(), next.clone()], place);
+        mixed_implementations::note_trees(this, frame, Meeting::Carried, &[carry.clone(), next.clone()], place);
         carry = next;
         let output = part(&mut this.state, &result, 1, place);
         outputs.push(output);
@@ -595,7 +595,7 @@ fn run_fori<'p>(
         let index = this.state.terms.offset(lower, i128::from(copy));
         let args = vec![Value::term(index), carry.clone()];
         let next = this.call_value(frame, function, Args::positional(args), Some(place));
-        meetings::note_trees(this, frame, Meeting::Carried, &[carry.clone(), next.clone()], place);
+        mixed_implementations::note_trees(this, frame, Meeting::Carried, &[carry.clone(), next.clone()], place);
         carry = next;
     });
     carry

@@ -7,13 +7,13 @@
 //! **Invariant:** what cannot be followed counts as observed, so a draw that is reported as unobserved is in fact
 //! unobserved.
 
-mod apart;
 pub mod body;
 mod calls;
+mod exclusive;
 mod meet;
-mod muted;
 pub mod repeating_loop;
 mod unused_children;
+mod zero_spread;
 
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
@@ -225,7 +225,7 @@ impl<'r> Flows<'r> {
         // Finding them reads the whole function.
         let size = self.run.code(&draw.activation).ops.len();
         self.steps.set(self.steps.get().saturating_sub(size / 8));
-        if self.steps.get() == 0 { FxHashMap::default() } else { apart::excluded(self.run, draw, other) }
+        if self.steps.get() == 0 { FxHashMap::default() } else { exclusive::excluded(self.run, draw, other) }
     }
 
     /// The children of a split that are observed; `None` if they cannot be distinguished.
@@ -473,7 +473,7 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
         let event = &flows.run.log.consumptions[draw];
         let is_for_nothing = unused_children::is_split_for_nothing(flows.run, event)
             || is_unused_stream(flows.run, draw)
-            || muted::is_muted(flows.run, event);
+            || zero_spread::has_no_spread(flows.run, event);
         if is_for_nothing {
             return Some(new(ConsequenceKind::Unobserved, Some(event.place)));
         }

@@ -11,7 +11,7 @@ use crate::judge::facts::Role;
 
 /// Whether the sampled distribution has no spread, or, for a split, all distributions that are sampled with its
 /// children.
-pub fn is_muted(run: &Recording<'_>, event: &Consumption) -> bool {
+pub fn has_no_spread(run: &Recording<'_>, event: &Consumption) -> bool {
     match event.role {
         Role::Protocol | Role::Library => samples_the_mean(run, event),
         Role::Split => {
