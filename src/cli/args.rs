@@ -350,7 +350,7 @@ impl Selection {
     }
 }
 
-/// The selectors of an option: what is empty between two commas names nothing.
+/// The selectors of an option: empty text between two commas is ignored.
 fn selectors(written: Option<&[String]>) -> Option<Vec<String>> {
     let pieces = written?.iter().map(|piece| piece.trim()).filter(|piece| !piece.is_empty());
     Some(pieces.map(str::to_owned).collect())

@@ -49,7 +49,7 @@ pub(super) fn run(command: &Graph, backend: &dyn Backend, process: &mut Process<
     Ok(Status::Clean)
 }
 
-/// The format that the name of a file asks for. Standard output asks for none.
+/// The format that the name of a file implies. Standard output implies none.
 fn format_of(file: &Path) -> Result<GraphFormat, Failure> {
     if file.as_os_str() == "-" {
         return Ok(GraphFormat::Mermaid);

@@ -142,7 +142,7 @@ fn asked_to_keep(
     Ok(kept)
 }
 
-/// What changes, what is verified, what is left and why, and what comes next.
+/// What changes, what is verified, what is left and why, and the next steps.
 fn summary(migrated: &Migrated, files: usize, writes: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let count = |change: Change| migrated.changes.get(&change).copied().unwrap_or_default();

@@ -64,7 +64,7 @@ fn tip(error: &mut clap::Error, process: &Process<'_>) -> Option<String> {
             })
         }
         ErrorKind::UnknownArgument => {
-            // To look like an option is no reason to be a path.
+            // Text that looks like an option is not assumed to be a path.
             error.remove(ContextKind::Suggested);
             let written = text(error, ContextKind::InvalidArg)?;
             let similar = text(error, ContextKind::SuggestedArg)?;

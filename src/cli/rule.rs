@@ -1,6 +1,6 @@
 //! `keylint rule`.
 //!
-//! **Invariant:** what is printed is the registry's text, word for word.
+//! **Invariant:** the printed text is that of the registry, word for word.
 
 use std::io::Write;
 
@@ -73,7 +73,7 @@ fn json(value: &impl Serialize) -> std::io::Result<String> {
     serde_json::to_string_pretty(value).map_err(std::io::Error::other)
 }
 
-/// The rules whose codes begin with what is written, as in `--select KEY1`; none where it names one rule or nothing.
+/// The rules whose codes begin with what is written, as in `--select KEY1`; none if it names one rule or nothing.
 fn family<'a>(rules: &[&'a Rule], written: &str) -> Vec<&'a Rule> {
     let written = written.to_ascii_uppercase();
     let is_prefix = |code: &str| code.len() > written.len() && code.starts_with(&written);

@@ -52,7 +52,7 @@ pub struct ArrayObject {
     pub warns: Option<[u32; 3]>,
     /// The parameter that numbers the arguments that matter, with 0 for its default; the others, and results, are left alone.
     pub only: Option<String>,
-    /// Whether what is not mapped is left alone.
+    /// Whether arguments that are not mapped are ignored.
     pub mapped: bool,
 }
 

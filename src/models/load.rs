@@ -437,7 +437,7 @@ fn is_version(text: &str) -> bool {
     text.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Offsets of texts beyond four gigabytes are clamped; such a file is no model file.
+/// Offsets of texts beyond four gigabytes are clamped; such a file is not a model file.
 fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }

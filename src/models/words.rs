@@ -145,7 +145,7 @@ impl Words {
         self.key_words().any(|(_, several)| name.ends_with(several))
     }
 
-    /// Whether an expression is called what keys and seeds are mostly called: `dropout_key`, `rngs[0]`, `k2`.
+    /// Whether an expression has a name that keys and seeds usually have: `dropout_key`, `rngs[0]`, `k2`.
     pub fn is_keyish(&self, code: &str) -> bool {
         let head = code.split('[').next().unwrap_or_default();
         let last = head.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();

@@ -33,7 +33,7 @@ pub(super) struct Client {
     pub(super) code_description: bool,
     /// It keeps the data of diagnostics and sends them back.
     pub(super) diagnostic_data: bool,
-    /// Shows what is unnecessary as such.
+    /// Marks unnecessary code as such.
     pub(super) unnecessary_tag: bool,
     /// Takes the version of the document with edits.
     pub(super) document_changes: bool,

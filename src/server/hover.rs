@@ -1,4 +1,4 @@
-//! `textDocument/hover`: what is known of the key under the pointer, and of the codes in comments.
+//! `textDocument/hover`: what is known about the key under the pointer, and about the codes in comments.
 //!
 //! **Invariant:** hovers show what the analysis that makes the findings believes; nothing is guessed from names.
 

@@ -1,4 +1,4 @@
-//! Diagnostics for clients that wait for notifications: checks after edits, and what is sent of them.
+//! Diagnostics for clients that wait for notifications: checks after edits, and which of their results are sent.
 //!
 //! **Invariant:** diagnostics name the version that they belong to, and are never older than what was sent before; those of the newest text
 //! follow as soon as they are ready. Diagnostics of a removed URI are cleared.

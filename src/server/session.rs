@@ -221,7 +221,7 @@ impl Session {
         Some(is_known)
     }
 
-    /// Forgets what is closed; returns the addresses that diagnostics were sent for.
+    /// Forgets closed documents; returns the addresses for which diagnostics were sent.
     pub(super) fn close(&mut self, uri: &Uri) -> Option<(PathBuf, Opened)> {
         let path = self.path_opened(uri)?;
         self.open.remove(&path)?;

@@ -35,7 +35,7 @@ pub(super) struct Folder {
     pub(super) resolver: Result<Resolver, ConfigError>,
 }
 
-/// What a check came to.
+/// The result of a check.
 pub(super) struct Checked {
     /// The epoch of the snapshot that it used.
     pub(super) epoch: u64,
@@ -56,7 +56,7 @@ pub(super) struct Snapshot {
     pub(super) client: Arc<Client>,
     /// Counts the changes so far.
     pub(super) epoch: u64,
-    /// The epoch of the last change of anything that is no file of Python: settings, which files there are.
+    /// The epoch of the last change other than to the text of a Python file: settings, the set of files.
     pub(super) reset: u64,
     /// The epoch of the last change of each file.
     pub(super) changed: Arc<BTreeMap<PathBuf, u64>>,
@@ -195,7 +195,7 @@ impl Snapshot {
         Ok(work(&context, &mut given, folder))
     }
 
-    /// Lays what is open over what is saved.
+    /// Overlays the saved files with the open ones.
     pub(super) fn overlay(&self, given: &mut RunInputs) {
         for (path, opened) in self.open.iter() {
             given.files.insert(path.clone(), &*opened.bytes);

@@ -55,7 +55,7 @@ fn version(request: &RequestContext<'_>, uri: &Uri) -> Option<i32> {
     opened.addresses().into_iter().find(|(address, _)| address == uri).and_then(|(_, version)| version)
 }
 
-/// Checks one folder as the command line would, with what is open laid over what is saved.
+/// Checks one folder as the command line would, with the saved files overlaid by the open ones.
 fn scan(
     request: &RequestContext<'_>,
     folder: &Folder,

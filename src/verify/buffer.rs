@@ -4,7 +4,8 @@
 //! The operation is evaluated by `eval`'s functions on the words of the key. A key from elsewhere is replaced by the key of one seed, and
 //! the sentence says so.
 //!
-//! **Invariant:** nothing is shown but what was computed; where the operation or the key cannot be evaluated there is no witness.
+//! **Invariant:** only computed results are shown; if the operation or the key cannot be evaluated, there is no
+//! witness.
 
 use super::derived;
 use super::replay::{Operand, calculated};
@@ -266,7 +267,7 @@ impl<'a> Operation<'a> {
     }
 }
 
-/// An operand that is no key: a number, or a column that counts.
+/// An operand that is not a key: a number, or a column that counts.
 fn operand(expr: &Expr) -> Option<Operand> {
     match expr {
         Expr::NumberLiteral(literal) => match &literal.value {

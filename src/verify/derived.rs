@@ -1,6 +1,7 @@
 //! The key data of a derivation.
 //!
-//! **Invariant:** every key is that of the reference PRNG under JAX's defaults; where the derivation leaves anything open there is none.
+//! **Invariant:** every key is that of the reference PRNG under JAX's defaults; if the derivation leaves anything open,
+//! there is no key.
 
 use crate::arrays::Map;
 use crate::finding::{Derivation, Made};

@@ -32,7 +32,7 @@ const ALL_LOWER: &str = "all lower rooms";
 struct Room {
     /// `6` is (6, 0), `6.2` is (6, 2).
     layer: (u32, u32),
-    /// Paths below `crate::` that its files may name, beside their own room's.
+    /// Paths below `crate::` that its files may name, in addition to those of their own room.
     imports: Vec<Vec<String>>,
 }
 
@@ -300,7 +300,7 @@ fn table() -> BTreeMap<String, Room> {
     rooms
 }
 
-/// The room of the table that a path lies in: a folder in a room, where that has a row of its own, else the room.
+/// The room of the table that contains a path: a folder of a room, if that has its own row, otherwise the room.
 fn room_of<T: AsRef<str>>(path: &[T], table: &BTreeMap<String, Room>) -> Option<String> {
     let [first, rest @ ..] = path else { return None };
     let first = first.as_ref();

@@ -69,7 +69,7 @@ fn stale_entries_are_reported_and_pruned() {
         err,
         "warning: 2 entries of `accepted.json` matched no finding; `keylint baseline prune` removes them\n"
     );
-    // A run that looks at one file says nothing of the others, though what is gone is gone.
+    // A run that covers one file says nothing about the others, but entries of deleted files are removed.
     assert!(keylint(at, &["check", "c.py"]).2.starts_with("warning: 1 entry of "));
     assert_eq!(keylint(at, &["baseline", "prune", "c.py"]).1, "accepted.json: 2 accepted (0 added, 1 removed).\n");
     assert_eq!(keylint(at, &["baseline", "prune"]).1, "accepted.json: 1 accepted (0 added, 1 removed).\n");
@@ -139,7 +139,7 @@ fn unchecked_rules_keep_their_baseline_entries() {
         let out = keylint(at, &["baseline", command, "--select", "KEY101"]).1;
         assert_eq!(out, "accepted.json: 2 accepted (0 added, 0 removed).\n");
     }
-    // What stands in a file that does not parse is perhaps still there.
+    // Findings in a file that does not parse may still exist.
     fs::write(at.join("a.py"), format!("{legacy}\nx = \"\"\"\n")).unwrap();
     assert_eq!(keylint(at, &["baseline", "prune"]).1, "accepted.json: 2 accepted (0 added, 0 removed).\n");
 }
@@ -181,7 +181,7 @@ fn files_use_the_baseline_of_their_own_configuration() {
     clean(at, &["check"]);
     clean(&at.join("sub"), &["check"]);
     clean(&at.join("other"), &["check"]);
-    // From elsewhere too, where nothing is configured.
+    // Also from another folder, in which nothing is configured.
     let elsewhere = tempfile::tempdir().unwrap();
     clean(elsewhere.path(), &["check", at.to_str().unwrap()]);
     clean(elsewhere.path(), &["check", "--diff", "--unsafe-fixes", at.to_str().unwrap()]);

@@ -42,7 +42,7 @@ fn links(text: &str) -> Vec<String> {
         if is_code {
             continue;
         }
-        // What stands between back ticks is code.
+        // Text between backticks is code.
         let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
         let targets = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());
         links.extend(targets.map(str::to_owned));
@@ -127,7 +127,7 @@ fn the_pages_of_the_rules_are_up_to_date() {
     assert_eq!(stray, [""; 0], "pages of rules that are gone");
 }
 
-/// How many sentences a text has. What stands between back ticks is code.
+/// How many sentences a text has. Text between backticks is code.
 fn sentences(text: &str) -> usize {
     let prose: String = text.split('`').step_by(2).collect::<Vec<_>>().join("x");
     let ends = |pair: &(char, char)| matches!(pair.0, '.' | '?' | '!') && pair.1.is_whitespace();

@@ -1,4 +1,4 @@
-//! The cache: a run that takes results from it says what a run without it says, whatever happened in between.
+//! The cache: a run that uses cached results reports the same as one without the cache, whatever happened in between.
 //!
 //! **Invariant:** runs are compared by all that they print and by their status, in formats that show everything.
 

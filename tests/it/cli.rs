@@ -243,7 +243,7 @@ fn report_files_are_replaced_atomically() {
     assert_eq!((run.status, run.out.as_str()), (Status::Findings, ""));
     assert!(fs::read_to_string(&path).unwrap().starts_with('['));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-    // The folder is made; where it cannot be, the other reports are written all the same.
+    // The folder is created; if that fails, the other reports are still written.
     let absent = dir.path().join("absent/report.json");
     let made = self::run(&["check", "--output-file", absent.to_str().unwrap(), "a.py"]);
     assert_eq!(made.status, Status::Findings);
@@ -294,7 +294,7 @@ fn unknown_views_are_inert() {
     assert_eq!(self::run(&["dev", "ir", "a.py"]).out, "ir\n");
 }
 
-/// A reader that has gone away.
+/// A reader that has closed its end.
 struct Closed;
 
 impl Write for Closed {

@@ -1,4 +1,4 @@
-//! Configuration files: which one counts, what it means, and how mistakes in it are shown.
+//! Configuration files: which one applies, what it means, and how mistakes in it are shown.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -113,7 +113,7 @@ fn imports_resolve_across_files() {
         ("main.py", "from pkg import draw\nfrom pkg.low import help\nfrom elsewhere import key\n"),
         ("other.py", "from pkg.plain import idle\nkey = 1\n"),
     ];
-    // Only what is given is interpreted; all that it needs is there.
+    // Only the given files are interpreted; everything that they need is present.
     let main = "main.py: module of 1 functions, module of 3 functions, elsewhere.key";
     assert_eq!(interpreted(&texts, &["main.py"]), [main]);
     let all: Vec<&str> = texts.iter().map(|(path, _)| *path).collect();
@@ -209,7 +209,7 @@ fn comments_suppress_findings() {
     let outcome = Tree::new(&[("a.py", &text)], &["a.py"], &imports).check();
     let codes: Vec<&str> = outcome.findings.iter().map(|reported| reported.finding.rule.code()).collect();
     assert_eq!(codes, ["KEY302", "KEY002"]);
-    // A file that matters to nobody still has its comments judged.
+    // The comments of an irrelevant file are still checked.
     let codes: Vec<&str> = check_text("a.py", "x = 1  # keylint: ignore[KEY999]\n")
         .iter()
         .map(|checked| checked.finding.rule.code())
@@ -304,7 +304,7 @@ fn nested_projects_are_isolated() {
     assert_eq!(seen, [["jax.random.PRNGKeyArray"], ["module of 1 functions"]]);
 }
 
-/// A block for direct runs is a demonstration where other modules import its module, and the program where none does.
+/// A main block is a demonstration if other modules import its module, and otherwise the program.
 #[test]
 fn blocks_for_direct_runs_of_imported_modules_are_demonstrations() {
     let model = "import jax\n\n\ndef init(key):\n    return jax.random.normal(key, (3,))\n\n\n\

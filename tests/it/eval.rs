@@ -781,7 +781,7 @@ fn total(settings: Settings, text: &str) -> Result<(), TestCaseError> {
             prop_assert!(!problem.message.is_empty());
         }
     }
-    // The command line has to find the place in the text, whatever it is.
+    // The command line has to find the place in any text.
     let _ = run(&["--", text], "");
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! One tree, checked from several places: what is found depends on the tree and on the paths given, never on the current directory.
 //!
-//! **Invariant:** the findings of a run, with their levels, are the same wherever it starts and whatever lies around it.
+//! **Invariant:** the findings of a run, with their levels, are the same wherever it starts and whatever surrounds it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,8 @@ fn results_do_not_depend_on_the_working_directory() {
     let around = around.path().canonicalize().unwrap();
     let tree = around.join("tree");
     write(&tree, &TREE);
-    // What lies beside the tree has modules of the same names, and a mark and a configuration of its own.
+    // The folder next to the tree has modules of the same names, its own marker of a project, and its own
+    // configuration.
     let beside = around.join("beside");
     write(&beside, &TREE);
     write(

@@ -3,7 +3,7 @@
 //!
 //! Each runs through the built executable with fixes and replays, as a user's would.
 //!
-//! **Invariant:** whatever stands before it, a plain reuse at the end of the file is reported.
+//! **Invariant:** whatever precedes it, a plain reuse at the end of the file is reported.
 
 use std::fmt::Write;
 use std::fs;

@@ -35,7 +35,7 @@ fn fixed_with(options: &[&str], text: &str) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// Programs to be fixed, by name; without an import of their own they get one.
+/// Programs to be fixed, by name; an import is added to those without one.
 const PROGRAMS: [(&str, &str); 30] = [
     ("reuse", "def f(key):\n    a = jax.random.normal(key)\n    b = jax.random.uniform(key)\n    return a + b\n"),
     ("one statement", "def f(key):\n    return jax.random.normal(key) + jax.random.uniform(key)\n"),
@@ -320,7 +320,7 @@ fn unused_children_are_renamed_safely() {
     assert_eq!(spare(&translated), translated);
     let of_inner = "def f(key):\n    a, b = jax.random.split(key)\n    def g():\n        nonlocal b\n        b = 3\n    g()\n    return jax.random.normal(a)\n";
     assert_eq!(spare(of_inner), of_inner);
-    // A comment or a string would speak of what is no more; an attribute or an argument is another thing.
+    // A comment or a string would mention a name that no longer exists; an attribute or an argument is something else.
     for reported in ["    # noise = normal(b)\n", "    print(\"b is spare\")\n"] {
         let of_reported = of_two.replace("    return", &format!("{reported}    return"));
         assert_eq!(spare(&of_reported), of_reported);
@@ -330,7 +330,8 @@ fn unused_children_are_renamed_safely() {
     // The fix of a mistake may want the child.
     let of_mistaken = "def f(key):\n    a, b = jax.random.split(key)\n    x = jax.random.normal(key)\n    return x + jax.random.normal(a)\n";
     assert_eq!(spare(of_mistaken), of_mistaken);
-    // The carried key is drawn from where the child may have been meant; it is split on where that was not.
+    // The first program draws from the carried key although the child may have been intended; the second splits it
+    // again.
     let of_slip = "def f(key):\n    key, b = jax.random.split(key)\n    return jax.random.normal(key)\n";
     assert_eq!(spare(of_slip), of_slip);
     let of_carry = of_slip.replace("normal(key)", "split(key, 3)");
@@ -393,7 +394,7 @@ fn methods_traced_by_other_modules_store_nothing() {
     }
 }
 
-/// `fixtures/fixes/NAME.py` becomes `NAME.fixed.py`, or stays as it is where there is none. `BLESS=1` writes them.
+/// `fixtures/fixes/NAME.py` becomes `NAME.fixed.py`, or stays unchanged if that does not exist. `BLESS=1` writes them.
 #[test]
 fn fixtures_are_fixed_as_expected() {
     let bless = std::env::var_os("BLESS").is_some();
@@ -423,7 +424,7 @@ fn fixtures_are_fixed_as_expected() {
     assert!(wrong.is_empty() && count > 0, "{wrong}");
 }
 
-/// The examples of the pages: a `py fixed` block is what the block of Python before it becomes.
+/// The examples of the pages: a `py fixed` block is the result of fixing the block of Python before it.
 #[test]
 fn rule_pages_show_the_fixes_that_are_made() {
     let unmarked = |text: &str| -> String {

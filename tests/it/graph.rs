@@ -1,6 +1,7 @@
 //! `keylint graph`: pictures of how keys are derived and consumed.
 //!
-//! **Invariant:** the pictures of fixtures are recorded; whatever the program holds, a page has one script and no address.
+//! **Invariant:** the pictures of fixtures are recorded; whatever the program contains, a page has one script and no
+//! address.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Input that nobody would write: a message or a result, never a crash, a hang or a stack overflow.
 //!
-//! Every program goes through the built executable, as a user's would, and must be done with in [`PATIENCE`], a limit that only
-//! a hang or worse than linear work can reach.
+//! Every program goes through the built executable, as a user's would, and must be finished within [`PATIENCE`], a
+//! limit that only a hang or worse than linear work can reach.
 //!
 //! **Invariant:** the exit status is that of the contract: 0 nothing shown, 1 findings shown, 2 the run itself failed.
 
@@ -34,7 +34,7 @@ impl Run {
     }
 }
 
-/// Checks what lies in a folder. Output goes to files, so that a full pipe cannot look like a hang.
+/// Checks the contents of a folder. Output goes to files, so that a full pipe cannot look like a hang.
 fn check(folder: &Path) -> Run {
     let outputs = tempfile::tempdir().unwrap();
     let (out, err) = (outputs.path().join("out"), outputs.path().join("err"));
@@ -73,7 +73,7 @@ pub(crate) fn check_text(text: &str) -> Run {
     check_files(&[("program.py", text.as_bytes())])
 }
 
-/// A program that draws twice from one key; what stands before it must not hide that.
+/// A program that draws twice from one key; the code before it must not hide that.
 const REUSE: &str = "from jax import random\ndef reuse(key):\n    return random.normal(key) + random.normal(key)\n";
 
 #[test]
@@ -143,7 +143,7 @@ fn deep_nesting_within_the_limit_is_analysed() {
 fn large_files_are_analysed() {
     let line = "    values = [value * 2.0 + 1.0 for value in values if value is not None]  # nothing to see here\n";
     let mut inside = format!("{REUSE}\ndef work(values):\n");
-    // More operations than one body may have: what follows such a table is not run, what stands before it is.
+    // More operations than one body may have: the code before such a table is run, the code after it is not.
     let mut literal = format!("{REUSE}table = [\n");
     while inside.len() < 10_000_000 {
         inside.push_str(line);

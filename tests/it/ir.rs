@@ -23,7 +23,7 @@ fn lowered(text: &str) -> Module {
     module
 }
 
-/// Runs on a stack that is deep enough for whatever parses.
+/// Runs on a stack that is deep enough for everything that parses.
 fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let worker = std::thread::Builder::new().stack_size(WORKER_STACK_BYTES).spawn_scoped(scope, work).unwrap();

@@ -1,5 +1,5 @@
-//! The examples of JAX's design documents: what a document calls incorrect shows exactly its mistake, what it calls correct
-//! is silent, whatever the library's root is called.
+//! The examples of JAX's design documents: what a document calls incorrect shows exactly its mistake, what it calls
+//! correct is silent, whatever the name of the library's root.
 //!
 //! **Invariant:** nothing but the marks decides: every finding of `KEY1xx` and `KEY2xx` that is shown has one, and only programs
 //! with raw keys show KEY301.

@@ -2,7 +2,8 @@
 //!
 //! Changes are drawn from a generator with a fixed seed, so that a failure comes back; it is reported with the text that shows it.
 //!
-//! **Invariant:** findings are compared with those of the text as it stands, hidden ones included, never with recorded ones.
+//! **Invariant:** findings, including hidden ones, are compared with those of the unchanged text, never with recorded
+//! ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -164,7 +165,7 @@ fn plain_variables(text: &str) -> BTreeSet<&str> {
                 _ => {}
             },
         }
-        // A lambda's parameters end at its colon, at whatever depth.
+        // A lambda's parameters end at its colon, at any depth.
         if word == ":" {
             in_header = in_header
                 && depth > 0

@@ -1,7 +1,7 @@
 //! `keylint migrate`: from raw to typed keys, project by project.
 //!
-//! **Invariant:** each project of `fixtures/migrate` has a folder `before`, the folder `after` that its migration writes, and in `left.txt`
-//! what is said of it; `BLESS=1` writes both. `fixtures/migrate/against_jax.py` runs them.
+//! **Invariant:** each project of `fixtures/migrate` has a folder `before`, the folder `after` that its migration
+//! writes, and the messages in `left.txt`; `BLESS=1` writes both. `fixtures/migrate/against_jax.py` runs them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
-//! What users get wrong: paths, arguments, rules and configuration files, and what the answer is.
+//! Mistakes of users: in paths, arguments, rules and configuration files, and the answers to them.
 //!
-//! **Invariant:** nothing that was asked for is passed over in silence.
+//! **Invariant:** nothing that the user requested is silently ignored.
 
 use std::fs;
 use std::path::Path;

@@ -16,7 +16,7 @@ use keylint::models::{
 const CONCRETE: &[&str] =
     &["jax.Array.__array__", "jax.Array.block_until_ready", "jax.Array.tobytes", "jax.Array.tolist"];
 
-/// One recorded name: `None` where Python tells no signature or the name cannot be called.
+/// One recorded name: `None` if Python does not know the signature or the name cannot be called.
 type Recorded = BTreeMap<String, Option<Vec<String>>>;
 
 fn recorded() -> BTreeMap<String, Recorded> {
@@ -406,7 +406,7 @@ instead = "write `my.here`"
 
 [callables]
 "#;
-    // Lists of all names there are would repeat the schema; the start of a message tells enough.
+    // Lists of all names would repeat the schema; the start of a message is enough.
     let starts: Vec<String> = shown(text).iter().map(|line| line.chars().take(64).collect()).collect();
     let expected = [
         "my.toml:5:10: unknown variant `nonsense`, expected one of `seed`",
@@ -462,7 +462,7 @@ fn user_rows_override_built_in_ones() {
     assert_eq!(draw.position("key"), None);
 }
 
-/// What the loader lists where it meets a word that it does not know: tables, keys, or names of effects.
+/// The names that the loader lists if a word is unknown: tables, keys, or names of effects.
 fn listed(text: &str) -> Vec<String> {
     let found = problems(text);
     let (_, list) = found[0].message.split_once("expected").unwrap_or_else(|| panic!("{}", found[0].message));

@@ -195,7 +195,7 @@ fn fixes_are_applied_to_the_document() {
     assert!(run(&["--output-format", "concise"]).contains("All checks passed"));
 }
 
-/// The code after a fix of what is worth fixing unasked.
+/// The code after the fixes that are applied by default.
 fn fixed(cells: &[&str]) -> String {
     let before = notebook(cells);
     let printed = keylint(&[("a.ipynb", &before)], &["check", "--diff", "--unsafe-fixes", "a.ipynb"]);
@@ -300,7 +300,7 @@ fn invalid_notebooks_are_reported() {
     );
     assert!(reported("\n").contains("All checks passed"));
     assert!(reported(&document(&["key <- 1 +"], "R", true)).contains("All checks passed"));
-    // What is beside the code may be what it likes.
+    // The parts of a notebook other than code may be anything.
     let odd = notebook(&["# Text", "x = ("]).replace("\"markdown\"", "\"markdown\", \"execution_count\": 3");
     assert!(reported(&odd).contains("a.ipynb:cell 2:1:"));
     assert!(
@@ -379,7 +379,7 @@ fn non_standard_json_is_read() {
     }
 }
 
-/// What stands between the strings of a list is nobody's but the author's.
+/// The text between the strings of a list belongs to the author.
 #[test]
 fn text_between_source_lines_is_kept() {
     let rest = r#""metadata": {}, "outputs": [], "execution_count": null}], "nbformat":4, "nbformat_minor":2, "metadata":{"language_info":{"name":"python"}}}"#;
@@ -403,7 +403,8 @@ fn text_between_source_lines_is_kept() {
     }
 }
 
-/// What a cell leaves open ends with it, as it does where it runs; the others are checked, with what can be found in this one.
+/// A bracket that a cell leaves open ends with the cell, as it does when the cell runs; the others are checked, with
+/// the names that can be found in this one.
 #[test]
 fn syntax_errors_belong_to_one_cell() {
     let start = "import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)";
@@ -422,7 +423,7 @@ fn syntax_errors_belong_to_one_cell() {
     let mut cells: Vec<&str> = found.iter().map(|line| &line[.."a.ipynb:cell 1".len()]).collect();
     cells.dedup();
     assert_eq!(cells, ["a.ipynb:cell 1", "a.ipynb:cell 2", "a.ipynb:cell 4"], "{found:?}");
-    // A cell that does not parse does not run, whatever can be read of it.
+    // A cell that does not parse does not run, even if parts of it can be read.
     let broken =
         "def f(n, key:\n    return jax.random.normal(key) + jax.random.normal(key)\nc = jax.random.normal(key)";
     assert_eq!(findings(&[start, broken, again]), ["a.ipynb:cell 2:1:14 KEY001", "a.ipynb:cell 3:1:5 KEY101"]);
@@ -442,7 +443,7 @@ fn edits_stay_within_their_cell() {
     assert_eq!(file.encode(&file.text).unwrap(), notebook(&["a = 1", "b = 2"]).into_bytes());
 }
 
-/// Escapes all that lies beyond ASCII.
+/// Escapes all characters beyond ASCII.
 fn ascii(document: &str) -> String {
     let mut out = String::new();
     for unit in document.encode_utf16() {

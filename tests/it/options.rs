@@ -276,7 +276,7 @@ fn fixes_keep_permissions_links_and_encoding() {
     let (status, _, err) = project.check(&["--fix"], &[]);
     assert_eq!((status, err.as_str()), (Status::Clean, "warning: `a.py` was read-only; it was changed anyway\n"));
     assert_eq!(fs::metadata(&a).unwrap().permissions().mode() & 0o777, 0o440);
-    // The file, the mark of the repository and the cache: nothing is left beside them.
+    // The file, the marker of the repository and the cache: nothing else remains.
     assert_eq!(fs::read_dir(project.0.path()).unwrap().count(), 3);
 }
 

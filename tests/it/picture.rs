@@ -1,6 +1,6 @@
 //! The picture of a terminal in the README: what keylint prints about a small program, with its colours, as an SVG.
 //!
-//! **Invariant:** the picture is what the program prints today; `BLESS=1 cargo test --test it picture` draws it again.
+//! **Invariant:** the picture shows what the program prints; `BLESS=1 cargo test --test it picture` draws it again.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -89,7 +89,7 @@ fn line(text: &str, style: &mut Style, y: usize) -> String {
     if columns == 0 {
         return String::new();
     }
-    // The length keeps columns below each other, whatever font there is.
+    // The length keeps columns aligned in any font.
     let length = columns * CHARACTER;
     let (whole, tenth) = (length / 10, length % 10);
     format!("  <text x=\"{MARGIN}\" y=\"{y}\" textLength=\"{whole}.{tenth}\" xml:space=\"preserve\">{spans}</text>\n")
@@ -131,7 +131,7 @@ fn readme_picture_matches_the_output() {
     }
     let shown = fs::read_to_string(&path).unwrap_or_default();
     assert!(shown == svg, "{PICTURE} is out of date: BLESS=1 cargo test --test it picture");
-    // Where the README is the description of a package, nothing lies beside it.
+    // If the README is the description of a package, there are no files next to it.
     let address = format!("(https://raw.githubusercontent.com/keylint/keylint/main/{PICTURE})");
     assert!(fs::read_to_string(root.join("README.md")).unwrap().contains(&address));
 }

@@ -1,6 +1,6 @@
 //! The prelude: whether its functions do what Python's do, and whether every model that names one finds it.
 //!
-//! **Invariant:** `CPython` runs the files themselves, beside the functions that they stand for.
+//! **Invariant:** `CPython` runs the files themselves, next to the functions that they replace.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,7 @@
 //! The reference PRNG against published numbers, Random123's known answers, and golden vectors of a real JAX.
 //!
-//! **Invariant:** these tests need no Python. `fixtures/prng/generate.py` wrote the vectors; `differential.py`
-//! beside it repeats the comparison on random expressions with a live JAX.
+//! **Invariant:** these tests need no Python. `fixtures/prng/generate.py` wrote the vectors; `differential.py` next to
+//! it repeats the comparison on random expressions with a live JAX.
 
 use std::fs;
 use std::path::Path;

@@ -1,9 +1,10 @@
 //! Programs made at random, and what `CPython` says of them.
 //!
-//! Every program runs under `CPython` with a stand-in for JAX (`fixtures/programs`) that records which keys are consumed where. What
-//! keylint shows of KEY101–KEY105 and KEY108 must agree: no finding where nothing meets, and a finding where something does.
-//! `KEYLINT_PROGRAMS` sets how many programs there are, `KEYLINT_PROGRAMS_FROM` the number of the first. Where `KEYLINT_PROGRAMS_TO` names a
-//! folder, the programs are written there, for `fixtures/programs/against_jax.py`.
+//! Every program runs under `CPython` with a stub of JAX (`fixtures/programs`) that records which keys are consumed
+//! where. What keylint shows of KEY101–KEY105 and KEY108 must agree: no finding where nothing meets, and a finding
+//! where something does. `KEYLINT_PROGRAMS` sets how many programs there are, `KEYLINT_PROGRAMS_FROM` the number of the
+//! first. Where `KEYLINT_PROGRAMS_TO` names a folder, the programs are written there, for
+//! `fixtures/programs/against_jax.py`.
 //!
 //! Reuse of which nothing comes is marked in the templates, and keylint must not show it.
 //!
@@ -193,7 +194,7 @@ fn setting(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// Writes programs where `KEYLINT_PROGRAMS_TO` says: more than run here, since one in four misuses a key.
+/// Writes programs to the folder `KEYLINT_PROGRAMS_TO`: more than run here, because one in four misuses a key.
 fn write_programs(from: u64, count: u64) {
     let Some(folder) = std::env::var_os("KEYLINT_PROGRAMS_TO").map(PathBuf::from) else { return };
     fs::create_dir_all(&folder).unwrap();
@@ -246,7 +247,7 @@ fn agree(numbers: Range<u64>, program: fn(u64) -> Program) {
         let findings: Vec<_> = parts.into_iter().flat_map(|part| part.join().unwrap()).collect();
         (truths.join().unwrap(), findings)
     });
-    // More runs where the few disagree with keylint: a path may need other flags.
+    // More runs if the first few disagree with keylint: a path may need other flags.
     let doubtful: Vec<usize> =
         (0..programs.len()).filter(|at| !differences(&programs[*at], &few[*at], &findings[*at]).is_empty()).collect();
     let doubted: Vec<&str> = doubtful.iter().map(|at| sources[*at]).collect();

@@ -44,7 +44,7 @@ fn one_tree_is_the_same_from_everywhere() {
     let marked: Vec<(&str, &str)> =
         files.iter().copied().chain([("pyproject.toml", "[project]\nname = 'x'\n")]).collect();
     for files in [&files[..], &marked] {
-        // What lies beside the tree, or around the current folder, has no part in it.
+        // Files next to the tree, or around the current folder, have no effect.
         let around = folder(&[("other/noise.py", NOISE), ("top/lib/noise.py", "noise = None\n"), ("setup.py", "")]);
         let project = folder(files);
         let at = project.path();
@@ -85,11 +85,11 @@ fn scripts_in_packages_import_from_their_folder() {
         ("app/train.py", noise),
         ("app/layers/__init__.py", ""),
         ("app/layers/dense.py", noise),
-        // A file that is called like a library does not stand for it.
+        // A file with the name of a library does not replace it.
         ("app/time.py", NOISE),
         ("app/numpy.py", NOISE),
         ("app/clock.py", clock),
-        // Nor does a file of another package stand for anything.
+        // A file of another package does not replace anything either.
         ("other/__init__.py", ""),
         ("other/train.py", noise),
     ]);

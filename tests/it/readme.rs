@@ -1,7 +1,7 @@
 //! The README and the page of options: commands and options are what keylint really says. The README's picture is drawn in
 //! `picture.rs`.
 //!
-//! A generated block stands between `<!-- generated: NAME -->` and `<!-- end -->`. `BLESS=1 cargo test` rewrites it.
+//! A generated block is between `<!-- generated: NAME -->` and `<!-- end -->`. `BLESS=1 cargo test` rewrites it.
 //!
 //! **Invariant:** every block of the pages is generated here, and every generator has its block.
 
@@ -103,7 +103,7 @@ fn generated_blocks_are_up_to_date() {
 fn the_readme_fits_on_a_screen_and_its_links_lead_to_files() {
     let text = fs::read_to_string(root().join("README.md")).expect("README.md exists");
     assert!(text.lines().count() <= 130, "the README has {} lines", text.lines().count());
-    // The text is the description of packages too, where nothing lies beside it.
+    // The text is also the description of packages, which have no files next to it.
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
     for target in targets {
         let own = target.strip_prefix("https://github.com/keylint/keylint/blob/main/");

@@ -1,4 +1,5 @@
-//! What a release needs beside the builds: versions that agree, checksums, and a GitHub action that installs what it is pinned to.
+//! What a release needs besides the builds: versions that agree, checksums, and a GitHub action that installs what it
+//! is pinned to.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -130,7 +131,7 @@ fn run_step(name: &str, folder: &Path, variables: &[(&str, &str)]) -> String {
 #[test]
 fn the_action_installs_the_version_it_belongs_to() {
     let dir = tempfile::tempdir().unwrap();
-    // In place of `python3 -m venv FOLDER`, an environment whose Python says what it is asked for.
+    // In place of `python3 -m venv FOLDER`, an environment whose Python prints the requested versions.
     executable(
         &dir.path().join("path/python3"),
         "#!/bin/sh\nmkdir -p \"$3/bin\"\nprintf '#!/bin/sh\\necho \"$@\"\\n' >\"$3/bin/python\"\nchmod +x \"$3/bin/python\"\n",

@@ -1,6 +1,7 @@
 //! Replays: what they confirm, what they never confirm, and that they end.
 //!
-//! **Invariant:** a program goes in as text; what its replay says is compared with what is known of the program.
+//! **Invariant:** a program is given as text; the result of its replay is compared with the known behaviour of the
+//! program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -241,7 +242,7 @@ fn expected_findings_are_confirmed_by_the_replay() {
     assert!(others.len() <= 40, "{confirmed} of {all}\n{others:#?}");
 }
 
-/// The one structure that is clean and draws from equal keys: `clone` says that it is meant.
+/// The only correct structure that draws from equal keys: `clone` says that this is intended.
 const MEANT: &str = "ok-clone";
 
 #[test]
@@ -643,7 +644,7 @@ fn hostile_programs_terminate() {
 
 #[test]
 fn any_place_can_be_replayed() {
-    // Every pair of neighbouring calls of the fixtures, whatever they are: nothing panics.
+    // Every pair of neighbouring calls of the fixtures, whether it makes sense or not: nothing panics.
     for file in ["fixtures/cases/loops", "fixtures/cases/transforms", "fixtures/cases/frameworks"] {
         for entry in WalkDir::new(at(file)).sort_by_file_name() {
             let entry = entry.unwrap();

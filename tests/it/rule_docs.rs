@@ -19,9 +19,9 @@ const SHARED: [&str; 7] = ["buffer", "mod", "references", "reuse", "rule", "run"
 /// A code block of a page.
 #[derive(Debug)]
 pub struct Fence {
-    /// The heading it stands under.
+    /// The heading above it.
     pub section: String,
-    /// What stands after the opening backticks: `py`, `text`.
+    /// The text after the opening backticks: `py`, `text`.
     pub language: String,
     /// 1-based row, within the page's file, of the block's first line.
     pub first_row: usize,

@@ -15,7 +15,7 @@ use keylint::models::Models;
 use keylint::rules;
 use keylint::text::{FileId, Span};
 
-/// The place that stands for line `line`.
+/// A place for line `line`.
 fn at(line: u32) -> Place {
     Place { file: FileId(0), span: Span::new(line * 100, line * 100 + 10) }
 }
@@ -157,7 +157,7 @@ fn a_helper_that_returns_a_consumed_key_is_what_has_to_change() {
         keylint::engine::check_text("program.py", &format!("import jax\n{}", returned.replace("KEY", "rest")))
             .is_empty()
     );
-    // The name is bound anew before one `return`, so the other is what has to change.
+    // The name is rebound before one `return`, so the other one has to change.
     let rebound = returned.replace(
         "    return x, KEY",
         "    if x > 0:\n        sub = rest\n        return x, sub\n    return x, sub  # here",
@@ -175,13 +175,13 @@ fn a_helper_that_returns_a_consumed_key_is_what_has_to_change() {
     let given = "def draw(key):\n    return jax.random.uniform(key), key\n\ndef run(key):\n    x, key = draw(key)\n    return x + jax.random.normal(key)\n";
     let (_, help, _) = only_finding(given);
     assert_eq!(help, "return a key from `draw` that it has not consumed");
-    // What the branch that does not draw returns is no spent key.
+    // The branch that does not draw does not return a consumed key.
     let either = "def draw(key):\n    if key is not None:\n        x = jax.random.uniform(key)\n    else:\n        return 0.0, key\n    return x, key  # here\n\ndef run(key):\n    x, key = draw(key)\n    return x + jax.random.normal(key)\n";
     let found = keylint::engine::check_text("program.py", &format!("import jax\n{either}"));
     let here = u32::try_from(either.find("return x, key  # here").unwrap() + "import jax\n".len()).unwrap();
     let mut labels = found.iter().flat_map(|one| &one.finding.related);
     assert!(labels.any(|label| label.message.contains("is returned here") && label.place.span.start == here));
-    // The key that is used again is the caller's own, whatever else of the call is read beside it.
+    // The key that is used again is the caller's own, whatever other parts of the call are read.
     let beside = "def draw(key):\n    return jax.random.uniform(key), key\n\ndef step(x, key):\n    return x + jax.random.normal(key)\n\ndef run(key):\n    x, _ = draw(key)\n    return step(x, key)\n";
     let (_, help, _) = only_finding(beside);
     assert_eq!(help, "give each call its own key: `key1, key2 = jax.random.split(key)`");

@@ -32,7 +32,7 @@ pub fn write<T: AsRef<[u8]>>(folder: &Path, files: &[(&str, T)]) {
     }
 }
 
-/// A folder of its own with these files.
+/// A separate folder with these files.
 pub fn folder<T: AsRef<[u8]>>(files: &[(&str, T)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), files);

@@ -15,7 +15,7 @@ use walkdir::WalkDir;
 
 use crate::jax_truth;
 
-/// Programs that do not do what is expected of them, with the reason.
+/// Programs with an unexpected result, with the reason.
 const EXCEPTIONS: [(&str, &str); 3] = [
     ("except-retries/helper", RETRY),
     ("except-retries/method", RETRY),
@@ -57,7 +57,7 @@ enum Expected {
 /// What became of one program.
 struct Verdict {
     expect: Expected,
-    /// Absent where all is as expected; else what was found instead.
+    /// Absent if the result is as expected; otherwise the findings.
     wrong: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Modules that know each other, and code that is too hard: what the rest of the program learns of them.
+//! Modules that import each other, and code that is too complex: what the rest of the program knows about them.
 //!
 //! **Invariant:** what cannot be followed costs what it would have found, and nothing else.
 

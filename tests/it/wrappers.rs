@@ -1,4 +1,4 @@
-//! Objects that stand for keys, across modules and versions of the library.
+//! Objects that wrap keys, across modules and versions of the library.
 
 use crate::run::{folder, keylint};
 

@@ -13,7 +13,7 @@ use super::symbol::Symbol;
 use super::value::{Class, Instance, Value};
 use crate::ir::{Annotation, Name};
 
-/// The part of an annotated value that a symbol stands for.
+/// The part of an annotated value that a symbol denotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Whole,
@@ -43,7 +43,7 @@ pub(super) struct Annotated<'p> {
 }
 
 impl<'p> Annotated<'p> {
-    /// Records what is written of something, unless it is no symbol or something is known of it.
+    /// Records the annotation of a value, unless it is not a symbol or something is already known about it.
     pub(super) fn note(&mut self, value: &Value<'p>, module: usize, annotation: Option<&'p Annotation>) {
         if let (Value::Unknown(symbol), Some(annotation)) = (value, annotation) {
             self.written.entry(*symbol).or_insert(Written { module, annotation, part: Part::Whole });

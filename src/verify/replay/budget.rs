@@ -20,8 +20,8 @@ const MODULE_STEPS: u32 = 40_000;
 /// Most symbols of one path.
 const SYMBOLS: usize = 100_000;
 
-/// The budget of one operation of a function with a target place when it calls functions without one: this fraction of what is left, and at
-/// most so many operations.
+/// The budget of one operation of a function with a target place when it calls functions without one: this fraction of
+/// what is left, and at most this many operations.
 const LEVELS: [(u32, u32); 2] = [(8, 2_048), (64, 256)];
 
 /// How sparing runs can be, from none on.
@@ -72,7 +72,7 @@ impl Budget {
         Self { left }
     }
 
-    /// Puts back what is left of a part.
+    /// Returns the rest of a part to the budget.
     pub fn release(&mut self, part: Self) {
         self.left += part.left;
     }
@@ -136,7 +136,7 @@ impl<'p> Machine<'p> {
         STEPS.saturating_sub(left) + MODULE_STEPS.saturating_sub(self.budget.module_steps)
     }
 
-    /// What may be spent here.
+    /// The budget that may be spent here.
     pub(super) fn left(&self) -> u32 {
         self.budget.steps
     }

@@ -224,7 +224,7 @@ impl<'p> Machine<'p> {
     pub(super) fn replaced(&mut self, value: &Value<'p>, args: &Args<'p>) -> Value<'p> {
         let Value::Instance(instance) = value else {
             let Value::Unknown(symbol) = value else { return self.unknown("replaced") };
-            // A copy of something unknown: what is not given is the original's.
+            // A copy of an unknown value: fields that are not passed are those of the original.
             self.numbers += 1;
             let class = Rc::new(Class {
                 name: "replaced".into(),

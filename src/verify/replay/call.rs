@@ -1,4 +1,4 @@
-//! Calls: arguments, binding them to parameters, running what is called.
+//! Calls: arguments, binding them to parameters, running the callee.
 //!
 //! **Invariant:** an argument that cannot be bound is dropped and a parameter without an argument is a symbol, because the program is
 //! assumed to work. The depth of calls is bounded.

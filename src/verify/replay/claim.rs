@@ -122,12 +122,12 @@ fn witness_from(
     }
 }
 
-/// What runs that do not show a claim came to.
+/// The results of runs that do not show a claim.
 #[derive(Default)]
 struct Seen {
     first: bool,
     second: bool,
-    /// How far runs that came to both got.
+    /// How far runs got that reached both.
     both: Option<Inconclusive>,
     /// Whether something at one of them was unknown.
     unknown: bool,

@@ -90,7 +90,7 @@ pub fn compare_keys(
     Comparison::Verified
 }
 
-/// The keys that were passed to what is known to take them.
+/// The keys that were passed to calls that are known to take keys.
 fn given(path: &Path) -> Vec<(DrawKind, Name, Vec<Vec<u32>>)> {
     let known = path.draws.iter().filter(|draw| draw.kind != DrawKind::Unresolved);
     known.map(|draw| (draw.kind, draw.callee.clone(), keys_of(draw, &path.symbols))).collect()

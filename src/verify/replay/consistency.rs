@@ -3,8 +3,8 @@
 //! A run that chooses `n == 1` and later a second element of `range(n)` is inconsistent: no program does that. So candidate values are
 //! tried for unknown values: numbers near those that the program compares with, texts that it mentions, sequences of a few lengths.
 //!
-//! **Invariant:** a run is called incoherent only if no value that was tried fits all that was decided and can be computed; what
-//! cannot be computed fits everything.
+//! **Invariant:** a run is inconsistent only if no tried value fits all decisions that can be computed; a decision that
+//! cannot be computed fits every value.
 
 use std::collections::{BTreeMap, BTreeSet};
 

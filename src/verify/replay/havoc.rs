@@ -49,7 +49,7 @@ impl<'p> Havocked<'p> {
     }
 }
 
-/// Where a value without a symbol of its own is kept.
+/// The place of a value that has no symbol itself.
 fn address(value: &Value<'_>) -> Option<usize> {
     Some(match value {
         Value::List(values) | Value::Set(values) => Rc::as_ptr(values).addr(),

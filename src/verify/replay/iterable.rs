@@ -210,7 +210,7 @@ impl<'p> Machine<'p> {
         Ok(Some(sum.map_or_else(|| self.named("sum", args), Value::Int)))
     }
 
-    /// `any`, which ends at what is true, and `all`, which ends at what is not.
+    /// `any`, which ends at a true element, and `all`, which ends at a false one.
     pub(super) fn quantified(&mut self, path: &Name, ends: bool, args: &Args<'p>) -> Answer<'p> {
         let [value, ..] = &args.positional[..] else { return Ok(None) };
         let items = self.items_of(value)?;

@@ -72,7 +72,7 @@ pub(super) struct Library {
         for<'p> fn(&mut Machine<'p>, &Value<'p>, &Name, &Args<'p>, Place) -> Ran<'p, Value<'p>>,
     /// A call of the result of a transform.
     pub(super) call_wrapped: for<'p> fn(&mut Machine<'p>, &Rc<Wrapped<'p>>, Args<'p>, Place) -> Ran<'p, Value<'p>>,
-    /// What a stream gives when it is called.
+    /// The result of calling a stream.
     pub(super) stream_call: for<'p> fn(&mut Machine<'p>, &Name) -> Value<'p>,
     /// What the next element of a stream is.
     pub(super) stream_next: for<'p> fn(&mut Machine<'p>, &Name) -> Value<'p>,
@@ -113,7 +113,7 @@ pub(super) struct Machine<'p> {
     /// The calls that are running, and the executions that they stand in.
     pub(super) stack: Vec<(Place, u32)>,
     pub(super) lanes: Vec<u32>,
-    /// Where the running operation stands, and in which execution.
+    /// The place of the running operation, and its execution.
     pub(super) here: (Place, u32),
     script: Script<'p>,
     /// How many of the script's answers were taken, place by place.
@@ -121,7 +121,7 @@ pub(super) struct Machine<'p> {
     /// How many of them were taken altogether.
     pub(super) taken: usize,
     pub(super) choices: Vec<Choice>,
-    /// Of each choice, whether a function with a place in question, or a module's body, asked.
+    /// For each choice, whether it was made in a function with a target place, or in a module's body.
     pub(super) near: Vec<bool>,
     /// The remaining budget of the run.
     pub(super) budget: StepBudget,

@@ -1,4 +1,4 @@
-//! The program that is replayed, and what is looked up in it.
+//! The program that is replayed, and lookups in it.
 //!
 //! **Invariant:** immutable. Lookups are computed once, on demand.
 

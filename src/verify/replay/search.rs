@@ -53,7 +53,7 @@ pub(super) struct Path {
     pub(super) level: usize,
 }
 
-/// The outermost function around a place that can be run by itself, or the module's body.
+/// The outermost function around a place that can be run on its own, or the module's body.
 pub(super) fn start_of(project: &Project<'_>, place: Place) -> Option<Start> {
     let index = project.of_file(place.file)?;
     let module = *project.modules.get(index)?;
@@ -176,7 +176,7 @@ pub(super) fn explore_with(
         spent_here += usize::from(path.is_spent);
         let again = other.is_none() && level < MOST_SPARING && path.is_spent && spent_here > level * SPENT;
         if again {
-            // Where what is called costs all there is, calls get a part of it, from this path on.
+            // If callees use up the whole budget, calls get only a part of it from this path on.
             level += 1;
             spent_here = 0;
             near.push_front(prefix.clone());

@@ -48,7 +48,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// The operation on what is known; of all else the result is a symbol.
+    /// The operation on known values; otherwise the result is a symbol.
     pub(super) fn symbolic(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
         let get = |temp: &Temp| at(frame, *temp);
         Ok(match &op.kind {

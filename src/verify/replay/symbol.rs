@@ -1,4 +1,4 @@
-//! Symbols: what is not known of the program, identified by where it came from.
+//! Symbols: unknown values of the program, identified by their origin.
 //!
 //! **Invariant:** hash-consed: equal computations on the same symbols are the same symbol. What is learned about a symbol on a path (it is
 //! true, it is `None`, it equals a constant) holds for all later queries about it.

@@ -109,7 +109,7 @@ pub(super) enum KeyKind {
 }
 
 impl KeyArray {
-    /// Keys that come of these.
+    /// Keys that are derived from these.
     pub(super) fn with<'p>(&self, keys: Keys) -> Value<'p> {
         Value::Keys(Rc::new(Self { keys, is_known: self.is_known, kind: self.kind }))
     }
@@ -291,7 +291,7 @@ impl Value<'_> {
         })
     }
 
-    /// `self == other` of two numbers, integers exactly; `None` where one is no number.
+    /// `self == other` of two numbers, integers exactly; `None` if one is not a number.
     fn equals_as_number(&self, other: &Self) -> Option<bool> {
         #[expect(clippy::float_cmp, reason = "as in Python")]
         match (self.int(), other.int()) {

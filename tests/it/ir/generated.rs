@@ -267,7 +267,7 @@ fn long_and_deep_programs_nest_within_bounds() {
     });
 }
 
-/// A folder of real code: `KEYLINT_CORPUS`, or `corpus` beside the project.
+/// A folder of real code: `KEYLINT_CORPUS`, or `corpus` next to the project.
 fn corpus() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().skip(1).map(|folder| folder.join("corpus"));
     let given = std::env::var_os("KEYLINT_CORPUS").map(PathBuf::from);

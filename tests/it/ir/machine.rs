@@ -1,6 +1,6 @@
 //! A reference interpreter of the IR, after the semantics written down in `ir`.
 //!
-//! **Invariant:** a frame keeps all of its control in `tasks`, so that a generator can be left and entered again.
+//! **Invariant:** a frame keeps all of its control in `tasks`, so that a generator can be suspended and resumed.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -23,7 +23,7 @@ pub struct Frame<'m> {
     handling: Vec<Value<'m>>,
 }
 
-/// What is left to do, innermost last. Markers say what a way out passes.
+/// The remaining tasks, innermost last. Markers say what an exit passes.
 enum Task<'m> {
     Run(&'m [Temp]),
     /// Marker: the head of a loop runs.
@@ -38,7 +38,7 @@ enum Task<'m> {
     Select(Temp, usize, Value<'m>),
     /// Marker: an exception is being handled, under this name.
     Handling(Option<&'m Variable>),
-    /// Marker: a `finally` runs; then this goes on.
+    /// Marker: a `finally` runs; then this continues.
     Finally(Option<Exit<'m>>),
     /// `yield from` this.
     Delegate(Temp, Value<'m>),
@@ -132,7 +132,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Control comes to the end of what a marker stands below of.
+    /// Control reaches the end of the tasks above a marker.
     fn pass(&self, frame: &mut Frame<'m>, marker: Task<'m>) -> Option<Stop<'m>> {
         match marker {
             Task::Test(temp) => {

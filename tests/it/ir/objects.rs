@@ -1,6 +1,6 @@
 //! Operations of the reference interpreter that are no control flow: calls, attributes, iteration.
 //!
-//! **Invariant:** arguments are bound as Python does; what a snippet does not need is a `TypeError`.
+//! **Invariant:** arguments are bound as in Python; operations that no snippet needs raise a `TypeError`.
 
 use std::cell::RefCell;
 use std::rc::Rc;

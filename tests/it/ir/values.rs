@@ -1,6 +1,6 @@
 //! Values of the reference interpreter, and what built-in functions and operators make of them.
 //!
-//! **Invariant:** what is not needed by a snippet raises `TypeError`, so that a snippet cannot pass by accident.
+//! **Invariant:** operations that no snippet needs raise a `TypeError`, so that a snippet cannot pass by accident.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -79,13 +79,13 @@ pub enum Value<'m> {
     Instance(Rc<Instance<'m>>),
     /// The classes after which attributes are looked for, and the receiver.
     Super(Rc<(Vec<Rc<Class<'m>>>, Value<'m>)>),
-    /// The elements that are left, the next one last.
+    /// The remaining elements, the next one last.
     Elements(Rc<RefCell<Vec<Value<'m>>>>),
     /// A list that is iterated while it may grow.
     Cursor(Rc<(RefCell<usize>, Value<'m>)>),
     /// A generator or coroutine.
     Suspended(Rc<RefCell<Frame<'m>>>),
-    /// A type parameter, or another literal that nobody looks into.
+    /// A type parameter, or another literal that is never inspected.
     Other,
 }
 
@@ -362,7 +362,7 @@ fn put<'m>(dict: &RefCell<Vec<(Value<'m>, Value<'m>)>>, key: Value<'m>, value: V
     }
 }
 
-/// Adds to what a comprehension builds; whether that is possible.
+/// Adds an element to the result of a comprehension; returns whether that is possible.
 pub fn append<'m>(container: &Value<'m>, value: Value<'m>) -> bool {
     match container {
         Value::List(values) => values.borrow_mut().push(value),

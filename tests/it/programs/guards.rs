@@ -1,6 +1,7 @@
 //! Conditions that exclude each other in other words, and loops that run once.
 //!
-//! **Invariant:** where nothing slips, one key is drawn from once, because of what the conditions say of numbers, texts and lengths.
+//! **Invariant:** without a mistake, each key is drawn from once, because of what the conditions say about numbers,
+//! strings and lengths.
 
 use super::scope::Scope;
 use super::writer::Writer;
@@ -107,13 +108,13 @@ pub fn guarded(w: &mut Writer, scope: &mut Scope) {
         1 => w.put(&format!(
             "{name} = {one} if {first} else jnp.zeros(3)\n{name} = {name} + ({other} if {second} else 0.0)"
         )),
-        // One of them in a function of its own.
+        // One of them in a separate function.
         2 => {
             let function = w.name(&["noisy", "later", "extra"]);
             w.put(&format!("def {function}(x):\n    if {second}:\n        return x + {other}\n    return x"));
             w.put(&format!("{name} = jnp.zeros(3)\nif {first}:\n    {name} = {one}\n{name} = {function}({name})"));
         }
-        // The second where the first is left behind.
+        // The second one, after the first is done.
         3 => w.put(&format!(
             "{name} = jnp.zeros(3)\ntry:\n    if {first}:\n        {name} = {one}\nfinally:\n    if {second}:\n        {name} = {other}"
         )),
@@ -124,7 +125,7 @@ pub fn guarded(w: &mut Writer, scope: &mut Scope) {
     scope.values.push(name);
 }
 
-/// A loop of one iteration, or of more where something slips.
+/// A loop of one iteration, or of more if there is a mistake.
 pub fn once(w: &mut Writer, scope: &mut Scope) {
     let Some(number) = scope.numbers.first().cloned() else { return };
     let Some(key) = w.take(scope) else { return };

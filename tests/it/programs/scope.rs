@@ -1,4 +1,4 @@
-//! What a piece of a program may use where it stands.
+//! What a piece of a program may use at its place.
 //!
 //! **Invariant:** a name is here only if it is bound on every path that leads here.
 
@@ -29,7 +29,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// What is there where either of two ways led.
+    /// The scope after two paths join.
     pub fn join(mut self, other: &Self) -> Self {
         let gone: Vec<String> = self.fresh.iter().filter(|key| !other.fresh.contains(key)).cloned().collect();
         self.fresh.retain(|key| other.fresh.contains(key));
@@ -44,7 +44,7 @@ impl Scope {
         self
     }
 
-    /// The scope of a body that may run again: what is fresh outside is not for it to consume.
+    /// The scope of a body that may run again: it must not consume keys that are fresh outside.
     pub fn repeated(&self) -> Self {
         let mut inner = self.clone();
         inner.used.append(&mut inner.fresh);
@@ -67,7 +67,7 @@ impl Scope {
         self.fresh.push(key.to_owned());
     }
 
-    /// A name is bound to something else: nothing is known of it or of what is reached through it.
+    /// A name is bound to something else: nothing is known about it or about values that are reached through it.
     pub fn forget(&mut self, name: &str) {
         let is_of =
             |key: &String| key == name || key.starts_with(&format!("{name}.")) || key.starts_with(&format!("{name}["));

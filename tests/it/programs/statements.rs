@@ -152,7 +152,7 @@ fn base(w: &mut Writer, scope: &mut Scope) {
         scope.bind(&b);
         return;
     }
-    // A base is neither fresh nor used: whoever draws from it does so beside its folds.
+    // A base is neither fresh nor used: a draw from it is next to its folds.
     scope.used.retain(|other| *other != key);
     scope.bases.push((key, 0));
 }
@@ -181,7 +181,7 @@ fn branch(w: &mut Writer, scope: &mut Scope) {
         }
     }
     let Some(joined) = joined else {
-        // No path goes on; what follows never runs.
+        // No path continues; the code after it never runs.
         w.budget = 0;
         return;
     };

@@ -1,4 +1,4 @@
-//! Programs as real projects have them, with places where one of several texts is chosen.
+//! Programs as in real projects, with places at which one of several texts is chosen.
 //!
 //! A template stands in `fixtures/programs/templates/*.txt`. `⟦a¦b‖c¦d⟧` is one of `a` and `b`, or where a mistake is due one of `c` and `d`;
 //! choices may nest, and a template's last line is its call. `UNIT` is the number of the unit and `SEED` a seed of its own.

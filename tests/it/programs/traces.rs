@@ -18,7 +18,7 @@ pub type Draw = (usize, String, usize);
 /// What came of a comparison.
 #[derive(Debug, PartialEq)]
 pub enum Agreement {
-    /// A path of the replay draws what the program drew.
+    /// A path of the replay makes the same draws as the program.
     Agrees,
     /// None does, but not all paths were explored.
     Open,

@@ -104,7 +104,7 @@ impl Writer {
         self.name(&["x", "y", "noise", "eps", "out", "z", "sample", "mask", "batch", "h", "w"])
     }
 
-    /// Names may be used anew: another function begins.
+    /// Names may be used again: another function begins.
     pub fn forget_names(&mut self, reserved: &[&str]) {
         self.taken = reserved.iter().map(|name| (*name).to_owned()).collect();
         let helpers: Vec<String> = self.helpers.iter().map(|helper| helper.name.clone()).collect();

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 /// How long an answer may take, on a machine under load.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A session with a server of its own.
+/// A session with a separate server.
 pub struct Client {
     child: Child,
     input: Option<ChildStdin>,
@@ -36,7 +36,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A server that nobody has introduced himself to.
+    /// A server to which no client has sent `initialize`.
     pub fn start(folder: &Path) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_keylint"))
             .arg("server")
@@ -123,7 +123,7 @@ impl Client {
         self.wait(|client| client.answers.remove(&id))
     }
 
-    /// Handles messages until there is what is waited for.
+    /// Handles messages until the expected one arrives.
     pub fn wait<T>(&mut self, mut wanted: impl FnMut(&mut Self) -> Option<T>) -> T {
         let end = Instant::now() + PATIENCE;
         loop {

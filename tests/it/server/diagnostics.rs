@@ -1,4 +1,4 @@
-//! What is reported of documents: pushed, asked for, and in step with the command line.
+//! What is reported about documents: pushed, pulled, and consistent with the command line.
 
 use std::time::{Duration, Instant};
 
@@ -193,7 +193,7 @@ fn pull_clients_get_no_pushed_diagnostics() {
     };
     assert_eq!((&of("a.py")["items"], &of("a.py")["version"]), (&json!([]), &json!(2)));
     assert_eq!((&of("sub/b.py")["items"], &of("c.ipynb")["kind"]), (&json!([]), &json!("unchanged")));
-    // Where settings change, the client is asked to ask again.
+    // If settings change, the client is asked to pull again.
     client.notify("workspace/didChangeConfiguration", json!({"settings": {"keylint": {"select": ["KEY2"]}}}));
     client.wait(|client| client.asked.iter().find(|asked| asked["method"] == "workspace/diagnostic/refresh").cloned());
     client.change(&address, 3, json!([{"text": REUSED}]));
@@ -254,7 +254,7 @@ fn notebooks_are_reported_cell_by_cell() {
         let lines = saved["cells"][number as usize]["source"].as_array().unwrap();
         assert_eq!(text, lines.iter().map(|line| line.as_str().unwrap()).collect::<String>());
     }
-    // The cell with the first use goes, and with it the finding.
+    // The cell with the first use is deleted, and the finding with it.
     client.notify(
         "notebookDocument/didChange",
         json!({
@@ -329,7 +329,7 @@ fn reopened_documents_get_no_stale_diagnostics() {
     let mut client = Client::introduced(&folder.path(), pushed_to(), Value::Null);
     let address = folder.uri("a.py");
     client.open(&address, 1, &REUSED.repeat(200));
-    // The check is under way when the document goes.
+    // The check is running when the document is closed.
     client.listen(Duration::from_millis(10));
     client.notify("textDocument/didClose", json!({"textDocument": {"uri": address}}));
     // What was reported before the end counts for nothing.

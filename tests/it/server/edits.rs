@@ -1,4 +1,4 @@
-//! A thousand random edits, after each of which the server must say what a fresh run says of the text.
+//! A thousand random edits, after each of which the server must report the same as a fresh run on the text.
 
 use keylint::engine::check_text;
 use keylint::text::LineIndex;
@@ -74,7 +74,7 @@ fn fresh(text: &str) -> Vec<Value> {
     all
 }
 
-/// The same of what the server said.
+/// The same for the server's answers.
 fn reported(text: &str, report: &Value) -> Vec<Value> {
     let at = |position: &Value| offset(text, position);
     let mut all: Vec<Value> = report["items"]
@@ -139,7 +139,7 @@ fn a_thousand_edits_equal_a_fresh_run() {
                 end += 1;
             }
             let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
-            // Lines are inserted where lines begin, so that many of the texts are programs.
+            // Lines are inserted at the start of lines, so that many of the texts are programs.
             let piece = PIECES[dice.roll(PIECES.len())];
             let (start, end) = if piece.len() > 3 { (line, line) } else { (start, end) };
             changes

@@ -32,7 +32,7 @@ fn range(start: (u64, u64), end: (u64, u64)) -> Value {
     json!({"start": {"line": start.0, "character": start.1}, "end": {"line": end.0, "character": end.1}})
 }
 
-/// A client that asks for diagnostics.
+/// A client that pulls diagnostics.
 fn pulling() -> Value {
     let mut capabilities = pushed_to();
     capabilities["textDocument"]["diagnostic"] = json!({"relatedDocumentSupport": false});

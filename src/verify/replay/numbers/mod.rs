@@ -19,8 +19,8 @@
 //! | [`lineage`] | how keys came about |
 //! | [`answer`] | results as plain data |
 //!
-//! **Invariant:** a resulting number is the one that JAX gives; if that is not known there is no result. Every step and every element costs
-//! budget.
+//! **Invariant:** a resulting number is the one that JAX gives; if that is unknown, there is no result. Every step and
+//! every element costs budget.
 
 mod answer;
 mod arguments;
@@ -185,7 +185,8 @@ pub(in crate::verify) enum Operand {
     Column(usize),
 }
 
-/// The first words, at most `count`, of the result of an operator on the words of a key; `None` if the result is no words.
+/// The first words, at most `count`, of the result of an operator on the words of a key; `None` if the result is not
+/// words.
 pub(in crate::verify) fn calculated(
     operator: Operator,
     key: &Keys,
@@ -459,7 +460,7 @@ impl<'p> Machine<'p> {
             Found::Unknown | Found::Module if is_prefix => Ok(value),
             Found::Unknown | Found::Module => {
                 let name = written(frame, temp);
-                // What stands in a library may well exist there.
+                // A name of a library may exist there.
                 let message = if name.contains('.') {
                     format!("`{name}` is not supported: it is none of the functions that keylint evaluates")
                 } else {
