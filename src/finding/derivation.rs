@@ -8,12 +8,12 @@ use std::ops::Deref;
 /// A key, or an array of keys, by how it was derived.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Derivation {
-    /// As a program would write it: `split(key(0))[1]`; shortened where it is long.
+    /// As a program would write it: `split(key(0))[1]`; shortened if it is long.
     text: String,
     made: Made,
 }
 
-/// What makes a key of another, or of a seed.
+/// The operation that makes a key from another key or a seed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Made {
     /// It comes from somewhere else: a parameter, a name, an unknown call.
@@ -21,13 +21,13 @@ pub enum Made {
     Elsewhere,
     /// It is an attribute or element of this, or its words.
     Part(Box<Derivation>),
-    /// `key(seed, impl=…)`, of a seed that is a number.
+    /// `key(seed, impl=…)`, with a seed that is a number.
     Seed(Option<i128>, Option<String>),
     /// `split(parent)`: all children.
     Children(Box<Derivation>),
-    /// `split(parent)[index]`, of an index that is a number.
+    /// `split(parent)[index]`, with an index that is a number.
     Child(Box<Derivation>, Option<i128>),
-    /// `fold_in(parent, data)`, of data that are a number.
+    /// `fold_in(parent, data)`, with data that are a number.
     Fold(Box<Derivation>, Option<i128>),
     /// `clone(parent)`
     Clone(Box<Derivation>),
@@ -44,7 +44,7 @@ impl Derivation {
         &self.made
     }
 
-    /// What it was made of.
+    /// The key from which it was made.
     pub fn parent(&self) -> Option<&Self> {
         match &self.made {
             Made::Elsewhere | Made::Seed(..) => None,
@@ -61,14 +61,14 @@ impl Derivation {
         matches!(self.made, Made::Children(_) | Made::Child(..)) || self.parent().is_some_and(Self::is_split)
     }
 
-    /// Whether another is among what it was made of.
+    /// Whether it was derived from another key, directly or not.
     pub fn is_made_of(&self, other: &Self) -> bool {
         let mut parent = self.parent();
         while let Some(current) = parent {
             if current.text == other.text && other.text.len() < self.text.len() {
                 return true;
             }
-            // All children of a key are described as that key's: one of them was made of all.
+            // A child of `split` is derived from the array of all children.
             if let Made::Child(of, _) = &self.made
                 && let Made::Children(whole) = &other.made
                 && of.text == whole.text

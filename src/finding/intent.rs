@@ -1,6 +1,6 @@
-//! Why a finding that is true is only a note, and what becomes of two draws.
+//! Why a true finding is only a note, and what happens to its two draws.
 //!
-//! **Invariant:** plain data with evidence: no reader of an intent or a consequence has to judge it again.
+//! **Invariant:** plain data with evidence: readers of an intent or a consequence need not judge it again.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Place;
 
-/// Why the program probably means what a finding reports.
+/// Why what a finding reports is probably intended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
-    /// Which reason it is.
+    /// The kind of reason.
     pub kind: IntentKind,
     /// The reason in a sentence: lower case, no full stop. [`IntentKind::reason`] unless the judge is more specific.
     pub reason: String,
-    /// The evidence, where it is one place in the program.
+    /// The evidence, if it is one place in the program.
     pub place: Option<Place>,
 }
 
@@ -31,12 +31,12 @@ impl Intent {
     }
 }
 
-/// What becomes of the two draws of a finding.
+/// What happens to the two draws of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consequence {
-    /// Which fate it is.
+    /// The kind of consequence.
     pub kind: ConsequenceKind,
-    /// It in a sentence: lower case, no full stop.
+    /// The consequence in a sentence: lower case, no full stop.
     pub message: String,
     /// Where it happens.
     pub place: Option<Place>,
@@ -83,7 +83,7 @@ kinds! {
     IntentKind, reason,
     /// The reason in a sentence: lower case, no full stop.
     {
-        /// The module is a test: what is shared there is shared to be compared.
+        /// The module is a test: draws share a key so that results can be compared.
         TestCode "test-code" "in a test, draws share a key so that their results can be compared",
         /// The first of two runs warms up the compiler, or is only timed.
         WarmUp "warm-up" "the first of two identical calls is a warm-up whose result is not used",
@@ -101,7 +101,7 @@ kinds! {
         SeparateCells "separate-cells" "cells of the notebook start again from the same seed or key",
         /// Each of several computations starts from the same key.
         SeparateRuns "separate-runs" "each computation starts from the same key, and their results never meet",
-        /// The block for direct runs of a module that other modules import.
+        /// The main block of a module that other modules import.
         Demonstration "demonstration" "other modules import this one, and its main block only demonstrates it",
         /// Code that evaluates or shows what a program computes.
         Evaluation "evaluation" "code that evaluates or shows something usually starts the same way each time",
@@ -115,7 +115,7 @@ kinds! {
 }
 
 kinds! {
-    /// What becomes of two draws from one key.
+    /// What happens to two draws from one key.
     ConsequenceKind, sentence,
     /// The consequence in a sentence: lower case, no full stop.
     {

@@ -1,6 +1,6 @@
 //! Findings as plain data: what every rule produces and every report, fix and suppression reads.
 //!
-//! **Invariant:** a finding carries spans and texts only; it never borrows from the analysis that made it.
+//! **Invariant:** a finding contains only spans and texts; it never borrows from the analysis that made it.
 
 use std::fmt;
 
@@ -109,17 +109,17 @@ pub struct Finding {
     pub function: String,
     /// The claim in a form that can be replayed; `None` where there is nothing to replay.
     pub evidence: Option<Evidence>,
-    /// What is done to a key's buffer; `None` where that is not what the finding is about, or the finding comes from the cache: only
-    /// witness and fix are made of it.
+    /// What is done to a key's buffer; `None` if the finding is about something else, or comes from the cache: only the
+    /// witness and the fix are made from it.
     #[serde(skip)]
     pub touch: Option<BufferAccess>,
     /// What a fix needs to know; `None` if the places are enough.
     pub fix_hints: Option<FixHints>,
     /// What the replay showed; `None` where nothing was replayed.
     pub witness: Option<Witness>,
-    /// Why the program probably means it, where that is known: then it is only a note, or hidden.
+    /// Why it is probably intended, if that is known: then it is only a note, or hidden.
     pub intent: Option<Intent>,
-    /// What becomes of the two draws, where that is known.
+    /// What happens to the two draws, if that is known.
     pub consequence: Option<Consequence>,
     /// How it can be fixed.
     pub fix: Option<Fix>,
@@ -128,7 +128,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// States why the program probably means what is reported, which makes the finding a note. The first reason stays.
+    /// States why the reported use is probably intended, which makes the finding a note. The first reason is kept.
     pub fn note_intent(&mut self, intent: Intent) {
         self.level = self.level.min(Level::Note);
         self.intent.get_or_insert(intent);

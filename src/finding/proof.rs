@@ -36,13 +36,13 @@ pub struct Evidence {
 /// What an operation reaches of a key's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BufferPart {
-    /// A new key is made of one of its words.
+    /// A new key is made from one of its words.
     Seed,
     /// One of its words is taken.
     Word,
-    /// Its words are distinguished.
+    /// Its words are unpacked.
     Words,
-    /// It is calculated with.
+    /// It is an operand of arithmetic.
     Sum,
     /// The axis of its words is mapped over or moved.
     Axis,
@@ -57,7 +57,7 @@ pub struct BufferAccess {
     pub derivation: Derivation,
 }
 
-/// What a fix needs to know of a finding beyond its places.
+/// What a fix needs to know about a finding besides its places.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FixHints {
     /// The keys of the earlier and the later consuming call, as written, if they are names or attribute chains.
@@ -82,7 +82,7 @@ pub struct FixHints {
 pub enum WitnessStatus {
     /// An explored path reaches both consumptions with equal key data.
     Confirmed,
-    /// Every path was explored, nothing on the keys' way was unknown, and no two keys were equal.
+    /// Every path was explored, nothing in the derivation of the keys was unknown, and no two keys were equal.
     Refuted,
     /// Neither.
     Inconclusive,
@@ -90,23 +90,23 @@ pub enum WitnessStatus {
     NotRun,
 }
 
-/// Why a replay was inconclusive. Ordered by how far a run came.
+/// Why a replay was inconclusive. Ordered by how far a run got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Inconclusive {
-    /// It ended in a mistake of ours.
+    /// keylint itself failed.
     Failed,
-    /// The claims before it had used up what the replays of one file may cost.
+    /// Earlier claims had used up the budget for the replays of the file.
     NoBudget,
-    /// No run came to either consumption.
+    /// No run reached either consumption.
     NeitherReached,
-    /// Runs came to the later consumption alone.
+    /// Runs reached only the later consumption.
     FirstNotReached,
-    /// Runs came to the earlier consumption alone.
+    /// Runs reached only the earlier consumption.
     SecondNotReached,
-    /// Each was reached, and no run came to both in the order that is claimed.
+    /// Each was reached, but no run reached both in the claimed order.
     NeverBoth,
-    /// A run came to both, in two executions of the frame that the claim is made in.
+    /// A run reached both, in two executions of the frame that makes the claim.
     OtherExecutions,
     /// A run reached both, and one of them got something that is not a key.
     NoKeys,
@@ -128,7 +128,7 @@ pub struct Draw {
 /// What a replay showed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Witness {
-    /// Whether it bears the finding out.
+    /// Whether it confirms the finding.
     pub status: WitnessStatus,
     /// The two consumptions that got equal keys, or the keys of a raw-buffer collision; empty unless confirmed.
     pub draws: Vec<Draw>,
@@ -139,7 +139,7 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// A replay that left the claim open.
+    /// An inconclusive replay.
     pub fn open(gap: Inconclusive) -> Self {
         Self { gap: Some(gap), ..Self::silent(WitnessStatus::Inconclusive) }
     }
@@ -154,7 +154,7 @@ impl Witness {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Applicability {
-    /// A person, after thought: shown, never applied.
+    /// The user, by hand: shown, never applied.
     Display,
     /// `--unsafe-fixes`: numbers, shapes or checkpoints change, as they must when a reuse is fixed.
     Unsafe,
@@ -162,7 +162,7 @@ pub enum Applicability {
     Safe,
 }
 
-/// What the replay of the fixed program showed. A refuted fix is withheld and so has no word here.
+/// What the replay of the fixed program showed. A refuted fix is withheld, so it has no variant here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {

@@ -3,8 +3,9 @@
 //! One query walks the blocks from the point outwards. The effect of a block on a value that is still in the variable is summarised in a
 //! [`Flow`], so loops need no second pass: an iteration that leaves the value in place behaves like the first.
 //!
-//! **Invariant:** a value that is called dead is read on no path from the point. Exceptions count as paths; a context manager is
-//! taken to swallow none. A variable that another function mentions is live for good, since that function may run at any time.
+//! **Invariant:** a value that is called dead is read on no path from the point. Exceptions count as paths; a context
+//! manager is assumed to suppress none. A variable that another function mentions is always live, because that function
+//! may run at any time.
 
 use super::{FunctionId, Module, Op, OpKind, Temp, Variable};
 use crate::text::Span;
@@ -26,12 +27,12 @@ pub struct Liveness<'m> {
     variable: Variable,
     is_shared: bool,
     ignored: &'m [Span],
-    /// The operation that the statement begins with where coming back counts as a read.
+    /// The operation with which the statement begins, if returning to it counts as a read.
     revisited: Option<Temp>,
 }
 
 impl<'m> Liveness<'m> {
-    /// The variable that a function itself calls by this name; `None` where the name means another scope's.
+    /// The function's own variable of this name; `None` if the name belongs to another scope.
     pub fn of(module: &'m Module, id: FunctionId, name: &str) -> Option<Self> {
         let function = module.functions.get(id.0 as usize)?;
         let variable = if id == Module::BODY {
@@ -52,7 +53,7 @@ impl<'m> Liveness<'m> {
         self
     }
 
-    /// Counts the value as read where control comes back to this statement.
+    /// Counts the value as read if control returns to this statement.
     #[must_use]
     pub fn read_on_return_to(mut self, statement: Option<Span>) -> Self {
         let first = statement.and_then(|span| self.way_to(Point::Before(span)));
@@ -68,7 +69,7 @@ impl<'m> Liveness<'m> {
         let mut way = self.way_to(point)?;
         let (mut block, from) = way.pop()?;
         let first = block.get(from).copied();
-        // Where the walk begins, control does not come back.
+        // Control does not return to the point at which the walk begins.
         let start = Self { revisited: self.revisited.filter(|temp| Some(*temp) != first), ..self.clone() };
         let mut flow = start.rest(block, from);
         while let Some((outer, at)) = way.pop() {
@@ -106,7 +107,7 @@ impl<'m> Liveness<'m> {
         false
     }
 
-    /// What becomes of the value in a block.
+    /// The flow of the value in a block.
     fn block(&self, block: &[Temp]) -> Flow {
         self.rest(block, 0)
     }
@@ -140,7 +141,7 @@ impl<'m> Liveness<'m> {
         if op.kind.may_raise() { flow.or(Flow(RAISES)) } else { flow }
     }
 
-    /// What becomes of the value after the head of a loop.
+    /// The flow of the value after the head of a loop.
     fn iteration(&self, body: &[Temp], orelse: &[Temp]) -> Flow {
         let body = self.block(body);
         let left = if body.has(BREAKS) { Flow(FALLS) } else { Flow(0) };
@@ -207,7 +208,7 @@ const RETURNS: u8 = 16;
 /// It may reach an operation that raises.
 const RAISES: u8 = 32;
 
-/// What becomes of a value that is in the variable where a piece of code begins: a set of the above.
+/// What happens to a value that the variable holds at the start of a piece of code: a set of the above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Flow(u8);
 

@@ -25,7 +25,7 @@ const SOURCES: [(&str, &str); 4] = [
 static MODULES: LazyLock<[Module; SOURCES.len()]> = LazyLock::new(|| {
     let mut next = u32::MAX;
     SOURCES.map(|(_, text)| {
-        // From the far end of the numbers, which no project reaches.
+        // Counted down from the greatest number, which no project reaches.
         next -= 1;
         lower(FileId(next), &parse(text, SourceKind::Py).module, &|_| Vec::new())
     })

@@ -15,7 +15,7 @@ const DEFINITIONS: usize = 64;
 /// Most nested loops whose bodies are followed twice; in deeper ones, no store kills a definition.
 const NESTED: u32 = 5;
 
-/// What of one variable of a function is read where.
+/// Where the values of one variable of a function are read.
 #[derive(Clone, Debug, Default)]
 pub struct Reaching {
     stores: FxHashMap<Temp, Vec<Temp>>,

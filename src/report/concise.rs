@@ -21,7 +21,7 @@ pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> i
     folded(report).map_or(Ok(()), |line| writeln!(out, "{line}"))
 }
 
-/// What follows the code of a finding.
+/// The text after the code of a finding.
 pub(super) fn rest(report: &Report<'_>, finding: &Finding) -> String {
     let message = neutral(finding.message.lines().next().unwrap_or_default());
     let mark = if report.is_fixable(finding) { "[*] " } else { "" };

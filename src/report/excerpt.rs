@@ -20,7 +20,7 @@ use crate::text::{LineIndex, Span};
 /// The most characters of a line that are shown.
 const WIDTH: usize = 160;
 
-/// How many characters before a label are shown of a line that is cut.
+/// How many characters before a label are shown if a line is cut.
 const LEAD: usize = 40;
 
 /// A label within one file.

@@ -48,13 +48,13 @@ pub(super) fn write_one(
         }
     }
     let intent = finding.intent.as_ref().map(|intent| ("probably intended: ", &intent.reason, intent.place));
-    // That both draws matter goes without saying, unless one can see where.
+    // A consequence is shown only if it names the place; otherwise it adds nothing.
     let is_plain =
         |kind| matches!(kind, ConsequenceKind::Returned | ConsequenceKind::Stored | ConsequenceKind::Escapes);
     let consequence = finding.consequence.as_ref().filter(|fate| fate.place.is_some() || !is_plain(fate.kind));
     let consequence = consequence.map(|fate| ("", &fate.message, fate.place));
     for (lead, sentence, place) in consequence.into_iter().chain(intent) {
-        // A place that can be shown shows what it is evidence of.
+        // The label of a place says what it is evidence of.
         if let Some(place) = place.filter(|place| lead.is_empty() && is_near(*place)) {
             let span = within(place.span);
             if marks.iter().all(|mark| mark.span != span) {

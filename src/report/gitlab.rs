@@ -1,6 +1,6 @@
 //! The `gitlab` format: a code quality report.
 //!
-//! **Invariant:** fingerprints are unique, for GitLab shows only the first of those that are equal.
+//! **Invariant:** fingerprints are unique, because GitLab shows only the first of equal ones.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

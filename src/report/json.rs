@@ -47,7 +47,7 @@ struct Intended<'a> {
     at: Evidence,
 }
 
-/// What becomes of the two draws.
+/// What happens to the two draws.
 #[derive(Serialize)]
 struct Fate<'a> {
     kind: &'static str,
@@ -70,7 +70,7 @@ struct Evidence {
 struct Shown<'a> {
     status: WitnessStatus,
     draws: Vec<Drawn<'a>>,
-    /// Why it shows nothing.
+    /// Why it is inconclusive.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<Inconclusive>,
 }

@@ -1,6 +1,6 @@
-//! What pages of HTML share: colours, escaping, and the text of a terminal.
+//! What HTML pages have in common: colours, escaping, and the text of a terminal.
 //!
-//! **Invariant:** nothing that a program or a terminal's text holds becomes markup.
+//! **Invariant:** nothing in the text of a program or a terminal becomes markup.
 
 /// The colours of light and dark.
 pub(super) const THEME: &str = include_str!("theme.css");

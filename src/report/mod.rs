@@ -107,7 +107,7 @@ impl<'a> Report<'a> {
         finding.fix.as_ref().is_some_and(|fix| fix.applicability >= self.applied)
     }
 
-    /// The code of a finding, as people see it.
+    /// The code of a finding, as it is shown.
     fn code(&self, finding: &Finding) -> String {
         let code = finding.rule.code();
         if self.has_links { paint::link(&page_url(finding), code) } else { code.to_owned() }
@@ -139,7 +139,7 @@ impl<'a> Report<'a> {
         Self { lists_raw_keys, ..self }
     }
 
-    /// The findings that people are shown one by one, in the order of the lines.
+    /// The findings that are shown one by one, in the order of the lines.
     fn by_line(&self) -> Vec<&'a Finding> {
         let folds = self.folded() > 0;
         let is_listed = |finding: &&Finding| !folds || finding.rule != RuleId::LegacyPrngkey;
@@ -255,7 +255,7 @@ impl<'a> Report<'a> {
         self.cell_number(place).map(|number| format!(":cell {number}")).unwrap_or_default()
     }
 
-    /// The place as people write it, fit for a terminal.
+    /// The place as users write it, neutralised for a terminal.
     fn locus(&self, place: Place) -> String {
         self.locus_in(&neutral(&self.filename(place.file)), place)
     }

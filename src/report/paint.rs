@@ -8,7 +8,7 @@ use crate::finding::Level;
 pub(super) const BOLD: &str = "1";
 /// Removed lines.
 pub(super) const RED: &str = "31";
-/// What is added.
+/// Added lines.
 pub(super) const GREEN: &str = "32";
 /// The position of a change.
 pub(super) const CYAN: &str = "36";

@@ -8,7 +8,7 @@ use crate::judge::facts::{Exhausted, Facts};
 use super::Rule;
 use super::wording::{self, MODULE, Text};
 
-/// The bound that smaller functions do not help with.
+/// The bound that smaller functions do not avoid.
 const NESTED: &str = "nested calls";
 
 pub(super) fn find(facts: &Facts) -> Vec<&Exhausted> {

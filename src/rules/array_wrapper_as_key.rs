@@ -1,6 +1,6 @@
 //! KEY501: an object with `__jax_array__` is used as a key in a function that does not convert it.
 //!
-//! **Invariant:** the primary place is the call; where a version is pinned that takes the object, nothing is reported.
+//! **Invariant:** the primary place is the call; if the pinned version accepts the object, nothing is reported.
 
 use crate::finding::{Finding, FixHints, Level};
 use crate::judge::facts::{Facts, WrappedKey, WrapperWay};
@@ -28,7 +28,7 @@ pub(super) fn describe(rule: &Rule, (wrapped, refused): &(&WrappedKey, Refused))
     reported(rule, wrapped, *refused, text)
 }
 
-/// Since when a call fails, by the version that the project pins.
+/// When a call fails, given the version that the project pins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     /// It fails.
@@ -47,7 +47,7 @@ impl Refused {
     }
 }
 
-/// The facts of some ways that do harm in the version that the project pins.
+/// The facts of some kinds that are harmful in the version that the project pins.
 pub(super) fn refused(facts: &Facts, is_wanted: impl Fn(WrapperWay) -> bool) -> Vec<(&WrappedKey, Refused)> {
     let when = |wrapped: &WrappedKey| match (facts.jax, wrapped.since, wrapped.warns) {
         (Some(pinned), Some(since), warns) if pinned < since => {

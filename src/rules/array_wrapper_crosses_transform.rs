@@ -1,7 +1,7 @@
-//! KEY502: an object with `__jax_array__` around a key crosses a transform, and its class is no registered pytree.
+//! KEY502: an object with `__jax_array__` around a key crosses a transform, and its class is not a registered pytree.
 //!
-//! **Invariant:** the primary place is the call that runs what is transformed; where a version is pinned that takes the object, nothing is
-//! reported.
+//! **Invariant:** the primary place is the call that runs the transformed function; if the pinned version accepts the
+//! object, nothing is reported.
 
 use crate::finding::Finding;
 use crate::judge::facts::{Facts, WrappedKey, WrapperWay};

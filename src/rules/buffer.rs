@@ -25,7 +25,7 @@ pub(super) fn finding(rule: &Rule, hit: &BufferUse, text: Text) -> Finding {
     finding
 }
 
-/// What an operation reaches of the words; `None` where nothing can be shown of it.
+/// What an operation does with the words; `None` if it cannot be shown.
 fn touched(op: BufferOp) -> Option<BufferPart> {
     Some(match op {
         BufferOp::Reseed => BufferPart::Seed,

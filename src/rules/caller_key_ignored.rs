@@ -1,6 +1,6 @@
 //! KEY111: a function takes a key or seed and draws from a constant one.
 //!
-//! **Invariant:** the primary place is the constructor, since that is the line to change.
+//! **Invariant:** the primary place is the constructor, because that is the line to change.
 
 use crate::finding::{Finding, FixHints};
 use crate::judge::facts::{Facts, IgnoredCaller};

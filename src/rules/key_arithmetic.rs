@@ -1,6 +1,6 @@
 //! KEY202: operators, ufuncs and reductions on keys.
 //!
-//! **Invariant:** comparisons of keys with keys are no arithmetic.
+//! **Invariant:** comparisons of keys with keys do not count as arithmetic.
 
 use crate::finding::Finding;
 use crate::judge::facts::{BufferOp, BufferUse, Facts};

@@ -1,6 +1,6 @@
 //! KEY207: a key is converted to a number, a truth value, a hash or an array of words.
 //!
-//! **Invariant:** `is None` and comparisons with other keys are no conversion.
+//! **Invariant:** `is None` and comparisons with other keys are not conversions.
 
 use crate::finding::Finding;
 use crate::judge::facts::{BufferOp, BufferUse, Facts};

@@ -1,6 +1,6 @@
 //! KEY108: all lanes of a batch share one key.
 //!
-//! **Invariant:** lanes are not iterations; a loop's repetition is another rule's.
+//! **Invariant:** lanes are not iterations; repetition by a loop belongs to another rule.
 
 use crate::finding::{Evidence, Finding, FixHints, Level, Sharing};
 use crate::judge::facts::{Broadcast, BroadcastKind, Facts, Role};

@@ -1,7 +1,7 @@
 //! KEY201: an index, an unpacking or a seed reaches the words of a key.
 //!
-//! **Invariant:** selecting a key from an array of keys is no finding, since the facts hold only what goes below rank
-//! 0; an index within a seed is reported with the seed.
+//! **Invariant:** selecting a key from an array of keys is not a finding, because the facts contain only indices below
+//! rank 0; an index within a seed is reported with the seed.
 
 use crate::finding::Finding;
 use crate::judge::facts::{BufferOp, BufferUse, Facts};

@@ -1,6 +1,6 @@
-//! KEY206: keys made of words rather than derived.
+//! KEY206: keys made from words rather than derived.
 //!
-//! **Invariant:** wrapping key data that was only stored and restored is no finding.
+//! **Invariant:** wrapping key data that was only stored and restored is not a finding.
 
 use crate::finding::Finding;
 use crate::judge::facts::{BufferOp, BufferUse, Facts};

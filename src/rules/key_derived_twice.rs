@@ -1,6 +1,6 @@
 //! KEY104: one derivation is made twice, so that two names hold equal keys.
 //!
-//! **Invariant:** where the children in use are disjoint, the finding is a note.
+//! **Invariant:** if the children in use are disjoint, the finding is a note.
 
 use crate::finding::{Finding, IntentKind};
 use crate::judge::facts::{Facts, KeyReuse, ReuseKind};

@@ -1,6 +1,6 @@
 //! KEY205: logic on a key's dtype, and casts of keys.
 //!
-//! **Invariant:** `issubdtype(key.dtype, prng_key)` is the supported test and is no finding.
+//! **Invariant:** `issubdtype(key.dtype, prng_key)` is the supported test and not a finding.
 
 use crate::finding::Finding;
 use crate::judge::facts::{BufferOp, BufferUse, Facts};

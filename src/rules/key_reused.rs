@@ -1,6 +1,6 @@
 //! KEY101: a key is consumed by two calls on one path.
 //!
-//! **Invariant:** a sampler beside a `fold_in` child of the same key is reported at low confidence only, since
+//! **Invariant:** a draw from a key and one from its `fold_in` child are reported only with low confidence, because
 //! `fold_in` derives and does not consume.
 
 use crate::finding::{Confidence, Finding};
@@ -33,7 +33,7 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
     }
     let help = match &hit.intended_child {
         Some(child) => format!("use `{}`, which is still unused", child.name),
-        // An element under two indices: neither is a key of its own to be split.
+        // An element with two indices: neither is a separate key that could be split.
         None if is_element(hit.second.name.as_ref()) && reuse::two_names(hit).is_some() => {
             "use an element that no other call uses".to_owned()
         }
@@ -48,7 +48,7 @@ fn is_element(name: Option<&KeyName>) -> bool {
     name.is_some_and(|name| name.text.ends_with(']'))
 }
 
-/// Claims a draw where both calls are samplers, a consumption where both are known to consume, else a possible one.
+/// Claims a draw if both calls are samplers, a consumption if both are known to consume, otherwise a possible one.
 fn message(subject: &str, hit: &KeyReuse) -> String {
     let (first, second) = (wording::callee(&hit.first.callee), wording::callee(&hit.second.callee));
     if let [one, other, ..] = hit.entries.as_slice() {

@@ -1,6 +1,7 @@
 //! KEY102: a later iteration consumes the key of an earlier one.
 //!
-//! **Invariant:** the repetition is reported for the loop; a key consumed twice within one iteration is another rule's.
+//! **Invariant:** the repetition is reported for the loop; a key consumed twice within one iteration belongs to another
+//! rule.
 
 use crate::finding::{Finding, Made};
 use crate::judge::facts::{Facts, KeyReuse, LoopKind, Origin, ReuseKind, Role};
@@ -106,7 +107,7 @@ fn help(hit: &KeyReuse) -> String {
     if known.is_several {
         return format!("give each iteration its own keys, not the same `{key}`");
     }
-    // `key, subkey = split(key)` is there.
+    // The loop already contains `key, subkey = split(key)`.
     let is_split_for_the_next = hit.second.role == Role::Split && hit.second.via.is_empty();
     let is_split_here = is_split_for_the_next && hit.second.place == hit.second.leaf;
     if is_split_here && hit.first.place != hit.second.place && hit.loop_kind == LoopKind::Statement {

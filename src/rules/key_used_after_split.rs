@@ -1,6 +1,6 @@
 //! KEY103: one key is both split and drawn from.
 //!
-//! **Invariant:** the message states which came second, since that is the line to change.
+//! **Invariant:** the message states which came second, because that is the line to change.
 
 use crate::finding::Finding;
 use crate::judge::facts::{Facts, KeyReuse, ReuseKind, Role};

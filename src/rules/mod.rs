@@ -21,7 +21,7 @@ use crate::judge::facts::Facts;
 pub use rule::{FixAvailability, Rule, Status};
 pub use run::{internal_error, invalid_suppression, syntax_error, unreadable_file, unused_suppression};
 
-/// Makes modules and registry of the table of all rules.
+/// Makes the modules and the registry from the table of all rules.
 macro_rules! registry {
     (
         run: [$($run:ident $run_code:literal $run_name:literal,)*]

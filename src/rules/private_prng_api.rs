@@ -1,7 +1,6 @@
 //! KEY303: names of JAX's random machinery that are not public.
 //!
-//! **Invariant:** only private names of the random machinery are reported; other private modules are no business of
-//! this linter.
+//! **Invariant:** only private names of the random machinery are reported; other private modules are out of scope.
 
 use crate::finding::{Confidence, Finding};
 use crate::judge::facts::Facts;

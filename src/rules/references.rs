@@ -5,7 +5,7 @@
 
 use crate::judge::facts::{Facts, Reference, ReferenceKind};
 
-/// A reference, and the later ones that it brings about.
+/// A reference, and the later ones that follow from it.
 pub(super) struct Group<'a> {
     /// The reference to report: an import, or a name that no matching import brings in.
     pub lead: &'a Reference,

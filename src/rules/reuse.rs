@@ -1,4 +1,4 @@
-//! What the rules about two consumptions of one key have in common: the story around the message.
+//! What the rules about two consumptions of one key have in common: labels, related places and flow.
 //!
 //! **Invariant:** related places are listed as origin, first use, second use; the flow is in execution order.
 
@@ -24,7 +24,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
         && !hit.is_harmless()
     {
         let claim = text.message.trim_end_matches(NOT_INDEPENDENT);
-        // A claim of two clauses takes no third one by "and".
+        // No third clause is added with "and" to a message of two clauses.
         let joint = if claim.contains(", and ") { ";" } else { ", and" };
         text.message = format!("{claim}{joint} {}", fate.message);
     }
@@ -88,7 +88,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
     finding
 }
 
-/// How the key of a reuse is named.
+/// The name of the key of a reuse.
 pub(super) fn subject(hit: &KeyReuse) -> String {
     wording::subject(hit.second.name.as_ref(), &hit.derivation)
 }

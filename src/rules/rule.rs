@@ -11,7 +11,7 @@ use crate::judge::facts::Facts;
 /// The fence around a page's front matter.
 const FENCE: &str = "+++";
 
-/// A rule: what it is called, how it reports by default, and its page.
+/// A rule: its name, how it reports by default, and its page.
 #[derive(Clone, Debug)]
 pub struct Rule {
     /// Which rule it is: its code and its name.
@@ -47,7 +47,7 @@ pub(super) type Check = fn(&Rule, &Facts) -> Vec<Finding>;
 pub enum FixAvailability {
     /// Never.
     None,
-    /// Where the program's shape allows it.
+    /// If the structure of the program allows it.
     Sometimes,
     /// For every finding.
     Always,

@@ -1,4 +1,5 @@
-//! Findings about the run itself, which no analysis makes: unparsable and unreadable files, suppressions, own faults.
+//! Findings about the run itself, which no analysis makes: unparsable and unreadable files, suppressions, failures of
+//! keylint.
 //!
 //! **Invariant:** these findings have high confidence and belong to no function.
 
@@ -46,7 +47,7 @@ pub fn unreadable_file(place: Place, problem: &str) -> Finding {
     finding(RuleId::UnreadableFile, place, text)
 }
 
-/// A fault of keylint's own, contained to one file.
+/// A failure of keylint, contained to one file.
 pub fn internal_error(place: Place, problem: &str) -> Finding {
     let text = Text {
         message: format!("keylint failed on this file: {}", wording::sentence(problem)),

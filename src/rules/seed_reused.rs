@@ -1,6 +1,6 @@
 //! KEY105: two keys are made from one seed, and both are consumed.
 //!
-//! **Invariant:** where one seed is a fallback default only, the finding is a note.
+//! **Invariant:** if one seed is only a fallback, the finding is a note.
 
 use crate::finding::{Finding, Made};
 use crate::judge::facts::{Facts, KeyReuse, ReuseKind};

@@ -1,6 +1,6 @@
 //! KEY404: a seed that no other run repeats.
 //!
-//! **Invariant:** the primary place is the call that is given the seed.
+//! **Invariant:** the primary place is the call that takes the seed.
 
 use crate::finding::Finding;
 use crate::judge::facts::{Facts, UnstableSeed};

@@ -1,7 +1,7 @@
 //! The words that findings share: how keys, callees and consumptions are named.
 //!
-//! **Invariant:** messages hold no line numbers, since baselines outlive moved lines; places are labels. Texts are
-//! lower case and have no full stop.
+//! **Invariant:** messages contain no line numbers, because baselines must survive moved lines; places are labels.
+//! Texts are lower case and have no full stop.
 
 use crate::finding::{Confidence, Derivation, Finding, FixHints, Label, Made, Place};
 use crate::judge::facts::{KeyName, Origin, Role, Trace, Use};
@@ -17,7 +17,7 @@ pub(super) struct Text {
     pub message: String,
     /// What the reader sees at the primary place.
     pub label: String,
-    /// What to do instead; empty where nothing short would fit.
+    /// What to do instead; empty if no short advice fits.
     pub help: String,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn subject(name: Option<&KeyName>, derivation: &Derivation) -> String
     name.map_or_else(|| derived(derivation), |name| code(&name.text))
 }
 
-/// A key that has no name where it is mentioned, in words.
+/// A key without a name at the place that mentions it, in words.
 fn derived(derivation: &Derivation) -> String {
     let source = |parent: &Derivation| match parent.made() {
         Made::Elsewhere | Made::Part(_) if !parent.is_empty() => Some(code(parent)),
@@ -74,7 +74,7 @@ fn derived(derivation: &Derivation) -> String {
 /// none.
 pub(super) fn rebinding(name: Option<&KeyName>) -> Option<String> {
     let key = &name.filter(|name| name.can_rebind && !name.is_several)?.text;
-    // What holds the key may not be written to, unless it is the object of the method.
+    // The object that holds the key may not be changed, unless it is the object of the method.
     let is_kept = key.contains('.') && !key.starts_with("self.");
     let child = if key == "subkey" { "draw_key" } else { "subkey" };
     (!is_kept).then(|| format!("`{key}, {child} = jax.random.split({key})`"))
@@ -107,7 +107,7 @@ pub(super) fn participle(role: Role) -> &'static str {
     }
 }
 
-/// What a repeated consumption of one key amounts to.
+/// The effect of a repeated consumption of one key.
 pub(super) fn repetition(role: Role) -> &'static str {
     match role {
         Role::Sample => "draws the same numbers",
@@ -161,7 +161,7 @@ pub(super) fn label(place: Place, message: String) -> Label {
     Label { place, message }
 }
 
-/// Adds `labels` to the finding's related places, leaving out places that are labelled already.
+/// Adds `labels` to the finding's related places, except places that already have a label.
 pub(super) fn relate(finding: &mut Finding, labels: impl IntoIterator<Item = Label>) {
     for label in labels {
         let known = label.place == finding.primary || finding.related.iter().any(|old| old.place == label.place);

@@ -138,7 +138,9 @@ fn raw_keys_round_trip() -> Result<()> {
 
 #[test]
 fn jax_0_10_2_golden_vectors() {
-    assert_eq!(compare_file("jax-0.10.2.json", 0), (2026, 0));
+    let (cases, different) = compare_file("jax-0.10.2.json", 0);
+    assert!(cases > 2000, "only {cases} cases");
+    assert_eq!(different, 0, "of {cases} cases");
 }
 
 #[test]
@@ -165,7 +167,9 @@ fn elements_are_written_in_the_shortest_form_that_reads_back() {
 /// XLA's elementary functions have changed since, by a unit in the last place here and there.
 #[test]
 fn jax_0_4_30_golden_vectors() {
-    assert_eq!(compare_file("jax-0.4.30.json", 2), (780, 0));
+    let (cases, different) = compare_file("jax-0.4.30.json", 2);
+    assert!(cases > 700, "only {cases} cases");
+    assert_eq!(different, 0, "of {cases} cases");
 }
 
 /// Compares every case of a file and returns how many there are, and how many differ: integers and `uniform` at all,

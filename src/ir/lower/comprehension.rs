@@ -18,7 +18,7 @@ const MOST_CLAUSES: usize = 100;
 
 /// A comprehension or generator expression.
 struct Comprehended<'a> {
-    /// What is built; nothing, where values are yielded.
+    /// What is built; nothing if values are yielded.
     collection: Option<Collection>,
     key: Option<&'a Expr>,
     value: &'a Expr,
@@ -107,7 +107,7 @@ impl<'a> Lowering<'a> {
             Some(Collection::Dict) => (FunctionKind::Comprehension, "<dictcomp>"),
             Some(_) => (FunctionKind::Comprehension, "<listcomp>"),
         };
-        // A walrus within binds in the enclosing function, which has the name already; the targets are locals.
+        // A nested walrus binds in the enclosing function, which already has the name; the targets are locals.
         let mut bindings = self.bindings([&[ITERABLE], targets].concat());
         bindings.yields = comp.collection.is_none();
         let qualified = self.qualify(name);

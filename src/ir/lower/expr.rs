@@ -107,7 +107,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// `yield` means nothing outside of a function.
+    /// `yield` has no meaning outside a function.
     fn suspend(&mut self, value: Option<Temp>, from: bool, span: Span) -> Temp {
         let kind =
             if self.scope().yields { OpKind::Yield { value, from } } else { OpKind::Unsupported(Box::default()) };
@@ -142,7 +142,7 @@ impl<'a> Lowering<'a> {
         self.emit(span, OpKind::Build(Collection::Dict, elements.into()))
     }
 
-    /// What is spread by a star. If something is evaluated after it, the elements are taken before that.
+    /// The operand of a star. If something is evaluated after it, its elements are taken before that.
     fn spread(&mut self, iterable: &'a Expr, early: bool) -> Temp {
         let value = self.expr(iterable);
         if early && !is_held(iterable) {

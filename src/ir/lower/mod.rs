@@ -285,12 +285,12 @@ impl<'a> Lowering<'a> {
         index(scope.slots.len() - 1)
     }
 
-    /// A branch with nothing to do where the test fails.
+    /// A branch that does nothing if the test fails.
     fn when(&mut self, span: Span, test: Temp, then: Block) {
         self.emit(span, OpKind::If { test, then, orelse: Block::default() });
     }
 
-    /// Something that is not modelled and writes no variable.
+    /// A construct that is not modelled and writes no variable.
     fn unsupported(&mut self, span: Span) -> Temp {
         self.emit(span, OpKind::Unsupported(Box::default()))
     }

@@ -131,14 +131,14 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Does something where the pattern has matched so far.
+    /// Does something if the pattern has matched so far.
     fn if_matched(&mut self, span: Span, state: &mut Case<'a>, fill: impl FnOnce(&mut Self, &mut Case<'a>)) {
         let test = self.load_slot(span, state.slot);
         let then = self.block(|this| fill(this, state));
         self.when(span, test, then);
     }
 
-    /// Matches a part where the parts before it matched.
+    /// Matches a part if the parts before it matched.
     fn part(&mut self, index: usize, pattern: &'a Pattern, value: Temp, parts: &mut Parts, state: &mut Case<'a>) {
         let last = parts.is_last(index);
         let span = span_of(pattern);

@@ -87,7 +87,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// `break` and `continue` mean nothing outside of a loop.
+    /// `break` and `continue` have no meaning outside a loop.
     fn jump(&mut self, span: Span, jump: OpKind) {
         let kind = if self.scope().loops > 0 { jump } else { OpKind::Unsupported(Box::default()) };
         self.emit(span, kind);

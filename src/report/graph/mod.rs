@@ -1,6 +1,6 @@
 //! The lineage of keys as pictures: Mermaid, DOT, and a page of HTML.
 //!
-//! **Invariant:** what the program's text holds is data in each of them: no name of a key and no line of source becomes markup.
+//! **Invariant:** text of the program is data in each of them: no name of a key and no line of source becomes markup.
 
 mod dot;
 mod html;
@@ -121,7 +121,7 @@ impl<'a> Picture<'a> {
         details
     }
 
-    /// A use, for people: `jax.random.normal draws from it, line 3`.
+    /// A use, as text: `jax.random.normal draws from it, line 3`.
     fn used(&self, used: &LineageUse) -> String {
         let again = if used.is_reuse { " (reuse)" } else { "" };
         format!("{} {}, {}{again}", neutral(&used.callee), used.verb, self.place(used.place))
