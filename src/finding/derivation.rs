@@ -68,7 +68,7 @@ impl Derivation {
             if current.text == other.text && other.text.len() < self.text.len() {
                 return true;
             }
-            // A child of `split` is derived from the array of all children.
+            // A child is described by the parent of its `split`, but it is derived from the array of all children.
             if let Made::Child(of, _) = &self.made
                 && let Made::Children(whole) = &other.made
                 && of.text == whole.text

@@ -48,7 +48,7 @@ pub(super) fn write_one(
         }
     }
     let intent = finding.intent.as_ref().map(|intent| ("probably intended: ", &intent.reason, intent.place));
-    // A consequence is shown only if it names the place; otherwise it adds nothing.
+    // Without a place, that both draws are returned, stored or escape adds nothing.
     let is_plain =
         |kind| matches!(kind, ConsequenceKind::Returned | ConsequenceKind::Stored | ConsequenceKind::Escapes);
     let consequence = finding.consequence.as_ref().filter(|fate| fate.place.is_some() || !is_plain(fate.kind));

@@ -74,7 +74,7 @@ fn derived(derivation: &Derivation) -> String {
 /// none.
 pub(super) fn rebinding(name: Option<&KeyName>) -> Option<String> {
     let key = &name.filter(|name| name.can_rebind && !name.is_several)?.text;
-    // The object that holds the key may not be changed, unless it is the object of the method.
+    // It is unknown whether an object that holds the key can be changed, unless it is the object of the method.
     let is_kept = key.contains('.') && !key.starts_with("self.");
     let child = if key == "subkey" { "draw_key" } else { "subkey" };
     (!is_kept).then(|| format!("`{key}, {child} = jax.random.split({key})`"))
