@@ -6,7 +6,7 @@
 //!
 //! **Invariant:** a result is one possible denotation. Each takes at most [`DEPTH`] steps, and a query at most [`STEPS`] in all.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -49,19 +49,30 @@ type Attributes = FxHashMap<(ClassId, Name), Vec<(FunctionId, Temp)>>;
 pub struct Denotations<'r, 'a> {
     run: &'r Recording<'a>,
     attributes: RefCell<FxHashMap<ModuleIndex, Rc<Attributes>>>,
+    /// The classes by the statements that made them, if several did, the first.
+    classes: OnceCell<FxHashMap<(ModuleIndex, ClassId), ClassHandle>>,
+    /// The answers to queries: every search through calls passes the same operations again. The recording does not change, so an answer
+    /// stays true.
+    known: RefCell<FxHashMap<(Callee, Temp), Option<Denotation>>>,
     left: Cell<u32>,
 }
 
 impl<'r, 'a> Denotations<'r, 'a> {
     /// The denotations in a recorded program.
     pub fn new(run: &'r Recording<'a>) -> Self {
-        Self { run, attributes: RefCell::default(), left: Cell::new(0) }
+        let (attributes, classes, known) = (RefCell::default(), OnceCell::new(), RefCell::default());
+        Self { run, attributes, classes, known, left: Cell::new(0) }
     }
 
     /// What an operation of a function denotes.
     pub fn of(&self, at: Callee, temp: Temp) -> Option<Denotation> {
+        if let Some(known) = self.known.borrow().get(&(at, temp)) {
+            return known.clone();
+        }
         self.left.set(STEPS);
-        self.at_depth(at, temp, DEPTH)
+        let found = self.at_depth(at, temp, DEPTH);
+        self.known.borrow_mut().insert((at, temp), found.clone());
+        found
     }
 
     /// The path and the model of the library function that a temp denotes.
@@ -280,8 +291,14 @@ impl<'r, 'a> Denotations<'r, 'a> {
 
     /// The class that a class statement made.
     fn class_of(&self, index: ModuleIndex, class: ClassId) -> Option<ClassHandle> {
-        let number = self.run.classes.iter().position(|info| info.module == index && info.class == class)?;
-        Some(ClassHandle(u32::try_from(number).ok()?))
+        let classes = self.classes.get_or_init(|| {
+            let mut classes = FxHashMap::default();
+            for (number, info) in (0u32..).zip(self.run.classes.iter()) {
+                classes.entry((info.module, info.class)).or_insert(ClassHandle(number));
+            }
+            classes
+        });
+        classes.get(&(index, class)).copied()
     }
 }
 

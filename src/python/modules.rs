@@ -33,6 +33,10 @@ pub struct ModuleGraph {
     /// Dotted name within its root → files of that name, for modules in a package.
     by_name: FxHashMap<String, Vec<FileId>>,
     packages: FxHashSet<String>,
+    /// The paths of `by_path` and all folders around them. Most imports are of libraries, which are rejected here by their first part.
+    prefixes: FxHashSet<String>,
+    /// The first parts of the names in `by_name`, for the same purpose.
+    top_names: FxHashSet<String>,
 }
 
 /// The meaning of a path's suffix.
@@ -74,11 +78,21 @@ impl ModuleGraph {
             by_path: FxHashMap::default(),
             by_name: FxHashMap::default(),
             packages,
+            prefixes: FxHashSet::default(),
+            top_names: FxHashSet::default(),
         };
         for (index, (folder, stem, suffix)) in split.into_iter().enumerate() {
             let Ok(id) = u32::try_from(index) else { break };
             graph.add(FileId(id), folder, &stem, suffix);
         }
+        for path in graph.by_path.keys() {
+            let around = std::iter::successors(Some(path.as_str()), |at| parent(at));
+            for prefix in around.take_while(|prefix| !graph.prefixes.contains(*prefix)).collect::<Vec<_>>() {
+                graph.prefixes.insert(prefix.to_owned());
+            }
+        }
+        let top = |name: &String| name.split('.').next().unwrap_or_default().to_owned();
+        graph.top_names = graph.by_name.keys().map(top).collect();
         graph
     }
 
@@ -207,6 +221,9 @@ impl ModuleGraph {
 
     /// Looks `dotted` up below a folder that Python would search.
     fn descend(&self, base: &str, dotted: &[&str], name: Option<&str>) -> Resolution {
+        if dotted.first().is_some_and(|first| !self.prefixes.contains(&join(base, first))) {
+            return Resolution::External;
+        }
         let mut path = base.to_owned();
         // The base of a relative import without module is the package itself; the base of any other is no module.
         let mut last = if dotted.is_empty() { self.by_path.get(base).copied().map(|file| (file, 0)) } else { None };
@@ -236,6 +253,9 @@ impl ModuleGraph {
 
     /// A package of the project whose root is not above the importer, such as the package under test.
     fn elsewhere(&self, importer: &Module, dotted: &[&str], name: Option<&str>) -> Resolution {
+        if dotted.first().is_none_or(|first| !self.top_names.contains(*first)) {
+            return Resolution::External;
+        }
         for length in (1..=dotted.len()).rev() {
             let Some(files) = self.by_name.get(&dotted[..length].join(".")) else { continue };
             if let Some(found) = self.best(files, &importer.folder)
