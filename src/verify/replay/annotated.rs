@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+use super::copy::Copier;
 use super::machine::Machine;
 use super::symbol::Symbol;
 use super::value::{Class, Instance, Value};
@@ -43,6 +44,14 @@ pub(super) struct Annotated<'p> {
 }
 
 impl<'p> Annotated<'p> {
+    /// The annotations in a copy of the run's state.
+    pub(super) fn copied(&self, copier: &mut Copier<'p>) -> Self {
+        let copy = |(symbol, known): (&Symbol, &Option<Rc<Instance<'p>>>)| {
+            (*symbol, known.as_ref().map(|instance| copier.instance(instance)))
+        };
+        Self { written: self.written.clone(), instances: self.instances.iter().map(copy).collect() }
+    }
+
     /// Records the annotation of a value, unless it is not a symbol or something is already known about it.
     pub(super) fn note(&mut self, value: &Value<'p>, module: usize, annotation: Option<&'p Annotation>) {
         if let (Value::Unknown(symbol), Some(annotation)) = (value, annotation) {

@@ -79,6 +79,7 @@ impl Budget {
 }
 
 /// What a run has left.
+#[derive(Clone)]
 pub(super) struct StepBudget {
     steps: u32,
     module_steps: u32,
@@ -91,6 +92,11 @@ pub(super) struct StepBudget {
 impl StepBudget {
     pub(super) fn new(level: usize) -> Self {
         Self { steps: STEPS, module_steps: MODULE_STEPS, kept: 0, level }
+    }
+
+    /// How sparing the run is.
+    pub(super) fn level(&self) -> usize {
+        self.level
     }
 
     /// Leaves only a part of the steps; how many are set aside for callers.

@@ -4,12 +4,14 @@
 //! function draws. Derivations (`split`, `fold_in`) and calls that nothing resolves are not compared: a fix adds
 //! and moves them.
 
+use std::rc::Rc;
+
 use super::claim::{frame_of, keys_of};
 use super::constants::are_alike;
 use super::edits::{Answers, FileEdits, MovedPlaces};
 use super::hints::Hints;
 use super::machine::Draw;
-use super::search::{Path, Start, explore, explore_with, start_of};
+use super::search::{Kept, Path, Start, explore, explore_with, start_of};
 use super::{Budget, Comparison, DrawKind, Entry, Project, Replacement};
 use crate::finding::{Place, Sharing};
 use crate::ir::{FunctionId, Name};
@@ -123,11 +125,13 @@ impl Pair<'_, '_> {
         let targets_after: Vec<Place> = targets.iter().filter_map(|place| moved.place(*place)).collect();
         let hints_after = Hints::new(patched, &targets_after, &targets_after);
         let mut verdict = Ok(());
+        let mut kept = Kept::default();
         explore(original, &hints, start, budget, &mut |before| {
-            let answers = Answers::new(&before.choices, moved);
+            let answers = Rc::new(Answers::new(&before.choices, moved));
             let mut standing = 0;
             let other = Some((&answers, before.level));
-            explore_with(patched, &hints_after, again, other, &mut Budget::ONE.clone(), &mut |after| {
+            let mut budget = Budget::ONE;
+            explore_with((patched, &hints_after), again, other, &mut budget, &mut kept, &mut |after| {
                 standing += 1;
                 if after.is_bounded && before.is_bounded && after.draws.is_empty() {
                     return false;

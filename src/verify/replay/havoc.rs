@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::copy::Copier;
 use super::frame::{Frame, at, put};
 use super::iterate::Source;
 use super::machine::Machine;
@@ -28,6 +29,12 @@ pub(super) struct Havocked<'p> {
 }
 
 impl<'p> Havocked<'p> {
+    /// The havocked values of a copy of the run's state.
+    pub(super) fn copied(&self, copier: &mut Copier<'p>) -> Self {
+        let copies = self.of.values().map(|(value, symbol)| (copier.value(value), *symbol));
+        Self { of: copies.filter_map(|(value, symbol)| Some((address(&value)?, (value, symbol)))).collect() }
+    }
+
     fn symbol(&self, address: usize) -> Option<Symbol> {
         self.of.get(&address).map(|(_, symbol)| *symbol)
     }

@@ -10,6 +10,7 @@ use super::DrawKind;
 use super::annotated::Annotated;
 use super::budget::StepBudget;
 use super::constants::Constants;
+use super::copy::Copier;
 use super::edits::{Answers, ChoicePoint};
 use super::frame::{Frame, Ran};
 use super::havoc::Havocked;
@@ -35,12 +36,46 @@ pub(super) struct Choice {
 }
 
 /// The prescribed choices of a run.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Script<'p> {
+#[derive(Clone, Default)]
+pub(super) struct Script {
     /// The first choices that it makes itself, in order.
-    pub(super) prefix: &'p [u8],
+    pub(super) prefix: Vec<u8>,
     /// Choices of another run, by place; they are not choices of this run's own.
-    pub(super) answers: Option<&'p Answers>,
+    pub(super) answers: Option<Rc<Answers>>,
+}
+
+/// The result of one query for a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Decision {
+    place: Place,
+    options: u8,
+    preferred: u8,
+    value: u8,
+    /// Whether another run had made the choice.
+    is_answered: bool,
+}
+
+impl Script {
+    /// Makes a choice. `own` is the number of choices that the run has made itself, `answered` that of answers it has taken, by place.
+    fn decide(
+        &self,
+        (place, options, preferred): (Place, u8, u8),
+        own: usize,
+        answered: &mut FxHashMap<ChoicePoint, usize>,
+    ) -> Decision {
+        let last = options.saturating_sub(1);
+        let decision =
+            |value: u8, is_answered| Decision { place, options, preferred, value: value.min(last), is_answered };
+        if let Some(answers) = &self.answers {
+            let point = answers.choice_point(place);
+            let taken = answered.entry(point).or_insert(0);
+            if let Some(answer) = answers.get(point, *taken) {
+                *taken += 1;
+                return decision(answer, true);
+            }
+        }
+        decision(self.prefix.get(own).copied().unwrap_or(preferred), false)
+    }
 }
 
 /// A key passed to something that consumes or derives.
@@ -115,7 +150,9 @@ pub(super) struct Machine<'p> {
     pub(super) lanes: Vec<u32>,
     /// The place of the running operation, and its execution.
     pub(super) here: (Place, u32),
-    script: Script<'p>,
+    script: Script,
+    /// The result of each query for a choice, in order.
+    decisions: Vec<Decision>,
     /// How many of the script's answers were taken, place by place.
     answered: FxHashMap<ChoicePoint, usize>,
     /// How many of them were taken altogether.
@@ -165,7 +202,7 @@ impl<'p> Made<'p> {
     }
 
     /// Empties all of it: what refers to itself is never freed otherwise.
-    fn release(&mut self) {
+    pub(super) fn release(&mut self) {
         for environment in self.environments.drain(..).filter_map(|one| one.upgrade()) {
             drop(environment.slots.take());
         }
@@ -182,7 +219,7 @@ impl<'p> Machine<'p> {
     pub(super) fn new(
         (project, library): (&'p Project<'p>, &'static Library),
         hints: &'p Hints,
-        script: Script<'p>,
+        script: Script,
         level: usize,
     ) -> Self {
         Self {
@@ -202,6 +239,7 @@ impl<'p> Machine<'p> {
             lanes: Vec::new(),
             here: (Place { file: crate::text::FileId(0), span: Span::default() }, 0),
             script,
+            decisions: Vec::new(),
             answered: FxHashMap::default(),
             taken: 0,
             choices: Vec::new(),
@@ -218,6 +256,69 @@ impl<'p> Machine<'p> {
             made_here: Made::default(),
             computing: None,
         }
+    }
+
+    /// Whether a run with this script would have made the same choices so far, and so be in the same state.
+    pub(super) fn is_as_in(&self, script: &Script) -> bool {
+        let (mut own, mut answered) = (0, FxHashMap::default());
+        self.decisions.iter().all(|made| {
+            let decision = script.decide((made.place, made.options, made.preferred), own, &mut answered);
+            own += usize::from(!decision.is_answered);
+            decision == *made
+        })
+    }
+
+    /// A copy of the run that continues with another script, which has to make the same choices so far; `None` if the state cannot be copied.
+    pub(super) fn going_on(&self, script: Script) -> Option<Self> {
+        // A frame cannot be copied.
+        if self.computing.is_some() || !self.running.is_empty() {
+            return None;
+        }
+        let mut copier = Copier::default();
+        let mut globals = self.globals.clone();
+        for value in globals.values_mut().flat_map(FxHashMap::values_mut) {
+            *value = copier.value(value);
+        }
+        let made = self.made.iter().map(|(function, closure)| (*function, copier.closure(closure))).collect();
+        let closures = self.closures.iter().map(|closure| copier.closure(closure)).collect();
+        let written = self.written.iter().map(|(symbol, value)| (*symbol, copier.value(value))).collect();
+        let annotated = self.annotated.copied(&mut copier);
+        let havocked = self.havocked.copied(&mut copier);
+        let made_here = copier.finish()?;
+        Some(Self {
+            library: self.library,
+            arithmetic: self.arithmetic,
+            project: self.project,
+            hints: self.hints,
+            symbols: self.symbols.clone(),
+            globals,
+            made,
+            closures,
+            written,
+            annotated,
+            havocked,
+            draws: self.draws.clone(),
+            stack: self.stack.clone(),
+            lanes: self.lanes.clone(),
+            here: self.here,
+            script,
+            decisions: self.decisions.clone(),
+            answered: self.answered.clone(),
+            taken: self.taken,
+            choices: self.choices.clone(),
+            near: self.near.clone(),
+            budget: self.budget.clone(),
+            tries: self.tries,
+            is_bounded: self.is_bounded,
+            activations: self.activations,
+            numbers: self.numbers,
+            quiet: self.quiet,
+            nesting: self.nesting,
+            importing: self.importing,
+            running: Vec::new(),
+            made_here,
+            computing: None,
+        })
     }
 
     /// Frees what the run made; its draws and choices stay.
@@ -245,18 +346,14 @@ impl<'p> Machine<'p> {
             self.is_bounded = true;
             return preferred;
         }
-        let place = self.here.0;
-        if let Some(answers) = self.script.answers {
-            let point = answers.choice_point(place);
-            let taken = self.answered.entry(point).or_insert(0);
-            if let Some(answer) = answers.get(point, *taken) {
-                *taken += 1;
-                self.taken += 1;
-                return answer.min(options.saturating_sub(1));
-            }
+        let query = (self.here.0, options, preferred);
+        let decision = self.script.decide(query, self.choices.len(), &mut self.answered);
+        self.decisions.push(decision);
+        let Decision { place, value, is_answered, .. } = decision;
+        if is_answered {
+            self.taken += 1;
+            return value;
         }
-        let given = self.script.prefix.get(self.choices.len()).copied();
-        let value = given.unwrap_or(preferred).min(options.saturating_sub(1));
         self.choices.push(Choice { value, options, place });
         self.near.push(self.running.last().is_none_or(|(module, id)| self.hints.holds(*module, *id)));
         value

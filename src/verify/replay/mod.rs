@@ -24,6 +24,7 @@ mod claim;
 mod compare;
 mod consistency;
 mod constants;
+mod copy;
 mod edits;
 mod frame;
 mod havoc;

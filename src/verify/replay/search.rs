@@ -84,13 +84,72 @@ fn is_entry(module: &Module, id: FunctionId) -> bool {
     false
 }
 
-/// Runs one path.
-pub(super) fn run(project: &Project<'_>, hints: &Hints, start: Start, script: Script<'_>, level: usize) -> Path {
-    let mut machine = Machine::new((project, &MODELS), hints, script, level);
+/// Most states that are kept for one replay.
+const KEPT: usize = 8;
+
+/// The states of the runs of one function right before it is entered, when its module has run. Most of the time goes into running
+/// modules, and most paths differ only in later choices.
+#[derive(Default)]
+pub(super) struct Kept<'p> {
+    states: Vec<Entered<'p>>,
+}
+
+/// The state of a run before its function is entered.
+struct Entered<'p> {
+    machine: Machine<'p>,
+    went_on: bool,
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.machine.release();
+    }
+}
+
+impl<'p> Kept<'p> {
+    /// A run that has executed the module of its function, and whether it may continue: from a kept state, if the script makes the same
+    /// choices up to there.
+    fn enter(
+        &mut self,
+        (project, hints): (&'p Project<'p>, &'p Hints),
+        module: usize,
+        script: Script,
+        level: usize,
+    ) -> (Machine<'p>, bool) {
+        let is_same = |state: &&Entered<'p>| state.machine.budget.level() == level && state.machine.is_as_in(&script);
+        let known = self.states.iter().find(is_same);
+        if let Some((copy, went_on)) = known.and_then(|one| Some((one.machine.going_on(script.clone())?, one.went_on)))
+        {
+            return (copy, went_on);
+        }
+        let mut machine = Machine::new((project, &MODELS), hints, script, level);
+        machine.quiet += 1;
+        // What stops a run has been noted by the run itself.
+        let went_on = machine.run_module(module).is_ok();
+        if self.states.len() < KEPT {
+            let copy = machine.going_on(Script::default());
+            self.states.extend(copy.map(|machine| Entered { machine, went_on }));
+        }
+        (machine, went_on)
+    }
+}
+
+/// Runs one path. The states in `kept` belong to this function and these hints.
+fn run<'p>(
+    (project, hints): (&'p Project<'p>, &'p Hints),
+    start: Start,
+    script: Script,
+    level: usize,
+    kept: &mut Kept<'p>,
+) -> Path {
     let is_module = start.function == Module::BODY;
-    machine.quiet += u32::from(!is_module);
-    // What stops a run has been noted by the run itself.
-    let mut went_on = machine.run_module(start.module).is_ok();
+    let (mut machine, mut went_on) = if is_module {
+        let mut machine = Machine::new((project, &MODELS), hints, script, level);
+        let went_on = machine.run_module(start.module).is_ok();
+        (machine, went_on)
+    } else {
+        kept.enter((project, hints), start.module, script, level)
+    };
     machine.quiet = 0;
     let mut spent = machine.spent();
     let made = if is_module { 0 } else { machine.closures.len() };
@@ -148,16 +207,16 @@ pub(super) fn explore(
     budget: &mut Budget,
     visit: &mut dyn FnMut(Path) -> bool,
 ) -> bool {
-    explore_with(project, hints, start, None, budget, visit)
+    explore_with((project, hints), start, None, budget, &mut Kept::default(), visit)
 }
 
 /// The same with choices that another run made; it then uses the budget level of that run.
-pub(super) fn explore_with(
-    project: &Project<'_>,
-    hints: &Hints,
+pub(super) fn explore_with<'p>(
+    (project, hints): (&'p Project<'p>, &'p Hints),
     start: Start,
-    other: Option<(&Answers, usize)>,
+    other: Option<(&Rc<Answers>, usize)>,
     budget: &mut Budget,
+    kept: &mut Kept<'p>,
     visit: &mut dyn FnMut(Path) -> bool,
 ) -> bool {
     // Choices in a function with a target place decide more often whether it is reached.
@@ -171,7 +230,8 @@ pub(super) fn explore_with(
     for turn in 0..PATHS {
         let next = if turn % FAR == FAR - 1 { far.pop_front() } else { None };
         let Some(prefix) = next.or_else(|| near.pop_front()).or_else(|| far.pop_front()) else { return is_complete };
-        let path = run(project, hints, start, Script { prefix: &prefix, answers }, level);
+        let script = Script { prefix: prefix.clone(), answers: answers.cloned() };
+        let path = run((project, hints), start, script, level, kept);
         is_complete &= !path.is_bounded;
         spent_here += usize::from(path.is_spent);
         let again = other.is_none() && level < MOST_SPARING && path.is_spent && spent_here > level * SPENT;
@@ -203,4 +263,125 @@ pub(super) fn explore_with(
         }
     }
     is_complete && near.is_empty() && far.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path as FilePath, PathBuf};
+
+    use super::*;
+    use crate::ir::{self, Resolver};
+    use crate::models::Models;
+    use crate::python::{SourceKind, parse};
+    use crate::text::FileId;
+
+    /// `import helper` is the second file.
+    struct Two;
+
+    impl Resolver for Two {
+        fn module(&self, from: FileId, _: u32, path: &str) -> Option<FileId> {
+            (from == FileId(0) && path == "helper").then_some(FileId(1))
+        }
+
+        fn absolute(&self, _: FileId, _: u32, path: &str) -> String {
+            path.to_owned()
+        }
+    }
+
+    /// All that is observed of a path.
+    fn shown(path: &Path) -> String {
+        let Path { choices, near, draws, symbols, is_bounded, answered, spent, is_spent, level } = path;
+        let draws: Vec<_> = draws
+            .iter()
+            .map(|draw| (draw.kind, &draw.way, &draw.callee, &draw.keys, &draw.maybe, draw.is_known, &draw.lanes))
+            .collect();
+        let learned = (symbols.len(), symbols.decided());
+        format!("{choices:?} {near:?} {draws:?} {learned:?} {is_bounded} {answered} {spent} {is_spent} {level}")
+    }
+
+    /// Explores all functions, and runs each path again from its beginning; returns the number of draws on each path.
+    fn explored_twice(texts: &[&str], budget: u32) -> Vec<usize> {
+        let lower =
+            |(file, text): (u32, &&str)| ir::lower(FileId(file), &parse(text, SourceKind::Py).module, &|_| Vec::new());
+        let modules: Vec<Module> = (0u32..).zip(texts).map(lower).collect();
+        let project = Project::new(modules.iter().collect(), &Two, Models::builtin(), &[]);
+        let mut draws = Vec::new();
+        for (number, code) in (0u32..).zip(&modules[0].functions) {
+            let start = Start { module: 0, function: FunctionId(number) };
+            if code.kind != FunctionKind::Def || !is_entry(&modules[0], start.function) {
+                continue;
+            }
+            let hints = Hints::new(&project, &[Place { file: FileId(0), span: code.full }], &[]);
+            explore(&project, &hints, start, &mut Budget { left: budget }, &mut |path| {
+                let script = Script { prefix: path.choices.iter().map(|choice| choice.value).collect(), answers: None };
+                let alone = run((&project, &hints), start, script, path.level, &mut Kept::default());
+                assert_eq!(shown(&path), shown(&alone), "{} in\n{}", code.qualified, texts[0]);
+                draws.push(path.draws.len());
+                false
+            });
+        }
+        draws
+    }
+
+    fn files(folder: PathBuf, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                files(path, found);
+            } else if path.extension().is_some_and(|extension| extension == "py") {
+                found.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_from_a_kept_state_equals_a_path_from_the_beginning() {
+        let mut found = Vec::new();
+        let fixtures = FilePath::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+        files(fixtures.join("cases"), &mut found);
+        files(fixtures.join("clean"), &mut found);
+        assert!(found.len() > 100);
+        let texts = found.iter().map(|path| fs::read_to_string(path).unwrap());
+        assert!(texts.map(|text| explored_twice(&[&text], 10_000).len()).sum::<usize>() > 1_000);
+    }
+
+    #[test]
+    fn paths_do_not_see_what_others_wrote() {
+        let helper = "\
+seen = []
+class Count:
+    total = 0
+    def __init__(self):
+        self.own = 0
+    def step(self):
+        self.own += 1
+        Count.total += 1
+def note(value, all=seen):
+    all.append(value)
+";
+        let text = "\
+import jax
+from helper import Count, note, seen
+one = Count()
+both = (one, {'seen': seen})
+if is_unknown:
+    other = one
+else:
+    other = both[0]
+steps = [0]
+step = lambda: (steps.append(0), len(steps))[1]
+def f(key, flag, other_flag):
+    one.step()
+    note(flag)
+    if flag:
+        print()
+    if other_flag:
+        print()
+    for i in range(other.own + Count.total + len(both[1]['seen']) + step()):
+        jax.random.normal(jax.random.fold_in(key, i))
+";
+        let draws = explored_twice(&[text, helper], 100_000);
+        assert!(draws.len() >= 4 && draws.iter().all(|count| *count == draws[0] && *count > 0), "{draws:?}");
+    }
 }

@@ -38,7 +38,7 @@ struct Known {
 }
 
 /// All symbols of one path.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Symbols {
     nodes: Vec<Node>,
     index: FxHashMap<Node, Symbol>,
