@@ -101,13 +101,9 @@ impl Paths {
         (self.pc, self.live, self.frame_live) = (running.pc, running.live, running.frame_live);
     }
 
-    /// Starts a function on the current paths. What it writes to objects is also seen on the paths on which an enclosing `try` has raised
-    /// already, so by its handlers.
+    /// Starts a function on the current paths.
     pub fn enter(&mut self) {
         self.frame_live = self.pc;
-        for catching in self.catching.borrow().iter() {
-            self.live = self.guards.without(self.live, catching.raised);
-        }
     }
 
     /// Ends the current paths for the whole program.
