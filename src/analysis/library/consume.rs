@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** an event is logged under the paths on which it happens, and not at all where a transform only traces.
 
+use std::rc::Rc;
+
 use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{KeyKind, Role};
@@ -29,10 +31,14 @@ pub fn consume<'p>(
     callee: &Name,
     place: Place,
 ) {
+    consume_at(machine, frame, arg, Sink { role, callee, place, drawn_in: None });
+}
+
+/// The same of a sink that is described.
+pub fn consume_at<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, arg: &Arg, sink: Sink<'_>) {
     if machine.transforms.abstract_depth > 0 {
         return;
     }
-    let sink = Sink { role, callee, place };
     consume_value(machine, frame, &arg.value, arg.written.as_ref(), sink, NESTING);
 }
 
@@ -45,6 +51,8 @@ pub struct Sink<'a> {
     pub callee: &'a Name,
     /// Where it is called.
     pub place: Place,
+    /// The submodules that draw, if all are known.
+    pub drawn_in: Option<&'a Rc<[Name]>>,
 }
 
 fn consume_value<'p>(
@@ -235,7 +243,7 @@ pub fn log_event<'p>(
     sink: Sink<'_>,
     written: Option<&Name>,
 ) {
-    let Sink { role, callee, place } = sink;
+    let Sink { role, callee, place, drawn_in } = sink;
     if machine.transforms.abstract_depth > 0 || machine.state.paths.pc.is_false() {
         return;
     }
@@ -258,6 +266,7 @@ pub fn log_event<'p>(
         activation: frame.activation.clone(),
         iteration: machine.context.iteration.clone(),
         lanes: u32::try_from(machine.transforms.lanes.len()).unwrap_or(u32::MAX),
+        drawn_in: drawn_in.cloned(),
     };
     let index = machine.recorder.consume(event);
     if role != Role::Fold {

@@ -22,6 +22,7 @@ pub mod mixed_implementations;
 pub mod parameters;
 pub mod protocols;
 pub mod shape;
+pub mod submodules;
 pub mod traces;
 pub mod transform;
 pub mod tree;

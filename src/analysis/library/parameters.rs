@@ -82,7 +82,7 @@ fn is_quiet_class(machine: &mut Machine<'_>, class: ClassHandle, protocol: &Prot
 
 /// A class and those that it inherits from in the program; nothing for a class that is not a module of the protocol's
 /// libraries.
-fn classes_of_module(state: &State, class: ClassHandle, protocol: &Protocol) -> Option<Vec<ClassInfo>> {
+pub fn classes_of_module(state: &State, class: ClassHandle, protocol: &Protocol) -> Option<Vec<ClassInfo>> {
     let lineage = state.lineage(class);
     let classes: Vec<ClassInfo> = lineage.iter().map(|class| state.store.classes[class.0 as usize].clone()).collect();
     let is_seen = |base: &Value| matches!(base.single(), Some(Val::Class(_) | Val::Library(_)));
@@ -391,12 +391,12 @@ pub fn named(machine: &mut Machine<'_>, module: ModuleIndex, code: &Function, te
     }
 }
 
-fn is_among(libraries: &[String], root: &str) -> bool {
+pub fn is_among(libraries: &[String], root: &str) -> bool {
     libraries.iter().any(|library| library == root)
 }
 
 /// The functions that satisfy a predicate, and those nested in them.
-fn functions_of(module: &Module, holds: impl Fn(&Function) -> bool) -> impl Iterator<Item = FunctionId> {
+pub fn functions_of(module: &Module, holds: impl Fn(&Function) -> bool) -> impl Iterator<Item = FunctionId> {
     let mut selected: Vec<bool> = Vec::with_capacity(module.functions.len());
     for function in &module.functions {
         let is_within =

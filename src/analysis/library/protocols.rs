@@ -7,8 +7,9 @@ use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Term, Terms};
 use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::library::consume::Sink;
 use crate::analysis::library::tree::NESTED;
-use crate::analysis::library::{consume, derive, flags, parameters};
+use crate::analysis::library::{consume, derive, flags, parameters, submodules};
 use crate::analysis::machine::exec::EXPECTS;
 use crate::analysis::machine::{Frame, Machine, annotate, arrays, name_cache, notes};
 use crate::analysis::program::Program;
@@ -95,9 +96,11 @@ pub fn protocol_or_unknown<'p>(
             // A deterministic network may take keys only to have a uniform signature, and draw nothing.
             let is_drawless = flags::is_drawless(machine, val, protocol, &key, (&args, place))
                 || parameters::draws_nothing(machine, val, protocol);
+            let drawn_in = submodules::drawn_in(machine, val, protocol, &args);
             for (part, is_drawless_stream) in streams_of(&machine.state, protocol, &key) {
                 let role = if is_drawless || is_drawless_stream { Role::Unresolved } else { Role::Protocol };
-                consume::consume(machine, frame, &part, role, &text, place);
+                let sink = Sink { role, callee: &text, place, drawn_in: drawn_in.as_ref() };
+                consume::consume_at(machine, frame, &part, sink);
             }
             for value in args.values().cloned().collect::<Vec<_>>() {
                 machine.run_escaping(frame, &value, place);

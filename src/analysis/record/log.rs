@@ -205,6 +205,8 @@ pub struct Consumption {
     pub iteration: Option<Rc<Iteration>>,
     /// Number of mapped functions around it.
     pub lanes: u32,
+    /// If the callee folds the path of the drawing submodule into the key: the first parts of these paths, if all are known.
+    pub drawn_in: Option<Rc<[Name]>>,
 }
 
 /// What made a key.

@@ -16,7 +16,7 @@ use crate::ir::{Op, OpKind, Operator, Variable};
 use crate::judge::facts::Role;
 use crate::judge::paths::PathQueries;
 use crate::judge::reuse::repetition::repeated_by;
-use crate::models::Construct;
+use crate::models::{Construct, Protocol};
 
 /// Most earlier events that one event is compared with.
 const COMPARED: usize = 64;
@@ -295,6 +295,7 @@ fn role_confidence(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> Opt
         (Role::Sample, _) if folds(run, b) => Some(Confidence::Low),
         (_, Role::Sample) if folds(run, a) => Some(Confidence::Low),
         _ if folds_path(run, a) != folds_path(run, b) => Some(Confidence::Low),
+        _ if draw_apart(a, b) => Some(Confidence::Low),
         // Two networks that already exist: their draws are at different paths.
         _ if folds_path(run, a) == Some(false) && receiver(a) != receiver(b) => Some(Confidence::Low),
         (Role::Unresolved, Role::Unresolved) if a.place == b.place && a.iteration.is_none() => None,
@@ -336,9 +337,20 @@ fn folds_path(run: &Recording<'_>, event: &Consumption) -> Option<bool> {
     // A script may get its modules from a package of the project, which alone imports the library.
     let is_near = protocols.iter().flat_map(|protocol| &protocol.libraries).any(imports);
     let is_used = |library: &String| if is_near { imports(library) } else { relevance.reaches(module, library) };
-    let mut imported = protocols.iter().filter(|protocol| protocol.libraries.iter().any(is_used)).peekable();
+    // The submodules of a receiver are known only if its class is one of such a library.
+    let may_be = |protocol: &&Protocol| event.drawn_in.is_none() || protocol.folds_path;
+    let imported = protocols.iter().filter(|protocol| protocol.libraries.iter().any(is_used));
+    let mut imported = imported.filter(may_be).peekable();
     let initialises = imported.peek()?.declares.is_some();
     imported.all(|protocol| protocol.folds_path).then_some(initialises)
+}
+
+/// Whether two calls fold paths into their keys that never are the same.
+fn draw_apart(a: &Consumption, b: &Consumption) -> bool {
+    match (&a.drawn_in, &b.drawn_in) {
+        (Some(a), Some(b)) => a.iter().all(|name| !b.contains(name)),
+        _ => false,
+    }
 }
 
 /// The receiver of a method, as written.
