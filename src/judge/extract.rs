@@ -414,6 +414,11 @@ fn extract_kept(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut Fa
             other.kind == CarryKind::Stored && other.term == exit.term && other.activation.id == exit.activation.id
         };
         let ancestors = run.terms.ancestors(exit.term);
+        // The next call makes anew what this one has made.
+        let is_older = |term: TermId| {
+            let root = run.terms.root(term);
+            run.terms.is_parameter(root) || root < exit.activation.born
+        };
         for stored in exits.iter().filter(is_kept) {
             let name = stored.name.as_deref().and_then(|written| written.rsplit_once('.')).map(|(_, name)| name);
             let is_next = |event: &&Consumption| {
@@ -421,6 +426,7 @@ fn extract_kept(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut Fa
                     && event.activation.id == exit.activation.id
                     && ancestors.contains(&event.target.term)
                     && matches!(run.terms.get(event.target.term), Term::Attribute(_, of, _) if Some(&**of) == name)
+                    && is_older(event.target.term)
             };
             let Some(event) = run.log.consumptions.iter().find(is_next) else { continue };
             let both = paths.and(exit.guard, stored.guard);

@@ -292,10 +292,10 @@ fn parameter_of(run: &Recording<'_>, root: TermId, activation: &Activation) -> O
 
 /// The number of the parameter of an activation's function that holds the value of which a term is a part.
 fn parameter_holding(run: &Recording<'_>, root: TermId, activation: &Activation) -> Option<u32> {
-    let slots = &run.environments[activation.environment.0 as usize].slots;
-    let parameters = run.code(activation).parameters.len();
-    let number = slots.iter().take(parameters).position(|value| stands_for(run, value, root))?;
-    u32::try_from(number).ok()
+    let environment = &run.environments[activation.environment.0 as usize];
+    let passed = environment.passed.iter().map(|(slot, value)| (*slot, value));
+    let held = (0..).zip(environment.slots.iter().take(run.code(activation).parameters.len()));
+    passed.chain(held).find(|(_, value)| stands_for(run, value, root)).map(|(slot, _)| slot)
 }
 
 /// The last parameter of an activation's function that a key is computed from.

@@ -105,6 +105,7 @@ impl<'p> Machine<'p> {
         }
         let (symbol, epoch, class) = (object.symbol, object.epoch, object.class);
         if let Some(class) = class
+            && !object.changed.contains(name)
             && let Some(value) = self.state.class_attribute(class, name)
             && !self.is_only_a_default(id, class, name, &value)
         {

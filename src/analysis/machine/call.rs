@@ -540,6 +540,9 @@ fn bound_to(terms: &Terms, function: &Val) -> Option<(Value, Name)> {
 
 pub fn new_environment(state: &mut State, slots: Vec<Value>, parent: Option<EnvironmentId>) -> EnvironmentId {
     let id = EnvironmentId(u32::try_from(state.store.environments.len()).unwrap_or(u32::MAX));
-    state.store.environments.push(Environment { slots, parent, given: None, unbound: Vec::new() });
+    let is_object = |value: &Value| value.alternatives().iter().any(|part| matches!(part.val, Val::Object(_)));
+    let objects = (0..).zip(&slots).filter(|(_, value)| is_object(value));
+    let passed = objects.map(|(slot, value)| (slot, value.clone())).collect();
+    state.store.environments.push(Environment { slots, parent, given: None, passed, unbound: Vec::new() });
     id
 }

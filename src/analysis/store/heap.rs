@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** if unknown code may have changed an object, its epoch increases and its previous contents are dropped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
 use std::ops::{Index, IndexMut};
 use std::rc::Rc;
@@ -272,6 +272,8 @@ pub struct Object {
     pub items: Option<Rc<[Name]>>,
     /// How often unknown code may have changed its contents.
     pub epoch: u32,
+    /// Attributes that it had before: what it holds in them is unknown, and not the default of its class.
+    pub changed: BTreeSet<Name>,
     /// Whether attributes that were not written by visible code may exist.
     pub open: bool,
     /// The paths on which it was made: it exists on no other.
@@ -287,6 +289,8 @@ pub struct Environment {
     pub parent: Option<EnvironmentId>,
     /// What the call passed that is written as a name.
     pub given: Option<Rc<[WrittenArgument]>>,
+    /// The arguments that are objects, by slot: the parameters may be bound to others since.
+    pub passed: Vec<(u32, Value)>,
     /// Variables that only a loop has bound, with the paths on which it has not.
     pub unbound: Vec<(Variable, Guard)>,
 }

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** if unknown code may have changed an object, its epoch increases.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Text};
@@ -36,6 +36,7 @@ impl State {
             copied: None,
             items: None,
             epoch: 0,
+            changed: BTreeSet::new(),
             open,
             made: self.paths.pc,
         });
@@ -148,7 +149,12 @@ impl State {
                 if frozen {
                     object.epoch -= 1;
                 } else {
-                    object.attributes.retain(|name, _| container_mutation::is_part(name));
+                    let (kept, forgotten): (BTreeMap<Name, Value>, BTreeMap<Name, Value>) =
+                        std::mem::take(&mut object.attributes)
+                            .into_iter()
+                            .partition(|(name, _)| container_mutation::is_part(name));
+                    object.attributes = kept;
+                    object.changed.extend(forgotten.into_keys());
                     // The term of a value from outside stays the same: its epoch distinguishes the contents.
                     if self.store.shadows.get(&symbol) != Some(&id) {
                         object.symbol = changed;
