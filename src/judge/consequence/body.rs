@@ -15,7 +15,7 @@ use crate::ir::{
     Argument, Collection, Constant, Element, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Temp, Uses,
     Variable,
 };
-use crate::judge::consequence::Flows;
+use crate::judge::consequence::{Code, Flows};
 
 /// Deepest nesting of parts that are distinguished.
 const NESTED: usize = 4;
@@ -109,6 +109,21 @@ pub struct Effects {
     pub takers: FxHashSet<Variable>,
     /// The choices that it is a side of: the call, and the argument.
     pub sides: Vec<(Temp, usize)>,
+    /// The parameters of functions of the program that it is passed to.
+    pub passed: Vec<Passed>,
+}
+
+/// A value is passed to a function of the program.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Passed {
+    /// The call.
+    pub call: Temp,
+    /// The function.
+    pub to: Code,
+    /// Its parameter.
+    pub slot: u32,
+    /// The part of the parameter's value.
+    pub part: Path,
 }
 
 /// Follows values through one function.
@@ -219,6 +234,8 @@ impl<'a, 'r> Body<'a, 'r> {
         self.effects.returned.dedup();
         self.effects.mutated.sort_unstable();
         self.effects.mutated.dedup();
+        self.effects.passed.sort_unstable();
+        self.effects.passed.dedup();
         self.effects
     }
 
@@ -241,6 +258,10 @@ impl<'a, 'r> Body<'a, 'r> {
 
     pub fn add_taker(&mut self, variable: Variable) {
         self.effects.takers.insert(variable);
+    }
+
+    pub fn add_passed(&mut self, passed: Passed) {
+        self.effects.passed.push(passed);
     }
 
     pub fn add_side(&mut self, call: Temp, argument: usize) {

@@ -5,7 +5,7 @@
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val, Value};
 use crate::analysis::record::{Callee, Recording};
 use crate::ir::{Argument, FunctionId, Name, OpKind, Temp, Variable};
-use crate::judge::consequence::body::{Body, Part, Path, Sinks, within};
+use crate::judge::consequence::body::{Body, Part, Passed, Path, Sinks, within};
 use crate::models::{BuiltinOp, Effect, KeyPlace, Returns, Runs, TreeOp};
 
 /// The method that an instance runs when it is called.
@@ -207,6 +207,7 @@ impl Body<'_, '_> {
                 continue;
             };
             self.add(effects.sinks);
+            self.add_passed(Passed { call, to: (module, id), slot, part: part.clone() });
             for returned in &effects.returned {
                 let held = match () {
                     () if keeps && is_placed && !callee.is_generator => returned.clone(),

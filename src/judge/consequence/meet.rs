@@ -7,7 +7,8 @@ use std::rc::Rc;
 use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Place};
 use crate::ir::{Argument, Function, OpKind, Temp, Uses, Variable};
-use crate::judge::consequence::{Frame, Reach};
+use crate::judge::consequence::body::{Effects, Passed};
+use crate::judge::consequence::{Flows, Frame, Reach};
 use crate::models::Effect;
 
 /// Most operations between the one in which two draws meet and the store of its result.
@@ -15,6 +16,12 @@ const STEPS: usize = 16;
 
 /// Most targets that a message names.
 const NAMES: usize = 3;
+
+/// Deepest calls in which two draws are followed that are passed together.
+const DEPTH: u32 = 4;
+
+/// Most pairs of arguments of two draws that are followed.
+const PAIRS: usize = 64;
 
 /// The innermost frame that two draws reach, with what each of them reaches in it.
 fn common<'a>(one: &'a Reach, other: &'a Reach) -> Option<(&'a Frame, &'a Frame)> {
@@ -31,10 +38,11 @@ fn frame_of(event: &Consumption, id: u32) -> Option<(Rc<Activation>, Place)> {
 
 /// The first value into which both draws go.
 pub fn meeting(
-    run: &Recording<'_>,
+    flows: &Flows<'_>,
     (first, one): (&Consumption, &Reach),
     (second, other): (&Consumption, &Reach),
 ) -> Option<Consequence> {
+    let run = flows.run;
     let (here, there) = common(one, other)?;
     let (activation, once) = frame_of(first, here.activation)?;
     // The repeated draws of one call of the frame meet in later iterations only.
@@ -53,13 +61,36 @@ pub fn meeting(
         unpacked.any(|unpack| !uses.readers(*unpack).iter().any(|part| is_shared(*part)))
     };
     let is_load = |temp: Temp| matches!(code.ops[temp as usize].kind, OpKind::Load(_));
-    let meeting = shared.into_iter().find(|temp| !is_load(*temp) && !is_apart(*temp))?;
+    let Some(meeting) = shared.into_iter().find(|temp| !is_load(*temp) && !is_apart(*temp)) else {
+        let call = meeting_within(flows, (&here.effects, &there.effects), DEPTH)?;
+        let place = Place { file, span: code.ops[call as usize].span };
+        let kind = ConsequenceKind::Meet;
+        return Some(Consequence { kind, message: kind.sentence().to_owned(), place: Some(place) });
+    };
     let unnamed = || (ConsequenceKind::Meet.sentence().to_owned(), meeting);
     let (message, temp) = described(code, &uses, meeting, &is_shared).unwrap_or_else(unnamed);
     let place = Place { file, span: code.ops[temp as usize].span };
     let is_return = matches!(code.ops[temp as usize].kind, OpKind::Return(_));
     let kind = if is_return { ConsequenceKind::Returned } else { ConsequenceKind::Meet };
     Some(Consequence { kind, message, place: Some(place) })
+}
+
+/// The call of a function of the program in which two draws meet that are passed to different parameters.
+fn meeting_within(flows: &Flows<'_>, (one, other): (&Effects, &Effects), depth: u32) -> Option<Temp> {
+    let depth = depth.checked_sub(1)?;
+    let both = one.passed.iter().flat_map(|first| {
+        let is_beside =
+            |second: &&Passed| (second.call, second.to) == (first.call, first.to) && second.slot != first.slot;
+        other.passed.iter().filter(is_beside).map(move |second| (first, second))
+    });
+    both.take(PAIRS).find_map(|(first, second)| {
+        let reached = |passed: &Passed| flows.of_parameter(passed.to, passed.slot, &passed.part, depth);
+        let (one, other) = (reached(first)?, reached(second)?);
+        let code = flows.run.module(first.to.0).function(first.to.1);
+        let is_load = |temp: &Temp| matches!(code.ops[*temp as usize].kind, OpKind::Load(_));
+        let meets = one.reached.intersection(&other.reached).any(|temp| !is_load(temp));
+        (meets || meeting_within(flows, (&one, &other), depth).is_some()).then_some(first.call)
+    })
 }
 
 /// The name of the value in which two draws meet: the variables in which it is stored, or the function that returns it.

@@ -499,7 +499,7 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
             return fate;
         }
     }
-    if let Some(meeting) = meet::meeting(flows.run, (a, &one), (b, &other)) {
+    if let Some(meeting) = meet::meeting(flows, (a, &one), (b, &other)) {
         return meeting;
     }
     let both = |sink: Sinks| one.sinks.has(sink) && other.sinks.has(sink);
