@@ -26,6 +26,11 @@ impl<'r> PathQueries<'r> {
         self.guards.and(a, b)
     }
 
+    /// The paths of a guard that are not those of another.
+    pub fn without(&mut self, a: Guard, b: Guard) -> Guard {
+        self.guards.without(a, b)
+    }
+
     /// The guard with every literal in `fixed` replaced by its value.
     pub fn assume(&mut self, guard: Guard, fixed: &dyn Fn(TermId) -> Option<bool>) -> Guard {
         self.guards.assume(guard, fixed)

@@ -3,6 +3,7 @@
 //!
 //! **Invariant:** the log only grows during a run; an index is an identity. It describes what happened, without judging it.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -61,6 +62,8 @@ pub struct Log {
     pub streams: Streams,
     /// Which children of splits escape.
     pub children: Children,
+    /// `for` loops in which something was consumed.
+    pub loops: Vec<LoggedLoop>,
     /// The arrays whose rows draws arrange or choose, by event.
     pub arranged: FxHashMap<usize, Arranged>,
     /// Terms that an annotation declares to be keys.
@@ -77,6 +80,15 @@ pub struct Log {
     pub not_single: FxHashSet<Place>,
     /// The functions of the analysed module that were run, if hovers or fixes need them.
     pub ran: FxHashSet<FunctionId>,
+}
+
+/// A `for` loop that may run no iteration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoggedLoop {
+    /// What was consumed in it.
+    pub events: Range<usize>,
+    /// The paths on which it ran no iteration.
+    pub empty: Guard,
 }
 
 /// What a call reached.

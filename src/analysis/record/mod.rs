@@ -22,8 +22,8 @@ use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Uses, Variable
 
 pub use log::{
     Activation, Arranged, Callee, Chain, Children, Consumption, Derivation, Escape, Holder, Iteration, Log,
-    LoggedBroadcast, LoggedBuffer, LoggedExit, LoggedMeeting, LoggedReference, LoggedStore, LoggedTrace, LoggedWrapper,
-    LoggedWrite, Observed, Sharers, Streams, Target,
+    LoggedBroadcast, LoggedBuffer, LoggedExit, LoggedLoop, LoggedMeeting, LoggedReference, LoggedStore, LoggedTrace,
+    LoggedWrapper, LoggedWrite, Observed, Sharers, Streams, Target,
 };
 
 /// Definitions and uses of functions, on demand.

@@ -11,7 +11,7 @@ use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{DerivationId, ModuleIndex, ObjectId, Value};
 use crate::analysis::record::{
     Arranged, Callee, Consumption, Derivation, Escape, Holder, Log, LoggedBroadcast, LoggedBuffer, LoggedExit,
-    LoggedMeeting, LoggedReference, LoggedStore, LoggedTrace, LoggedWrapper, LoggedWrite, Observed,
+    LoggedLoop, LoggedMeeting, LoggedReference, LoggedStore, LoggedTrace, LoggedWrapper, LoggedWrite, Observed,
 };
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
@@ -127,6 +127,14 @@ impl Recorder {
     /// Records that all lanes of a mapped function share a key.
     pub fn broadcast(&mut self, broadcast: LoggedBroadcast) {
         self.log.broadcasts.push(broadcast);
+    }
+
+    /// A `for` loop was left, whose consumptions are those since this one.
+    pub fn leave_loop(&mut self, first: usize, empty: Guard) {
+        let events = first..self.log.consumptions.len();
+        if !events.is_empty() && !empty.is_false() {
+            self.log.loops.push(LoggedLoop { events, empty });
+        }
     }
 
     /// A key's buffer was used.

@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a reuse is found only if the two keys must be equal and some path reaches both consumptions.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
@@ -10,7 +11,7 @@ use crate::analysis::domain::extent::{Extent, must_overlap};
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::marks::{OVERRIDDEN, RAISES, raised_in};
 use crate::analysis::domain::term::{PlaceKey, Symbol, Term, TermId};
-use crate::analysis::record::{Activation, Consumption, Recording};
+use crate::analysis::record::{Activation, Consumption, LoggedLoop, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{Op, OpKind, Operator, Variable};
 use crate::judge::facts::Role;
@@ -179,6 +180,9 @@ fn meet(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: 
         confidence = Confidence::Low;
     }
     if is_repeated && (needs_repeated_element(run, paths, both) || needs_nothing_returned(run, paths, second, both)) {
+        confidence = Confidence::Low;
+    }
+    if needs_empty_loop(run, paths, first..second, both) {
         confidence = Confidence::Low;
     }
     if needs_override(run, paths, both) {
@@ -372,6 +376,16 @@ fn folds(run: &Recording<'_>, event: &Consumption) -> bool {
 fn needs_unseen(run: &Recording<'_>, paths: &PathQueries<'_>, guard: Guard) -> bool {
     let is_unseen = |term: TermId| run.terms.symbol(term).is_some_and(|info| info.symbol == Symbol::Unseen);
     paths.support(guard).into_iter().any(|literal| run.terms.mentions(literal, &is_unseen))
+}
+
+/// Whether every path of a guard goes through a `for` loop between two events that consumes keys and runs no iteration: as a rule there is
+/// something to iterate over, and the loop replaces the key.
+fn needs_empty_loop(run: &Recording<'_>, paths: &mut PathQueries<'_>, between: Range<usize>, guard: Guard) -> bool {
+    let is_between = |of: &&LoggedLoop| between.start < of.events.start && of.events.end <= between.end;
+    run.log.loops.iter().filter(is_between).take(COMPARED).any(|of| {
+        let runs = paths.without(guard, of.empty);
+        runs != guard && !paths.feasible(runs)
+    })
 }
 
 /// Whether every path of a guard goes through a method that overrides another, of an instance that may not have it.
