@@ -117,6 +117,11 @@ fn popped(
             index::is_there(state, item.guard) && state.paths.guards.without(item.guard, state.paths.pc).is_false()
         });
     let sure = is_whole && !unknown && items.iter().all(|item| item.guard == items[0].guard);
+    if let Some(index) = index.filter(|_| !sure && !unknown)
+        && let Some(value) = popped_on_paths(state, id, items, index)
+    {
+        return value;
+    }
     match position {
         Some(position) if sure => {
             if let ObjectKind::List { items, .. } = &mut state.store.objects[id.0 as usize].kind {
@@ -134,6 +139,25 @@ fn popped(
             supplied_or_opaque(&mut state.terms, items, place)
         }
     }
+}
+
+/// Takes out of a list, on each of the current paths, the element that is at an index there.
+fn popped_on_paths(state: &mut State, id: ObjectId, items: &[Item], index: i128) -> Option<Value> {
+    let found = items::paths_at(state, items, index)?;
+    let value = items::item_on(state, items, &found)?;
+    let exists = state.exists(id);
+    let mut kept = Vec::with_capacity(items.len());
+    for (item, taken) in items.iter().zip(found) {
+        let guard = state.paths.guards.without(item.guard, taken);
+        let there = state.paths.guards.and(guard, exists);
+        if !there.is_false() {
+            kept.push(Item { guard, value: item.value.clone() });
+        }
+    }
+    if let ObjectKind::List { items, .. } = &mut state.store.objects[id.0 as usize].kind {
+        *items = kept;
+    }
+    Some(value)
 }
 
 /// If the elements are keys, a key that is equal to nothing known.

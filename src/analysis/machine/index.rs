@@ -433,14 +433,13 @@ fn object_item<'p>(
                 }
                 return element_of(&mut machine.state, &parts, index, &Val::Object(object), place);
             }
-            // Elements that exist only on some paths: an index is certain if all elements before it exist.
+            // Elements that exist only on some paths.
             let term = machine.state.term_of(index);
-            if let Some(number) = machine.state.terms.as_int(term).and_then(|number| usize::try_from(number).ok())
-                && number < items.len()
-                && !unknown
-                && items[..=number].iter().all(|item| is_there(&mut machine.state, item.guard))
+            if let Some(number) = machine.state.terms.as_int(term).filter(|_| !unknown)
+                && let Some(found) = items::paths_at(&mut machine.state, &items, number)
+                && let Some(value) = items::item_on(&mut machine.state, &items, &found)
             {
-                return items[number].value.clone();
+                return value;
             }
             let symbol = machine.state.term_of_val(&Val::Object(object));
             Value::term(machine.state.terms.intern(Term::Item(symbol, term, 0)))

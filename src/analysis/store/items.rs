@@ -5,7 +5,7 @@
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ObjectId, Val, Value};
-use crate::analysis::store::heap::{Entry, ObjectKind};
+use crate::analysis::store::heap::{Entry, Item, ObjectKind};
 use crate::analysis::store::{State, paths};
 use crate::ir::Operator;
 
@@ -84,6 +84,63 @@ pub fn dict_item(state: &mut State, object: ObjectId, entries: &[Entry], unknown
         return Value::of(only.val.clone());
     }
     result
+}
+
+/// Most nodes of the paths on which elements are counted.
+const PATHS: usize = 200;
+
+/// Most elements of a list that are there on some paths only and are counted.
+const COUNTED: usize = 24;
+
+/// Farthest index, from either end, up to which elements are counted.
+const FARTHEST: usize = 4;
+
+/// The paths on which each element of a list is that at an index, if elements are there on some paths only.
+pub fn paths_at(state: &mut State, items: &[Item], index: i128) -> Option<Vec<Guard>> {
+    let steps = usize::try_from(if index < 0 { -(index + 1) } else { index }).ok()?;
+    if items.len() > COUNTED || steps > FARTHEST {
+        return None;
+    }
+    // The paths on which so many elements were seen, of those that the index passes.
+    let mut seen = vec![Guard::FALSE; steps + 1];
+    seen[0] = state.paths.pc;
+    let mut found = vec![Guard::FALSE; items.len()];
+    for step in 0..items.len() {
+        let at = if index < 0 { items.len() - 1 - step } else { step };
+        let guards = &mut state.paths.guards;
+        let there = items[at].guard;
+        found[at] = guards.and(seen[steps], there);
+        for count in (0..=steps).rev() {
+            let passed = guards.and(seen[count], there);
+            seen[count] = guards.without(seen[count], there);
+            if let Some(next) = seen.get_mut(count + 1) {
+                *next = guards.or(*next, passed);
+            }
+            if guards.is_larger(seen[count], PATHS) {
+                return None;
+            }
+        }
+    }
+    Some(found)
+}
+
+/// What is at an index of a list, given the paths on which each element is there; nothing if it is one of too many.
+pub fn item_on(state: &mut State, items: &[Item], found: &[Guard]) -> Option<Value> {
+    let mut result = Value::unbound();
+    for (item, guard) in items.iter().zip(found) {
+        if !state.feasible(*guard) {
+            continue;
+        }
+        for alternative in item.value.alternatives() {
+            let both = state.paths.guards.and(*guard, alternative.guard);
+            result.push(&mut state.paths.guards, both, alternative.val.clone());
+        }
+    }
+    match result.alternatives() {
+        [] => None,
+        [only] => Some(Value::of(only.val.clone())),
+        _ => (!result.is_too_various()).then_some(result),
+    }
 }
 
 /// An item of a mapping, by the term of its key.

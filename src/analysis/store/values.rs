@@ -74,9 +74,14 @@ impl State {
         if self.elsewhere(id).is_false() { Guard::TRUE } else { self.paths.pc }
     }
 
+    /// The paths on which an object exists and the program has not ended.
+    pub fn exists(&mut self, id: ObjectId) -> Guard {
+        self.paths.guards.and(self.paths.live, self.store.objects[id.0 as usize].made)
+    }
+
     /// The paths on which an object exists and the current operation does not run.
     fn elsewhere(&mut self, id: ObjectId) -> Guard {
-        let exists = self.paths.guards.and(self.paths.live, self.store.objects[id.0 as usize].made);
+        let exists = self.exists(id);
         self.paths.guards.without(exists, self.paths.pc)
     }
 
