@@ -194,7 +194,10 @@ impl FixValidator<'_, '_, '_> {
         while let Some(&(index, is_last)) = open.get(next) {
             next += 1;
             // Findings that another fix of the function does not resolve are tried after a new analysis.
-            let is_beside = |fixed: &usize| findings[*fixed].function == findings[index].function;
+            let is_beside = |fixed: &usize| {
+                let fixed = &findings[*fixed];
+                REUSE.contains(&fixed.rule) && fixed.function == findings[index].function
+            };
             let waits = if is_last { fixes.keys().any(is_beside) } else { hopeless.contains(&index) };
             if fixes.contains_key(&index) || waits {
                 continue;

@@ -247,6 +247,17 @@ fn intended_reuse_gets_no_fix() {
     assert_eq!(String::from_utf8(out).unwrap(), text);
 }
 
+/// The fix of the raw key is in the same function, and changes nothing about the reuse.
+#[test]
+fn typing_a_key_leaves_room_for_other_fixes() {
+    let text = "import jax\nfrom environment import env, wrapped\n\nenv = wrapped(env)\nreset = jax.jit(env.reset)\nstep = jax.jit(env.step)\nkey = jax.random.PRNGKey(0)\n_, key = jax.random.split(key)\nstate = reset(key)\nstates = [state]\nfor i in range(1000):\n    _, key = jax.random.split(key)\n    action = jax.random.normal(key, shape=(4,))\n    state = step(state, action)\n    states.append(state)\n";
+    let (_, out, _) = keylint(&["--diff", "--unsafe-fixes", "-"], nowhere(), text.as_bytes());
+    let diff = String::from_utf8(out).unwrap();
+    for line in ["+key = jax.random.key(0)", "+    action = jax.random.normal(subkey, shape=(4,))"] {
+        assert!(diff.contains(line), "{line} is missing in\n{diff}");
+    }
+}
+
 #[test]
 fn removed_types_are_safe_to_replace() {
     let text =
