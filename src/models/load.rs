@@ -426,6 +426,7 @@ impl<'t> Reader<'t> {
                 no_draw_when: raw.no_draw_when.clone(),
                 no_draw_with: raw.no_draw_with.clone(),
                 no_draw_streams: raw.no_draw_streams.clone(),
+                result_streams: raw.result_streams.clone(),
                 keyless: raw.keyless.clone(),
             };
             self.models.protocols.entry(method).or_default().push(protocol);

@@ -179,6 +179,8 @@ pub struct Protocol {
     pub no_draw_with: Vec<String>,
     /// Streams with which alone the call may draw nothing: that of parameters that already exist.
     pub no_draw_streams: Vec<String>,
+    /// If not empty, the only streams from which anything in the result is drawn.
+    pub result_streams: Vec<String>,
     /// Callables that make receivers whose method takes no key, so that the argument in its position is something else.
     pub keyless: Vec<String>,
 }

@@ -228,5 +228,7 @@ pub(super) struct RawProtocol {
     #[serde(default)]
     pub no_draw_streams: Vec<String>,
     #[serde(default)]
+    pub result_streams: Vec<String>,
+    #[serde(default)]
     pub keyless: Vec<String>,
 }

@@ -3,6 +3,8 @@
 //! **Invariant:** a method of an object from outside consumes a key only if a protocol says so, and either the file uses the library, or
 //! the argument is known to be a key or named like one.
 
+use std::rc::Rc;
+
 use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Term, Terms};
@@ -97,9 +99,12 @@ pub fn protocol_or_unknown<'p>(
             let is_drawless = flags::is_drawless(machine, val, protocol, &key, (&args, place))
                 || parameters::draws_nothing(machine, val, protocol);
             let drawn_in = submodules::drawn_in(machine, val, protocol, &args);
-            for (part, is_drawless_stream) in streams_of(&machine.state, protocol, &key) {
-                let role = if is_drawless || is_drawless_stream { Role::Unresolved } else { Role::Protocol };
-                let sink = Sink { role, callee: &text, place, drawn_in: drawn_in.as_ref() };
+            let nowhere = Rc::from([]);
+            for (part, stream) in streams_of(&machine.state, protocol, &key) {
+                let is_drawless = is_drawless || stream == Stream::Drawless;
+                let role = if is_drawless { Role::Unresolved } else { Role::Protocol };
+                let drawn_in = if stream == Stream::Dropped { Some(&nowhere) } else { drawn_in.as_ref() };
+                let sink = Sink { role, callee: &text, place, drawn_in };
                 consume::consume_at(machine, frame, &part, sink);
             }
             for value in args.values().cloned().collect::<Vec<_>>() {
@@ -164,18 +169,34 @@ fn key_of_protocol<'a>(protocol: &Protocol, args: &'a Args) -> Option<Option<&'a
     Some(named.or_else(|| protocol.key.position.and_then(|position| args.positional.get(position))))
 }
 
-/// The keys of a call, each with whether it is for a stream from which modules rarely draw: `apply(variables, x, rngs={"params": key})`,
-/// `init({"params": key, "batch_stats": key_2}, x)`.
-fn streams_of(state: &State, protocol: &Protocol, given: &Arg) -> Vec<(Arg, bool)> {
-    let whole = || vec![(given.clone(), false)];
+/// What a call draws from one of the streams that it is given keys for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stream {
+    /// Parts of its result, perhaps.
+    Result,
+    /// Only what the call drops: `init` returns no output, so no dropout.
+    Dropped,
+    /// Nothing, as a rule.
+    Drawless,
+}
+
+/// The keys of a call, each with its stream: `apply(variables, x, rngs={"params": key})`, `init({"params": key, "dropout": key_2}, x)`.
+fn streams_of(state: &State, protocol: &Protocol, given: &Arg) -> Vec<(Arg, Stream)> {
+    let whole = || vec![(given.clone(), Stream::Result)];
     let Some(Val::Object(id)) = given.value.single() else { return whole() };
     let ObjectKind::Dict { entries, unknown: false } = &state.store.objects[id.0 as usize].kind else { return whole() };
-    let is_drawless = |term| matches!(state.terms.get(term), Term::Text(name) if protocol.no_draw_streams.iter().any(|stream| **name == **stream));
-    if !entries.iter().any(|entry| is_drawless(entry.key)) {
+    let Protocol { no_draw_streams, result_streams, .. } = protocol;
+    let is_among = |streams: &[String], name: &str| streams.iter().any(|stream| stream == name);
+    let stream = |term| match state.terms.get(term) {
+        Term::Text(name) if is_among(no_draw_streams, name) => Stream::Drawless,
+        Term::Text(name) if !result_streams.is_empty() && !is_among(result_streams, name) => Stream::Dropped,
+        _ => Stream::Result,
+    };
+    if entries.iter().all(|entry| stream(entry.key) == Stream::Result) {
         return whole();
     }
     let part = |value: &Value| Arg { value: value.clone(), written: None };
-    entries.iter().map(|entry| (part(&entry.value), is_drawless(entry.key))).collect()
+    entries.iter().map(|entry| (part(&entry.value), stream(entry.key))).collect()
 }
 
 /// Runs a method of an object on the arguments after the first, as `apply` runs `__call__`, if keys are among them;

@@ -217,7 +217,8 @@ pub struct Consumption {
     pub iteration: Option<Rc<Iteration>>,
     /// Number of mapped functions around it.
     pub lanes: u32,
-    /// If the callee folds the path of the drawing submodule into the key: the first parts of these paths, if all are known.
+    /// If the callee folds the path of the drawing submodule into the key: the first parts of these paths, if all are
+    /// known. None, if nothing that is drawn is in the result.
     pub drawn_in: Option<Rc<[Name]>>,
 }
 

@@ -349,10 +349,11 @@ fn folds_path(run: &Recording<'_>, event: &Consumption) -> Option<bool> {
     imported.all(|protocol| protocol.folds_path).then_some(initialises)
 }
 
-/// Whether two calls fold paths into their keys that never are the same.
+/// Whether two calls fold paths into their keys that never are the same, or both drop what they draw. A key that is also
+/// used for a result serves two purposes.
 fn draw_apart(a: &Consumption, b: &Consumption) -> bool {
     match (&a.drawn_in, &b.drawn_in) {
-        (Some(a), Some(b)) => a.iter().all(|name| !b.contains(name)),
+        (Some(a), Some(b)) => a.is_empty() == b.is_empty() && a.iter().all(|name| !b.contains(name)),
         _ => false,
     }
 }
