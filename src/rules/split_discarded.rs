@@ -15,10 +15,14 @@ pub(super) fn find(facts: &Facts) -> Vec<&Discarded> {
 pub(super) fn describe(rule: &Rule, hit: &Discarded) -> Finding {
     let callee = wording::callee(&hit.callee);
     let text = if hit.whole {
+        let help = match &hit.name {
+            Some(name) => format!("draw from {}, or remove the call", wording::code(name)),
+            None => "bind the keys that it returns, or remove the call".to_owned(),
+        };
         Text {
             message: format!("the result of {callee} is never used"),
             label: "returns new keys and leaves its argument unchanged".to_owned(),
-            help: "bind the keys that it returns, or remove the call".to_owned(),
+            help,
         }
     } else {
         let child = hit.name.as_ref().map_or_else(|| "one of the keys".to_owned(), |name| wording::code(name));
