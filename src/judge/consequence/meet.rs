@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use crate::analysis::record::{Activation, Consumption, Recording};
+use crate::analysis::record::{Activation, Callee, Consumption, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Place};
 use crate::ir::{Argument, Function, OpKind, Temp, Uses, Variable};
 use crate::judge::consequence::body::{Effects, Passed};
@@ -17,11 +17,11 @@ const STEPS: usize = 16;
 /// Most targets that a message names.
 const NAMES: usize = 3;
 
-/// Deepest calls in which two draws are followed that are passed together.
+/// Deepest nesting of calls into which two draws are followed together.
 const DEPTH: u32 = 4;
 
-/// Most pairs of arguments of two draws that are followed.
-const PAIRS: usize = 64;
+/// Most pairs of arguments that are followed from one function into others.
+const PAIRS: usize = 8;
 
 /// The innermost frame that two draws reach, with what each of them reaches in it.
 fn common<'a>(one: &'a Reach, other: &'a Reach) -> Option<(&'a Frame, &'a Frame)> {
@@ -75,7 +75,7 @@ pub fn meeting(
     Some(Consequence { kind, message, place: Some(place) })
 }
 
-/// The call of a function of the program in which two draws meet that are passed to different parameters.
+/// The call of a function of the program that gets two draws by different parameters, and in which they meet.
 fn meeting_within(flows: &Flows<'_>, (one, other): (&Effects, &Effects), depth: u32) -> Option<Temp> {
     let depth = depth.checked_sub(1)?;
     let both = one.passed.iter().flat_map(|first| {
@@ -84,12 +84,22 @@ fn meeting_within(flows: &Flows<'_>, (one, other): (&Effects, &Effects), depth: 
         other.passed.iter().filter(is_beside).map(move |second| (first, second))
     });
     both.take(PAIRS).find_map(|(first, second)| {
-        let reached = |passed: &Passed| flows.of_parameter(passed.to, passed.slot, &passed.part, depth);
-        let (one, other) = (reached(first)?, reached(second)?);
-        let code = flows.run.module(first.to.0).function(first.to.1);
-        let is_load = |temp: &Temp| matches!(code.ops[*temp as usize].kind, OpKind::Load(_));
-        let meets = one.reached.intersection(&other.reached).any(|temp| !is_load(temp));
-        (meets || meeting_within(flows, (&one, &other), depth).is_some()).then_some(first.call)
+        let within = |passed: &Passed| flows.of_parameter(passed.to, passed.slot, &passed.part, depth);
+        let (here, there) = (within(first)?, within(second)?);
+        let module = flows.run.module(first.to.0);
+        let code = module.function(first.to.1);
+        // What a function of the program combines is followed into it; the result of one beyond the depth says nothing.
+        let combines = |temp: &Temp| match &code.ops[*temp as usize].kind {
+            OpKind::Load(_) => false,
+            OpKind::Call(..) => {
+                let place = Place { file: module.file, span: code.ops[*temp as usize].span };
+                let callees = flows.run.log.callees.get(&place);
+                callees.is_none_or(|callees| !callees.iter().any(|callee| matches!(callee, Callee::Function(..))))
+            }
+            _ => true,
+        };
+        let meets = here.reached.intersection(&there.reached).any(combines);
+        (meets || meeting_within(flows, (&here, &there), depth).is_some()).then_some(first.call)
     })
 }
 
