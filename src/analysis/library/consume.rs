@@ -34,7 +34,7 @@ pub fn consume<'p>(
     consume_at(machine, frame, arg, Sink { role, callee, place, drawn_in: None });
 }
 
-/// The same of a sink that is described.
+/// Consumes the keys in an argument of a sink.
 pub fn consume_at<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, arg: &Arg, sink: Sink<'_>) {
     if machine.transforms.abstract_depth > 0 {
         return;

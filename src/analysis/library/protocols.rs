@@ -95,18 +95,7 @@ pub fn protocol_or_unknown<'p>(
     }
     match matched.map(|(protocol, key)| (protocol.effect, protocol, key)) {
         Some((ProtocolEffect::Consume, protocol, key)) => {
-            // A deterministic network may take keys only to have a uniform signature, and draw nothing.
-            let is_drawless = flags::is_drawless(machine, val, protocol, &key, (&args, place))
-                || parameters::draws_nothing(machine, val, protocol);
-            let drawn_in = submodules::drawn_in(machine, val, protocol, &args);
-            let nowhere = Rc::from([]);
-            for (part, stream) in streams_of(&machine.state, protocol, &key) {
-                let is_drawless = is_drawless || stream == Stream::Drawless;
-                let role = if is_drawless { Role::Unresolved } else { Role::Protocol };
-                let drawn_in = if stream == Stream::Dropped { Some(&nowhere) } else { drawn_in.as_ref() };
-                let sink = Sink { role, callee: &text, place, drawn_in };
-                consume::consume_at(machine, frame, &part, sink);
-            }
+            consume_streams(machine, frame, val, (protocol, &key), (&args, &text, place));
             for value in args.values().cloned().collect::<Vec<_>>() {
                 machine.run_escaping(frame, &value, place);
             }
@@ -126,6 +115,27 @@ pub fn protocol_or_unknown<'p>(
             note_unresolved(machine, val, name, &args, &result);
             result
         }
+    }
+}
+
+/// Consumes the keys of a call, each as what its stream is drawn from.
+fn consume_streams<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    receiver: &Val,
+    (protocol, key): (&Protocol, &Arg),
+    (args, callee, place): (&Args, &Name, Place),
+) {
+    // A deterministic network may take keys only to have a uniform signature, and draw nothing.
+    let is_drawless = flags::is_drawless(machine, receiver, protocol, key, (args, place))
+        || parameters::draws_nothing(machine, receiver, protocol);
+    let drawn_in = submodules::drawn_in(machine, receiver, protocol, args);
+    let nowhere = Rc::from([]);
+    for (part, stream) in streams_of(&machine.state, protocol, key) {
+        let is_drawless = is_drawless || stream == Stream::Drawless;
+        let role = if is_drawless { Role::Unresolved } else { Role::Protocol };
+        let drawn_in = if stream == Stream::Dropped { Some(&nowhere) } else { drawn_in.as_ref() };
+        consume::consume_at(machine, frame, &part, Sink { role, callee, place, drawn_in });
     }
 }
 

@@ -1,17 +1,19 @@
 //! Where in a module of a library its methods draw: the names of the submodules, as far as its class shows them.
 //!
-//! A library that folds the path of the drawing submodule into the key gives equal numbers for equal keys only at equal paths. A path
-//! starts with the attribute that holds a submodule, with the name that its constructor gets, or with the name of its class.
+//! A library that folds the path of the drawing submodule into the key gives equal numbers for equal keys only at equal
+//! paths. A path starts with the attribute that holds a submodule, with the name that its constructor gets, or with the
+//! name of its class and a number.
 //!
-//! **Invariant:** the names are those of all submodules that the method may use, or nothing is said: other names would let a reuse
-//! disappear. So an unresolved callee that may make a submodule, a `super()` and a name that is computed give up.
+//! **Invariant:** the names are those of all submodules that the method may use, or nothing is said: other names would
+//! let a reuse disappear. So the search gives up wherever a submodule may be made or used that it cannot name, and where
+//! it finds no name at all.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{ClassHandle, Closure, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
-use crate::analysis::library::parameters::{DEPTH, classes_of_module, functions_of, is_among, named};
+use crate::analysis::library::parameters::{classes_of_module, functions_of, is_among, named};
 use crate::analysis::machine::Machine;
 use crate::analysis::store::args::Args;
 use crate::ir::{Argument, Constant, Function, FunctionId, Name, OpKind, Temp, Variable};
@@ -23,8 +25,15 @@ const CALL: &str = "__call__";
 const SETUP: &str = "setup";
 /// The part of a path that stands for what the module itself draws.
 const OWN: &str = "";
+/// What may name an attribute, or a method of a base, in a way that the search does not follow.
+const UNNAMED: [&str; 3] = ["builtins.super", "builtins.getattr", "builtins.setattr"];
+/// Most decorators around a method.
+const DECORATORS: u32 = 3;
+/// Most operations that one search visits; beyond them it gives up.
+pub const SEARCHED: usize = 4_000;
 
-/// The first parts of the paths at which a call of a protocol's method draws; nothing if they are not all known.
+/// The first parts of the paths at which a call of a protocol's method draws, without their numbers; nothing if they are
+/// not all known.
 pub fn drawn_in(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol, args: &Args) -> Option<Rc<[Name]>> {
     if !protocol.folds_path || !args.mappings.is_empty() {
         return None;
@@ -36,10 +45,17 @@ pub fn drawn_in(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol, 
         None => CALL.into(),
         Some(given) => method_named(machine, &given.value)?,
     };
-    let mut search = Search { protocol, instance: *id, class, followed: BTreeSet::new(), names: BTreeSet::new() };
-    search.stored_in_setup(machine)?;
-    search.method(machine, &method)?;
-    Some(search.names.into_iter().collect())
+    // A module does not change once it is made.
+    if let Some(known) = machine.caches.submodules.get(&(*id, method.clone())) {
+        return known.clone();
+    }
+    let mut search =
+        Search { protocol, instance: *id, class, followed: BTreeSet::new(), names: BTreeSet::new(), fuel: SEARCHED };
+    let is_complete = search.setup(machine).and_then(|()| search.method(machine, &method, Mode::Call)).is_some();
+    let names: Option<Rc<[Name]>> =
+        (is_complete && !search.names.is_empty()).then(|| search.names.into_iter().collect());
+    machine.caches.submodules.insert((*id, method), names.clone());
+    names
 }
 
 /// The method that `method=` selects.
@@ -55,143 +71,158 @@ fn method_named(machine: &Machine<'_>, given: &Value) -> Option<Name> {
     }
 }
 
+/// What a function that is searched runs for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Mode {
+    /// To make the submodules, which get the names of the attributes that hold them.
+    Setup,
+    /// To draw.
+    Call,
+}
+
+/// A name looked up in a class.
+enum Attribute {
+    /// The class has none.
+    Missing,
+    /// A method.
+    Method(Rc<Closure>),
+    /// A value that is not called.
+    Value,
+    /// Something else.
+    Unknown,
+}
+
 /// A search through the methods of a class.
 struct Search<'a> {
     protocol: &'a Protocol,
     instance: ObjectId,
     class: ClassHandle,
-    /// Methods that were searched.
-    followed: BTreeSet<Name>,
+    /// Functions that were searched.
+    followed: BTreeSet<(ModuleIndex, FunctionId, Mode)>,
     names: BTreeSet<Name>,
+    /// How many more operations are visited.
+    fuel: usize,
 }
 
-/// A function that is searched: its module, and the environment in which it was defined.
+/// A function that is searched, and where it was defined.
 #[derive(Clone, Copy)]
-struct Searched<'p> {
+struct Scope<'p> {
     module: ModuleIndex,
     id: FunctionId,
     code: &'p Function,
     environment: Option<EnvironmentId>,
     /// How many functions are between it and the method, itself included.
     nesting: u32,
+    mode: Mode,
 }
 
 impl Search<'_> {
-    /// What the module itself draws in `setup`.
-    fn stored_in_setup(&mut self, machine: &Machine<'_>) -> Option<()> {
-        let Some(setup) = self.closure_of(machine, &SETUP.into())? else { return Some(()) };
-        let code = machine.module(setup.module).function(setup.function);
-        if code.elided {
-            return None;
+    /// Searches `setup`, if the class has it.
+    fn setup(&mut self, machine: &mut Machine<'_>) -> Option<()> {
+        match self.attribute(machine, &SETUP.into()) {
+            Attribute::Missing => Some(()),
+            Attribute::Method(closure) => self.function(machine, &closure, Mode::Setup),
+            Attribute::Value | Attribute::Unknown => None,
         }
-        if code.ops.iter().any(|op| matches!(&op.kind, OpKind::Attribute(_, name) if self.draws_itself(machine, name)))
-        {
-            self.names.insert(OWN.into());
-        }
-        Some(())
     }
 
-    /// A method of the class, if it has one of this name; nothing if what it has is no function.
-    fn closure_of(&self, machine: &Machine<'_>, method: &Name) -> Option<Option<Rc<Closure>>> {
-        let Some(value) = machine.state.class_attribute(self.class, method) else { return Some(None) };
-        let mut value = value;
-        for _ in 0..DEPTH {
-            value = match value.single()? {
-                Val::Function(closure) => return Some(Some(closure.clone())),
-                Val::Wrapped(wrapped) => wrapped.function.clone()?,
-                _ => return None,
+    /// Searches a method of the class.
+    fn method(&mut self, machine: &mut Machine<'_>, method: &Name, mode: Mode) -> Option<()> {
+        match self.attribute(machine, method) {
+            Attribute::Method(closure) => self.function(machine, &closure, mode),
+            _ => None,
+        }
+    }
+
+    fn attribute(&self, machine: &Machine<'_>, name: &Name) -> Attribute {
+        let Some(mut value) = machine.state.class_attribute(self.class, name) else { return Attribute::Missing };
+        for _ in 0..DECORATORS {
+            let inner = match value.single() {
+                Some(Val::Function(closure)) => return Attribute::Method(closure.clone()),
+                Some(Val::Wrapped(wrapped)) => wrapped.function.clone(),
+                Some(Val::Term(_) | Val::Tuple(_) | Val::Library(_)) => return Attribute::Value,
+                _ => None,
             };
+            let Some(inner) = inner else { break };
+            value = inner;
         }
-        None
+        Attribute::Unknown
     }
 
-    /// Whether a method requests a key for the module itself.
-    fn draws_itself(&self, machine: &Machine<'_>, method: &Name) -> bool {
+    /// Whether a method requests a key for the module on which it is called.
+    fn requests_key(&self, machine: &Machine<'_>, method: &Name) -> bool {
         let supplies = |protocol: &Protocol| protocol.effect == ProtocolEffect::Supply;
         self.protocol.declares.as_deref() == Some(&**method)
             || machine.program.models.protocols(method).iter().any(supplies)
     }
 
-    /// Searches a method and the functions within it.
-    fn method(&mut self, machine: &mut Machine<'_>, method: &Name) -> Option<()> {
-        if !self.followed.insert(method.clone()) {
+    /// Searches a function and those within it.
+    fn function(&mut self, machine: &mut Machine<'_>, closure: &Closure, mode: Mode) -> Option<()> {
+        if !self.followed.insert((closure.module, closure.function, mode)) {
             return Some(());
         }
-        let closure = self.closure_of(machine, method)??;
-        self.function(machine, &closure, DEPTH)
-    }
-
-    /// Searches a function and those within it.
-    fn function(&mut self, machine: &mut Machine<'_>, closure: &Closure, depth: u32) -> Option<()> {
         let module = machine.module(closure.module);
         let outermost = module.function(closure.function).span;
         let ids: Vec<FunctionId> = functions_of(module, |function| function.span == outermost).collect();
         for id in ids {
             let code = module.function(id);
             let parents = std::iter::successors(Some(id), |id| module.function(*id).parent);
-            let nesting = parents.take_while(|id| *id != closure.function).count();
-            let nesting = u32::try_from(nesting).ok()?;
-            let searched = Searched { module: closure.module, id, code, environment: closure.environment, nesting };
+            let nesting = u32::try_from(parents.take_while(|id| *id != closure.function).count()).ok()?;
+            let scope = Scope { module: closure.module, id, code, environment: closure.environment, nesting, mode };
+            self.fuel = self.fuel.checked_sub(code.ops.len())?;
             if code.elided {
                 return None;
             }
             for (temp, op) in (0u32..).zip(&code.ops) {
-                self.operation(machine, searched, temp, &op.kind, depth)?;
+                self.operation(machine, scope, temp, &op.kind)?;
             }
         }
         Some(())
     }
 
-    fn operation<'p>(
-        &mut self,
-        machine: &mut Machine<'p>,
-        at: Searched<'p>,
-        temp: Temp,
-        kind: &'p OpKind,
-        depth: u32,
-    ) -> Option<()> {
+    fn operation(&mut self, machine: &mut Machine<'_>, scope: Scope<'_>, temp: Temp, kind: &OpKind) -> Option<()> {
         match kind {
-            OpKind::Attribute(object, name) if is_self(at, *object) => self.own_attribute(machine, at, temp, name),
-            OpKind::Attribute(..) | OpKind::Load(_) => {
-                let Some(value) = resolved(machine, at, temp) else { return Some(()) };
-                match value.single() {
-                    Some(Val::Class(class)) if classes_of_module(&machine.state, *class, self.protocol).is_some() => {
-                        let info = &machine.state.store.classes[class.0 as usize];
-                        let name = machine.module(info.module).classes.get(info.class.0 as usize)?.name.clone();
-                        self.made(machine, at, temp, &name)
-                    }
-                    Some(Val::Class(class)) if !self.is_plain(machine, *class) => None,
-                    Some(Val::Library(path)) => {
-                        let mut parts = path.split('.');
-                        let is_of_library = parts.next().is_some_and(|root| is_among(&self.protocol.libraries, root));
-                        let name = parts.next_back().filter(|name| name.starts_with(char::is_uppercase));
-                        match name {
-                            Some(name) if is_of_library => self.made(machine, at, temp, &name.into()),
-                            _ if &**path == "builtins.super" => None,
-                            _ => Some(()),
-                        }
-                    }
-                    Some(Val::Function(closure)) => {
-                        let closure = closure.clone();
-                        let name = machine.module(closure.module).function(closure.function).qualified.clone();
-                        if self.followed.insert(name) {
-                            self.function(machine, &closure, depth.checked_sub(1)?)
-                        } else {
-                            Some(())
-                        }
-                    }
-                    _ => Some(()),
-                }
+            OpKind::Attribute(_, name) if self.requests_key(machine, name) => {
+                self.names.insert(OWN.into());
+                Some(())
             }
-            OpKind::Call(callee, arguments) => {
-                self.names.extend(name_given(at.code, arguments).flatten());
-                // A parameter may be a class of modules, and so may be what a field holds: `self.block(64)(x)`.
-                match &at.code.ops[*callee as usize].kind {
-                    OpKind::Load(Variable::Local(slot)) if (*slot as usize) < at.code.parameters.len() => None,
-                    OpKind::Call(made_by, _) => match &at.code.ops[*made_by as usize].kind {
-                        OpKind::Attribute(object, _) if is_self(at, *object) => None,
-                        _ => Some(()),
-                    },
+            OpKind::Attribute(object, name) if is_self(scope, *object) => {
+                self.own_attribute(machine, scope, temp, name)
+            }
+            // Whoever gets the module may use any of its submodules.
+            OpKind::Load(_) if is_self(scope, temp) => {
+                let uses = machine.uses_of(scope.module, scope.id);
+                let reads_attribute = |reader: &Temp| match &scope.code.ops[*reader as usize].kind {
+                    OpKind::Attribute(..) => true,
+                    OpKind::StoreAttribute(object, ..) => *object == temp,
+                    _ => false,
+                };
+                uses.readers(temp).iter().all(reads_attribute).then_some(())
+            }
+            OpKind::Attribute(..) | OpKind::Load(_) => {
+                let Some(value) = resolved(machine, scope, temp) else { return Some(()) };
+                self.reference(machine, scope, temp, &value)
+            }
+            OpKind::Call(callee, arguments) if scope.mode == Mode::Call => {
+                self.names.extend(name_given(scope.code, arguments)?.map(|name| unnumbered(&name)));
+                match &scope.code.ops[*callee as usize].kind {
+                    // A parameter may be a class of modules, and so may be what a table holds: `BLOCKS[name](64)`.
+                    OpKind::Load(Variable::Local(slot)) if (*slot as usize) < scope.code.parameters.len() => None,
+                    OpKind::Item(table, _) => {
+                        let is_own = matches!(
+                            &scope.code.ops[*table as usize].kind,
+                            OpKind::Attribute(object, _) if is_self(scope, *object)
+                        );
+                        is_own.then_some(())
+                    }
+                    // The class is what a field holds: `self.block(64)(x)`.
+                    OpKind::Call(made_by, _) => {
+                        let is_own = matches!(
+                            &scope.code.ops[*made_by as usize].kind,
+                            OpKind::Attribute(object, _) if is_self(scope, *object)
+                        );
+                        (!is_own).then_some(())
+                    }
                     _ => Some(()),
                 }
             }
@@ -200,39 +231,55 @@ impl Search<'_> {
         }
     }
 
-    /// Whether all bases of a class are known, and none is of the library.
-    fn is_plain(&self, machine: &Machine<'_>, class: ClassHandle) -> bool {
-        machine.state.lineage(class).iter().all(|class| {
-            machine.state.store.classes[class.0 as usize].bases.iter().all(|base| match base.single() {
-                Some(Val::Library(path)) => {
-                    path.split('.').next().is_some_and(|root| !is_among(&self.protocol.libraries, root))
+    /// Something that a name resolves to is used.
+    fn reference(&mut self, machine: &mut Machine<'_>, scope: Scope<'_>, temp: Temp, value: &Value) -> Option<()> {
+        let is_setup = scope.mode == Mode::Setup;
+        match value.single() {
+            Some(Val::Class(class)) if classes_of_module(&machine.state, *class, self.protocol).is_some() => {
+                let info = &machine.state.store.classes[class.0 as usize];
+                let name = machine.module(info.module).classes.get(info.class.0 as usize)?.name.clone();
+                self.made(machine, scope, temp, &name)
+            }
+            Some(Val::Library(path)) if UNNAMED.contains(&&**path) => None,
+            Some(Val::Library(path)) => {
+                let root = path.split('.').next().unwrap_or_default();
+                let name = path.rsplit('.').next().filter(|name| name.starts_with(char::is_uppercase));
+                match name {
+                    Some(name) if is_among(&self.protocol.libraries, root) => {
+                        self.made(machine, scope, temp, &name.into())
+                    }
+                    // A class of a module that is not part of the program may be one of modules.
+                    Some(_) if !is_setup && !machine.program.models.is_modelled(path) => None,
+                    _ => Some(()),
                 }
-                Some(Val::Class(_)) => true,
-                _ => false,
-            })
-        })
+            }
+            Some(Val::Function(closure)) => self.function(machine, &closure.clone(), scope.mode),
+            Some(Val::Term(_) | Val::Module(_)) => Some(()),
+            // What `setup` makes of it is stored in attributes.
+            _ if is_setup => Some(()),
+            // Classes with parts that are not known, prepared constructors, objects that may hold some.
+            _ => None,
+        }
     }
 
-    /// An attribute of the module: a method, what it draws itself, or a submodule.
-    fn own_attribute(&mut self, machine: &mut Machine<'_>, at: Searched<'_>, temp: Temp, name: &Name) -> Option<()> {
-        if self.draws_itself(machine, name) {
-            self.names.insert(OWN.into());
-            return Some(());
-        }
+    /// An attribute of the module: a method, or a submodule.
+    fn own_attribute(&mut self, machine: &mut Machine<'_>, scope: Scope<'_>, temp: Temp, name: &Name) -> Option<()> {
         if self.protocol.requests_no_key.iter().any(|method| **method == **name) {
             return Some(());
         }
-        if self.closure_of(machine, name).is_some_and(|closure| closure.is_some()) {
-            return self.method(machine, name);
+        match self.attribute(machine, name) {
+            Attribute::Method(closure) => return self.function(machine, &closure, scope.mode),
+            Attribute::Unknown => return None,
+            Attribute::Missing | Attribute::Value => {}
         }
-        if self.may_be_submodule(machine, at, temp, name) {
-            self.names.insert(name.clone());
+        if scope.mode == Mode::Call && self.may_be_submodule(machine, scope, temp, name) {
+            self.names.insert(unnumbered(name));
         }
         Some(())
     }
 
     /// Whether an attribute may hold submodules, according to what the instance holds or to what is done with it.
-    fn may_be_submodule(&self, machine: &Machine<'_>, at: Searched<'_>, temp: Temp, name: &Name) -> bool {
+    fn may_be_submodule(&self, machine: &mut Machine<'_>, scope: Scope<'_>, temp: Temp, name: &Name) -> bool {
         let held = machine.state.store.objects[self.instance.0 as usize].attributes.get(name);
         match held.and_then(Value::single) {
             Some(Val::Object(_) | Val::Tuple(_)) => return true,
@@ -240,34 +287,50 @@ impl Search<'_> {
             Some(Val::Term(term)) if !matches!(machine.state.terms.get(*term), Term::Symbol(_)) => return false,
             _ => {}
         }
-        let uses = machine.uses_of(at.module, at.id);
-        uses.readers(temp).iter().any(|reader| match &at.code.ops[*reader as usize].kind {
-            OpKind::Call(callee, _) => *callee == temp,
-            OpKind::Operate(..) | OpKind::Build(..) | OpKind::Attribute(..) | OpKind::If { .. } => false,
+        let uses = machine.uses_of(scope.module, scope.id);
+        uses.readers(temp).iter().any(|reader| match &scope.code.ops[*reader as usize].kind {
+            OpKind::Call(callee, _) if *callee == temp => true,
+            // A size that a constructor gets.
+            OpKind::Call(callee, _) => !matches!(
+                resolved(machine, scope, *callee).as_ref().and_then(Value::single),
+                Some(Val::Library(_) | Val::Class(_))
+            ),
+            OpKind::Operate(..) | OpKind::If { .. } => false,
             _ => true,
         })
     }
 
-    /// A class of modules is read: the submodule has the name that the constructor gets, or that of the class with a number.
-    fn made(&mut self, machine: &Machine<'_>, at: Searched<'_>, class: Temp, name: &Name) -> Option<()> {
-        let uses = machine.uses_of(at.module, at.id);
+    /// A class of modules is used: the submodule has the name that the constructor gets, or that of the class.
+    fn made(&mut self, machine: &Machine<'_>, scope: Scope<'_>, class: Temp, name: &Name) -> Option<()> {
+        if scope.mode == Mode::Setup {
+            return Some(());
+        }
+        let uses = machine.uses_of(scope.module, scope.id);
         for reader in uses.readers(class) {
             let mut made = vec![*reader];
             // `nn.remat(Block)(4, name="block")`
-            if !matches!(&at.code.ops[*reader as usize].kind, OpKind::Call(callee, _) if *callee == class) {
+            if !matches!(&scope.code.ops[*reader as usize].kind, OpKind::Call(callee, _) if *callee == class) {
                 made = uses.readers(*reader).to_vec();
             }
             for call in made {
-                let is_named = match &at.code.ops[call as usize].kind {
-                    OpKind::Call(_, arguments) => name_given(at.code, arguments)?.is_some(),
+                let is_named = match &scope.code.ops[call as usize].kind {
+                    OpKind::Call(_, arguments) => name_given(scope.code, arguments)?.is_some(),
                     _ => false,
                 };
                 if !is_named {
-                    self.names.insert(name.clone());
+                    self.names.insert(unnumbered(name));
                 }
             }
         }
         Some(())
+    }
+}
+
+/// A name without the number by which a library tells submodules of one class, or of one list, apart.
+fn unnumbered(name: &Name) -> Name {
+    match name.rsplit_once('_') {
+        Some((stem, number)) if !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()) => stem.into(),
+        _ => name.clone(),
     }
 }
 
@@ -290,22 +353,22 @@ fn name_given(code: &Function, arguments: &[Argument]) -> Option<Option<Name>> {
 }
 
 /// Whether an operation loads the first parameter of the method.
-fn is_self(at: Searched<'_>, temp: Temp) -> bool {
-    match &at.code.ops[temp as usize].kind {
-        OpKind::Load(Variable::Local(0)) => at.code.class.is_some(),
-        OpKind::Load(Variable::Outer(depth, 0)) => *depth == at.nesting,
+fn is_self(scope: Scope<'_>, temp: Temp) -> bool {
+    match &scope.code.ops[temp as usize].kind {
+        OpKind::Load(Variable::Local(0)) => scope.code.class.is_some(),
+        OpKind::Load(Variable::Outer(depth, 0)) => *depth == scope.nesting,
         _ => false,
     }
 }
 
 /// What a name of the module, of an enclosing function, or an attribute chain on one, resolves to.
-fn resolved(machine: &mut Machine<'_>, at: Searched<'_>, temp: Temp) -> Option<Value> {
-    let OpKind::Load(Variable::Outer(depth, slot)) = &at.code.ops[temp as usize].kind else {
-        return named(machine, at.module, at.code, temp);
+fn resolved(machine: &mut Machine<'_>, scope: Scope<'_>, temp: Temp) -> Option<Value> {
+    let OpKind::Load(Variable::Outer(depth, slot)) = &scope.code.ops[temp as usize].kind else {
+        return named(machine, scope.module, scope.code, temp);
     };
-    let outwards = depth.checked_sub(at.nesting + 1)?;
+    let outwards = depth.checked_sub(scope.nesting + 1)?;
     let environments = &machine.state.store.environments;
-    let mut environment = at.environment?;
+    let mut environment = scope.environment?;
     for _ in 0..outwards {
         environment = environments[environment.0 as usize].parent?;
     }

@@ -142,6 +142,8 @@ pub struct Caches {
     pub results: FxHashMap<Vec<TermId>, (Guard, Value)>,
     /// Parameters that lead to no draw.
     pub drawless: Drawless,
+    /// Where methods of modules draw, by instance and method.
+    pub submodules: FxHashMap<(ObjectId, Name), Option<Rc<[Name]>>>,
     /// The functions that constructors of the home module store, by class.
     pub constructors: FxHashMap<ClassHandle, Rc<Stored>>,
     /// The classes that override a method, by the class statement that has it and by name.
