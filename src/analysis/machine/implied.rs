@@ -110,7 +110,7 @@ pub fn read(machine: &mut Machine<'_>, frame: &Frame<'_>, variable: &Variable) {
 }
 
 /// Ends those of the current paths that satisfy a guard, unless these are all of them.
-fn end(machine: &mut Machine<'_>, guard: Guard) {
+pub fn end(machine: &mut Machine<'_>, guard: Guard) {
     let before = machine.state.paths.pc;
     let ended = machine.state.paths.guards.and(before, guard);
     if ended.is_false() || machine.budget.exhausted.is_some() {

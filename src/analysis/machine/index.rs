@@ -10,7 +10,7 @@ use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::machine::notes::{self, BufferUse};
-use crate::analysis::machine::{Frame, Machine, annotate, arrays, name_cache, operate, text};
+use crate::analysis::machine::{Frame, Machine, annotate, arrays, implied, name_cache, operate, text};
 use crate::analysis::store::heap::{Item, ObjectKind};
 use crate::analysis::store::items::SELECTED;
 use crate::analysis::store::{State, evidence, items, paths};
@@ -436,9 +436,10 @@ fn object_item<'p>(
             // Elements that exist only on some paths.
             let term = machine.state.term_of(index);
             if let Some(number) = machine.state.terms.as_int(term).filter(|_| !unknown)
-                && let Some(found) = items::paths_at(&mut machine.state, &items, number)
-                && let Some(value) = items::item_on(&mut machine.state, &items, &found)
+                && let Some(found) = items::found(&mut machine.state, &items, number)
+                && let Some(value) = items::value_at(&mut machine.state, &items, &found)
             {
+                implied::end(machine, found.none);
                 return value;
             }
             let symbol = machine.state.term_of_val(&Val::Object(object));

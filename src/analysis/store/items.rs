@@ -86,48 +86,69 @@ pub fn dict_item(state: &mut State, object: ObjectId, entries: &[Entry], unknown
     result
 }
 
-/// Most nodes of the paths on which elements are counted.
+/// Most nodes of the paths on which elements are counted. Beyond this and the next two bounds an element is unknown.
 const PATHS: usize = 200;
 
-/// Most elements of a list that are there on some paths only and are counted.
+/// Most elements of a list that exist on some paths only and are counted.
 const COUNTED: usize = 24;
 
 /// Farthest index, from either end, up to which elements are counted.
 const FARTHEST: usize = 4;
 
-/// The paths on which each element of a list is that at an index, if elements are there on some paths only.
-pub fn paths_at(state: &mut State, items: &[Item], index: i128) -> Option<Vec<Guard>> {
+/// Where an index of a list leads on the current paths.
+pub struct Found {
+    /// For each element, the paths on which it is the one at the index.
+    pub at: Vec<Guard>,
+    /// The paths on which the list is too short.
+    pub none: Guard,
+}
+
+/// The element at an index, path by path, in a list whose elements may exist on some paths only.
+pub fn found(state: &mut State, items: &[Item], index: i128) -> Option<Found> {
+    let exists = |state: &mut State, item: &Item| {
+        item.guard.is_true() || state.paths.guards.without(state.paths.pc, item.guard).is_false()
+    };
+    if items.iter().all(|item| exists(state, item)) {
+        let length = i128::try_from(items.len()).ok()?;
+        let place = usize::try_from(if index < 0 { index + length } else { index }).ok();
+        let (mut at, mut none) = (vec![Guard::FALSE; items.len()], state.paths.pc);
+        if let Some(here) = place.and_then(|place| at.get_mut(place)) {
+            std::mem::swap(here, &mut none);
+        }
+        return Some(Found { at, none });
+    }
     let steps = usize::try_from(if index < 0 { -(index + 1) } else { index }).ok()?;
     if items.len() > COUNTED || steps > FARTHEST {
         return None;
     }
-    // The paths on which so many elements were seen, of those that the index passes.
-    let mut seen = vec![Guard::FALSE; steps + 1];
-    seen[0] = state.paths.pc;
-    let mut found = vec![Guard::FALSE; items.len()];
+    // By number of elements: the paths on which the index has passed so many.
+    let mut passed = vec![Guard::FALSE; steps + 1];
+    passed[0] = state.paths.pc;
+    let mut at = vec![Guard::FALSE; items.len()];
     for step in 0..items.len() {
-        let at = if index < 0 { items.len() - 1 - step } else { step };
+        let place = if index < 0 { items.len() - 1 - step } else { step };
         let guards = &mut state.paths.guards;
-        let there = items[at].guard;
-        found[at] = guards.and(seen[steps], there);
+        let exists = items[place].guard;
+        at[place] = guards.and(passed[steps], exists);
         for count in (0..=steps).rev() {
-            let passed = guards.and(seen[count], there);
-            seen[count] = guards.without(seen[count], there);
-            if let Some(next) = seen.get_mut(count + 1) {
-                *next = guards.or(*next, passed);
+            let here = guards.and(passed[count], exists);
+            passed[count] = guards.without(passed[count], exists);
+            if let Some(next) = passed.get_mut(count + 1) {
+                *next = guards.or(*next, here);
             }
-            if guards.is_larger(seen[count], PATHS) {
+            if guards.is_larger(passed[count], PATHS) {
                 return None;
             }
         }
     }
-    Some(found)
+    let none = passed.into_iter().fold(Guard::FALSE, |none, paths| state.paths.guards.or(none, paths));
+    Some(Found { at, none })
 }
 
-/// What is at an index of a list, given the paths on which each element is there; nothing if it is one of too many.
-pub fn item_on(state: &mut State, items: &[Item], found: &[Guard]) -> Option<Value> {
+/// The value at an index on the paths on which there is one; nothing if it has too many alternatives.
+pub fn value_at(state: &mut State, items: &[Item], found: &Found) -> Option<Value> {
     let mut result = Value::unbound();
-    for (item, guard) in items.iter().zip(found) {
+    for (item, guard) in items.iter().zip(&found.at) {
         if !state.feasible(*guard) {
             continue;
         }
@@ -176,14 +197,13 @@ pub fn store_object_item(state: &mut State, id: ObjectId, term: TermId, index: &
             entries.push(Entry { key: term, key_value: index.clone(), guard, value: value.clone() });
         }
         ObjectKind::List { items, unknown } => {
-            let length = i128::try_from(items.len()).unwrap_or(0);
-            let place = number
-                .map(|number| if number < 0 { number + length } else { number })
-                .and_then(|number| usize::try_from(number).ok())
-                .filter(|place| *place < items.len() && !*unknown);
-            if let Some(place) = place {
-                let old = items[place].value.clone();
-                items[place].value = state.written_within(id, value, &old);
+            if let Some(found) = number.filter(|_| !*unknown).and_then(|number| found(state, items, number)) {
+                for (item, guard) in items.iter_mut().zip(found.at) {
+                    if state.feasible(guard) {
+                        let old = item.value.clone();
+                        item.value = paths::on(state, guard, |state| state.written_within(id, value, &old));
+                    }
+                }
             } else {
                 // It is unknown which element changed.
                 *unknown = true;
