@@ -88,8 +88,10 @@ impl<'p> Machine<'p> {
             }
             OpKind::Delete(variable) => delete(&mut self.state, frame, variable),
             OpKind::Attribute(object, name) => {
-                exception_edge(&mut self.state, frame, true);
                 let object = frame.value(*object);
+                if !self.state.has_attribute(&object, name) {
+                    exception_edge(&mut self.state, frame, true);
+                }
                 return self.attribute(frame, &object, name, op);
             }
             OpKind::StoreAttribute(object, name, value) => {
@@ -120,8 +122,7 @@ impl<'p> Machine<'p> {
                 return operate::operate(self, frame, *operator, *operands, *augmented, op);
             }
             OpKind::Call(callee, arguments) => {
-                let total = self.never_raises(&frame.temps[*callee as usize]);
-                exception_edge(&mut self.state, frame, total);
+                self.exception_edge_of_call(frame, *callee);
                 return self.call_op(frame, *callee, arguments, op);
             }
             OpKind::Function(function, defaults) => return self.make_function(frame, *function, defaults),
@@ -277,6 +278,29 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// The exception edge of a call. Where a function of the program raises itself, the handlers see what it did before.
+    fn exception_edge_of_call(&mut self, frame: &Frame<'p>, callee: Temp) {
+        if self.state.paths.catching.borrow().is_empty() {
+            return;
+        }
+        let callee = &frame.temps[callee as usize];
+        let function = match callee.single() {
+            Some(Val::Method(bound)) => bound.1.single(),
+            function => function,
+        };
+        let hardly = match function {
+            Some(Val::Function(closure)) => {
+                let code = self.module(closure.module).function(closure.function);
+                if code.ops.iter().any(|op| matches!(op.kind, OpKind::Raise(_))) {
+                    return;
+                }
+                true
+            }
+            _ => self.never_raises(callee),
+        };
+        exception_edge(&mut self.state, frame, hardly);
+    }
+
     fn run_try(&mut self, frame: &mut Frame<'p>, body: &Block, handlers: &[Handler], orelse: &Block, finally: &Block) {
         let outer_left = std::mem::replace(&mut frame.left, Guard::FALSE);
         let live = self.state.paths.frame_live;
@@ -296,6 +320,7 @@ impl<'p> Machine<'p> {
             self.state.paths.catching.borrow_mut().push(Catching {
                 raised: Guard::FALSE,
                 lets_exits_go,
+                raises: frame.code.within(body).any(|temp| matches!(Self::op(frame, temp).kind, OpKind::Raise(_))),
                 depth: frame.activation.depth,
                 seen: u64::MAX,
             });
@@ -528,7 +553,7 @@ fn delete(state: &mut State, frame: &Frame<'_>, variable: &Variable) {
 }
 
 /// An operation that may raise leaves an enclosing `try` with the state before it. One that hardly ever raises adds an edge only if the
-/// `try` has none yet, so that its handlers are reached.
+/// `try` has none yet and raises nothing itself, so that its handlers are reached.
 fn exception_edge(state: &mut State, frame: &Frame<'_>, hardly: bool) {
     // The call that a prelude function belongs to has its own edge.
     if frame.inlined.is_some() {
@@ -539,7 +564,7 @@ fn exception_edge(state: &mut State, frame: &Frame<'_>, hardly: bool) {
     let Some(innermost) = catching.last_mut() else { return };
     if innermost.depth != frame.activation.depth
         || innermost.seen == state.store.mutations
-        || hardly && innermost.seen != u64::MAX
+        || hardly && (innermost.raises || innermost.seen != u64::MAX)
     {
         return;
     }

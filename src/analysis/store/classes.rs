@@ -65,6 +65,14 @@ impl State {
             .then(|| Value::of(Val::Method(std::rc::Rc::new((Value::of(val.clone()), function)))))
     }
 
+    /// Whether something is an instance that certainly has an attribute.
+    pub fn has_attribute(&self, value: &Value, name: &Name) -> bool {
+        let Some(Val::Object(id)) = value.single() else { return false };
+        let object = &self.store.objects[id.0 as usize];
+        object.attributes.contains_key(name)
+            || object.class.is_some_and(|class| self.class_attribute(class, name).is_some())
+    }
+
     /// Whether an instance stores the values of its fields.
     pub fn is_record(&self, id: ObjectId) -> bool {
         let object = &self.store.objects[id.0 as usize];

@@ -49,6 +49,8 @@ pub struct Catching {
     pub raised: Guard,
     /// Whether exceptions that end the program are not caught.
     pub lets_exits_go: bool,
+    /// Whether its body has a `raise` statement.
+    pub raises: bool,
     /// Depth of its activation.
     pub depth: u32,
     /// Number of writes to the store when the last exception edge was made.
