@@ -105,8 +105,8 @@ impl<'p> Machine<'p> {
         }
         let (symbol, epoch, class) = (object.symbol, object.epoch, object.class);
         if let Some(class) = class
-            && !object.changed.contains(name)
             && let Some(value) = self.state.class_attribute(class, name)
+            && (!object.changed.contains(name) || matches!(value.single(), Some(Val::Function(_) | Val::Wrapped(_))))
             && !self.is_only_a_default(id, class, name, &value)
         {
             if self.is_default_of_field(id, class, name, &value) {

@@ -272,7 +272,8 @@ pub struct Object {
     pub items: Option<Rc<[Name]>>,
     /// How often unknown code may have changed its contents.
     pub epoch: u32,
-    /// Attributes that it had before: what it holds in them is unknown, and not the default of its class.
+    /// Attributes that it had before: what it holds in them is unknown unless it is stored anew, and never the default of
+    /// its class.
     pub changed: BTreeSet<Name>,
     /// Whether attributes that were not written by visible code may exist.
     pub open: bool,
