@@ -31,6 +31,12 @@ impl<'r> PathQueries<'r> {
         self.guards.without(a, b)
     }
 
+    /// The paths on which a condition holds, or those on which it does not.
+    pub fn literal(&mut self, condition: TermId, holds: bool) -> Guard {
+        let literal = self.guards.literal(condition);
+        if holds { literal } else { self.guards.without(Guard::TRUE, literal) }
+    }
+
     /// The guard with every literal in `fixed` replaced by its value.
     pub fn assume(&mut self, guard: Guard, fixed: &dyn Fn(TermId) -> Option<bool>) -> Guard {
         self.guards.assume(guard, fixed)

@@ -253,6 +253,7 @@ impl<'p> Machine<'p> {
         if self.state.paths.guards.is_larger(before, PATH_NODES) {
             return self.exhaust(self.context.here, "paths");
         }
+        self.recorder.test(self.state.paths.guards.support(holds));
         let then_paths = self.state.paths.guards.and(before, holds);
         let else_paths = self.state.paths.guards.without(before, holds);
         self.state.paths.pc = if self.state.feasible(then_paths) { then_paths } else { Guard::FALSE };

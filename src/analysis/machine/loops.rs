@@ -151,7 +151,8 @@ impl<'p> Machine<'p> {
         let goes_on =
             iterator.is_none() && test.is_some() || iterator.is_some() && known.is_none_or(|known| known > copies);
         let mut later = self.later(frame, body, copies, goes_on);
-        let first_event = self.recorder.log().consumptions.len();
+        let is_for = iterator.is_some() && orelse.is_empty();
+        let (first_event, before) = (self.recorder.log().consumptions.len(), self.state.paths.pc);
         let (mut exit, mut none, mut counted) = (Guard::FALSE, Guard::FALSE, None);
         let mut endless = false;
         for copy in 0..=later.most() {
@@ -217,9 +218,7 @@ impl<'p> Machine<'p> {
             frame.goes_on |= goes_on && !self.state.paths.pc.is_false();
         }
         self.end_loop(outer);
-        if iterator.is_some() {
-            self.recorder.leave_loop(first_event, none);
-        }
+        self.recorder.end_loop(first_event, before, if is_for { none } else { Guard::FALSE });
         let outside = self.state.terms.queries().then(later.queries());
         self.state.terms.replace_queries(outside);
         let breaks = self.leave_loop(frame, iterator, exit, left);

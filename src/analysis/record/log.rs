@@ -64,6 +64,8 @@ pub struct Log {
     pub children: Children,
     /// `for` loops in which something was consumed.
     pub loops: Vec<LoggedLoop>,
+    /// The conditions that `if` statements test.
+    pub tested: FxHashSet<TermId>,
     /// The arrays whose rows draws arrange or choose, by event.
     pub arranged: FxHashMap<usize, Arranged>,
     /// Terms that an annotation declares to be keys.
@@ -82,12 +84,14 @@ pub struct Log {
     pub ran: FxHashSet<FunctionId>,
 }
 
-/// A `for` loop that may run no iteration.
+/// A `for` loop without `else` that may run no iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoggedLoop {
     /// What was consumed in it.
     pub events: Range<usize>,
-    /// The paths on which it ran no iteration.
+    /// The paths on which it began.
+    pub begun: Guard,
+    /// Those of them on which it ran no iteration.
     pub empty: Guard,
 }
 

@@ -129,11 +129,16 @@ impl Recorder {
         self.log.broadcasts.push(broadcast);
     }
 
-    /// A `for` loop was left, whose consumptions are those since this one.
-    pub fn leave_loop(&mut self, first: usize, empty: Guard) {
+    /// An `if` statement tests these conditions.
+    pub fn test(&mut self, conditions: Vec<TermId>) {
+        self.log.tested.extend(conditions);
+    }
+
+    /// A `for` loop is over, whose consumptions are those since this one.
+    pub fn end_loop(&mut self, first: usize, begun: Guard, empty: Guard) {
         let events = first..self.log.consumptions.len();
         if !events.is_empty() && !empty.is_false() {
-            self.log.loops.push(LoggedLoop { events, empty });
+            self.log.loops.push(LoggedLoop { events, begun, empty });
         }
     }
 

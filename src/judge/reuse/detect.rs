@@ -22,6 +22,9 @@ use crate::models::{Construct, Protocol};
 /// Most earlier events that one event is compared with.
 const COMPARED: usize = 64;
 
+/// Most loops between two events that are considered.
+const LOOPS: usize = 64;
+
 /// Two consumptions of one key, before they are assigned to a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Reuse {
@@ -379,13 +382,26 @@ fn needs_unseen(run: &Recording<'_>, paths: &PathQueries<'_>, guard: Guard) -> b
     paths.support(guard).into_iter().any(|literal| run.terms.mentions(literal, &is_unseen))
 }
 
-/// Whether every path of a guard goes through a `for` loop between two events that consumes keys and runs no iteration: as a rule there is
-/// something to iterate over, and the loop replaces the key.
+/// Whether every path of a guard goes through a `for` loop between two events that consumes keys and runs no iteration: as
+/// a rule there is something to iterate over. Code that tests whether there is expects that there may be nothing.
 fn needs_empty_loop(run: &Recording<'_>, paths: &mut PathQueries<'_>, between: Range<usize>, guard: Guard) -> bool {
-    let is_between = |of: &&LoggedLoop| between.start < of.events.start && of.events.end <= between.end;
-    run.log.loops.iter().filter(is_between).take(COMPARED).any(|of| {
-        let runs = paths.without(guard, of.empty);
-        runs != guard && !paths.feasible(runs)
+    let is_between = |looped: &&LoggedLoop| between.start < looped.events.start && looped.events.end <= between.end;
+    run.log.loops.iter().filter(is_between).take(LOOPS).any(|looped| {
+        let runs = paths.without(guard, looped.empty);
+        runs != guard && !paths.feasible(runs) && !is_tested(run, paths, looped, guard)
+    })
+}
+
+/// Whether a condition that an `if` statement tests decides on all paths of a guard that a loop runs no iteration.
+fn is_tested(run: &Recording<'_>, paths: &mut PathQueries<'_>, looped: &LoggedLoop, guard: Guard) -> bool {
+    let runs = paths.without(looped.begun, looped.empty);
+    let tested = paths.support(guard).into_iter().filter(|condition| run.log.tested.contains(condition));
+    tested.collect::<Vec<_>>().into_iter().any(|condition| {
+        [true, false].into_iter().any(|holds| {
+            let (here, elsewhere) = (paths.literal(condition, holds), paths.literal(condition, !holds));
+            let (runs, otherwise) = (paths.and(runs, here), paths.and(guard, elsewhere));
+            !paths.feasible(runs) && !paths.feasible(otherwise)
+        })
     })
 }
 
