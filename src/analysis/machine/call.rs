@@ -429,7 +429,7 @@ impl<'p> Machine<'p> {
         }
         let entered = self.state.paths.pc;
         let before = self.state.paths.running();
-        self.state.paths.enter();
+        self.state.paths.frame_live = entered;
         if self.program.observes && inlined.is_none() {
             if module == self.context.home {
                 self.recorder.run(function);

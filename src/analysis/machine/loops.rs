@@ -218,7 +218,7 @@ impl<'p> Machine<'p> {
             frame.goes_on |= goes_on && !self.state.paths.pc.is_false();
         }
         self.end_loop(outer);
-        self.recorder.end_loop(first_event, before, if is_for { none } else { Guard::FALSE });
+        self.recorder.note_loop(first_event, before, if is_for { none } else { Guard::FALSE });
         let outside = self.state.terms.queries().then(later.queries());
         self.state.terms.replace_queries(outside);
         let breaks = self.leave_loop(frame, iterator, exit, left);

@@ -135,7 +135,7 @@ impl Recorder {
     }
 
     /// A `for` loop is over, whose consumptions are those since this one.
-    pub fn end_loop(&mut self, first: usize, begun: Guard, empty: Guard) {
+    pub fn note_loop(&mut self, first: usize, begun: Guard, empty: Guard) {
         let events = first..self.log.consumptions.len();
         if !events.is_empty() && !empty.is_false() {
             self.log.loops.push(LoggedLoop { events, begun, empty });

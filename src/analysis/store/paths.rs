@@ -103,11 +103,6 @@ impl Paths {
         (self.pc, self.live, self.frame_live) = (running.pc, running.live, running.frame_live);
     }
 
-    /// Starts a function on the current paths.
-    pub fn enter(&mut self) {
-        self.frame_live = self.pc;
-    }
-
     /// Ends the current paths for the whole program.
     pub fn end(&mut self) {
         self.live = self.guards.without(self.live, self.pc);
