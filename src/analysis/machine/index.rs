@@ -605,10 +605,16 @@ fn unpack_val<'p>(
         return unpack_starred(machine, frame, val, count, star as usize, place);
     }
     let whole = Value::of(val.clone());
-    if let Some(items) = machine.items_of(frame, &whole)
-        && items.len() == count
-    {
-        return items.into_iter().map(|item| item.value).collect();
+    if let Some(items) = machine.items_of(frame, &whole) {
+        let (here, certain) = items_here(&mut machine.state, items);
+        if here.len() == count && certain {
+            return here.into_iter().map(|item| item.value).collect();
+        }
+        if !certain {
+            return (0..count)
+                .map(|index| part_at(machine, &here, i128::try_from(index).unwrap_or(0), place))
+                .collect();
+        }
     }
     (0..count)
         .map(|index| {
@@ -640,6 +646,27 @@ fn unpack_val<'p>(
         .collect()
 }
 
+/// The items that exist on some of the current paths, and whether they exist on all of them.
+fn items_here(state: &mut State, items: Vec<Item>) -> (Vec<Item>, bool) {
+    let pc = state.paths.pc;
+    let mut here = Vec::with_capacity(items.len());
+    for item in items {
+        let paths = state.paths.guards.and(pc, item.guard);
+        if state.feasible(paths) {
+            here.push(item);
+        }
+    }
+    let certain = here.iter().all(|item| is_there(state, item.guard));
+    (here, certain)
+}
+
+/// The item at an index of a list whose items exist on some paths only.
+fn part_at(machine: &mut Machine<'_>, items: &[Item], index: i128, place: crate::finding::Place) -> Value {
+    let found = items::found(&mut machine.state, items, index);
+    let value = found.and_then(|found| items::value_at(&mut machine.state, items, &found));
+    value.unwrap_or_else(|| machine.state.terms.opaque("<part>", Some(place)))
+}
+
 fn unpack_starred<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -650,7 +677,16 @@ fn unpack_starred<'p>(
 ) -> Vec<Value> {
     let whole = Value::of(val.clone());
     let after = count - star - 1;
-    if let Some(items) = machine.items_of(frame, &whole)
+    let items = machine.items_of(frame, &whole).map(|items| items_here(&mut machine.state, items));
+    if let Some((items, false)) = &items {
+        let from_start = (0..star).map(|index| i128::try_from(index).unwrap_or(0));
+        let from_end = (1..=after).rev().map(|index| -i128::try_from(index).unwrap_or(0));
+        let mut parts: Vec<Value> = from_start.map(|index| part_at(machine, items, index, place)).collect();
+        parts.push(machine.state.terms.opaque("<part>", Some(place)));
+        parts.extend(from_end.map(|index| part_at(machine, items, index, place)));
+        return parts;
+    }
+    if let Some((items, true)) = items
         && items.len() >= count - 1
     {
         let mut parts: Vec<Value> = items[..star].iter().map(|item| item.value.clone()).collect();
