@@ -15,7 +15,7 @@ use crate::analysis::domain::term::{Term, TermId, place_key};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::record::{Activation, Consumption, Holder, LoggedTrace, LoggedWrite, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Function, FunctionKind, Module, Op, OpKind, Operator, Temp, Variable};
+use crate::ir::{Function, FunctionKind, Module, Operator};
 use crate::judge::consequence::Flows;
 use crate::judge::facts::{ConstantKey, Facts, LeakKind, LeakedKey, Role, Trace, TraceKind, TraceStep, TracedFunction};
 use crate::judge::intent::placeholder::called_so;
@@ -132,9 +132,7 @@ pub fn extract_constant_keys(
                 takes_arguments && !passed.contains(&activation.id) && is_within(&event.activation, activation);
             let is_intended = || !is_known && draws_from_a_given_key(run, activation);
             let is_anew = || event.iterations().is_empty() && is_of_a_caller(run, event.target.term, activation);
-            let is_once = || is_called_once(run, activation);
-            is_fixed(run, event.target.term, activation)
-                .filter(|_| may_be && !is_intended() && !is_anew() && !is_once())
+            is_fixed(run, event.target.term, activation).filter(|_| may_be && !is_intended() && !is_anew())
         });
         let is_traceable = steps.iter().any(|step| step.bound.is_some());
         // A draw of which only the shape is used may be repeated.
@@ -195,38 +193,6 @@ fn is_of_a_caller(run: &Recording<'_>, key: TermId, activation: &Activation) -> 
     run.terms.mentions(key, &|part| {
         run.terms.symbol(part).is_some() && callers.iter().any(|caller| parameter_of(run, part, caller).is_some())
     })
-}
-
-/// Whether a function is defined in another one that calls it at one place, not in a loop, and does nothing else with it:
-/// it runs once for each definition, as if the seed were that of the function around it.
-fn is_called_once(run: &Recording<'_>, activation: &Activation) -> bool {
-    let inner = run.code(activation);
-    let Some(parent) = inner.parent.filter(|_| inner.kind == FunctionKind::Def) else { return false };
-    let (code, uses) = (run.module(activation.module).function(parent), run.uses_of(activation.module, parent));
-    let is_it = |op: &Op| matches!(op.kind, OpKind::Function(id, _) if id == activation.function);
-    let Some(mut made) = code.ops.iter().position(is_it).and_then(|made| Temp::try_from(made).ok()) else {
-        return false;
-    };
-    if code.kind != FunctionKind::Def || uses.is_in_loop(code, made) {
-        return false;
-    }
-    // Decorators, then the store.
-    for _ in 0..STEPS {
-        let [reader] = uses.readers(made) else { return false };
-        match &code.ops[*reader as usize].kind {
-            OpKind::Call(..) => made = *reader,
-            OpKind::Store(Variable::Local(slot), _) => {
-                let [load] = uses.loads_of(*slot) else { return false };
-                let [call] = uses.readers(*load) else { return false };
-                return uses.stores_of(*slot) == 1
-                    && !uses.is_captured(*slot)
-                    && !uses.is_in_loop(code, *call)
-                    && matches!(&code.ops[*call as usize].kind, OpKind::Call(callee, _) if callee == load);
-            }
-            _ => return false,
-        }
-    }
-    false
 }
 
 /// Whether a function also consumes a key that is passed to it, so that its numbers differ: what it also makes from a

@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use super::array_objects::{RawArrayObject, RawProtocolNames};
 use super::implementations::Implementation;
 use super::lookup::Models;
-use super::objects::{Annotation, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, Yield};
+use super::objects::{Annotation, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, Submodules, Yield};
 use super::raw::{
     ConstructName, OneOrMany, RawAlias, RawAnnotation, RawCallable, RawClass, RawLibrary, RawProtocol, RawRank,
 };
@@ -407,7 +407,14 @@ impl<'t> Reader<'t> {
                 self.problem(row.field("draws-by"), format!("`{path}` appears twice"));
             }
         }
-        for method in raw.method.into_vec() {
+        if raw.submodules.is_some() && !raw.folds_path {
+            self.problem(row.field("submodules"), "`submodules` has no meaning without `folds-path`".to_owned());
+        }
+        let methods = raw.method.into_vec();
+        if let Some(method) = raw.result_streams.keys().find(|method| !methods.contains(method)) {
+            self.problem(row.field("result-streams"), format!("`{method}` is no method of this row"));
+        }
+        for method in methods {
             let protocol = Protocol {
                 method: method.clone(),
                 libraries: raw.libraries.clone(),
@@ -426,7 +433,11 @@ impl<'t> Reader<'t> {
                 no_draw_when: raw.no_draw_when.clone(),
                 no_draw_with: raw.no_draw_with.clone(),
                 no_draw_streams: raw.no_draw_streams.clone(),
-                result_streams: raw.result_streams.clone(),
+                result_streams: raw.result_streams.get(&method).cloned().unwrap_or_default(),
+                submodules: raw
+                    .submodules
+                    .as_ref()
+                    .map(|row| Submodules { made_in: row.made_in.clone(), named_by: row.named_by.clone() }),
                 keyless: raw.keyless.clone(),
             };
             self.models.protocols.entry(method).or_default().push(protocol);

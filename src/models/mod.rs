@@ -37,7 +37,8 @@ pub use implementations::{GlobalChoice, Implementation};
 pub use load::Problem;
 pub use lookup::{ARRAY, Models, is_of_arrays};
 pub use objects::{
-    Annotation, AnnotationKind, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, ProtocolEffect, Yield,
+    Annotation, AnnotationKind, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, ProtocolEffect,
+    Submodules, Yield,
 };
 pub use ops::{BuiltinOp, NumberOp, ShapeOp, ShapeQuery, TreeOp};
 pub use reported::{NameStatus, ReportedName, path_of_dtype};

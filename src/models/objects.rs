@@ -181,8 +181,20 @@ pub struct Protocol {
     pub no_draw_streams: Vec<String>,
     /// If not empty, the only streams from which anything in the result is drawn.
     pub result_streams: Vec<String>,
+    /// How the submodules get the names that paths consist of, if the library folds paths and does so by their classes.
+    pub submodules: Option<Submodules>,
     /// Callables that make receivers whose method takes no key, so that the argument in its position is something else.
     pub keyless: Vec<String>,
+}
+
+/// How the submodules of a library's modules get their names: from the attribute that holds them or from their class, unless their
+/// constructors get a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submodules {
+    /// The method that makes submodules and stores them in attributes; others make them where they use them.
+    pub made_in: String,
+    /// The constructor's keyword for a name.
+    pub named_by: String,
 }
 
 /// With which initialisers instances of a library's class draw when they are initialised.

@@ -195,6 +195,13 @@ pub(super) struct RawKeyPlace {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct RawSubmodules {
+    pub made_in: String,
+    pub named_by: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct RawProtocol {
     pub method: OneOrMany,
     pub libraries: Vec<String>,
@@ -228,7 +235,8 @@ pub(super) struct RawProtocol {
     #[serde(default)]
     pub no_draw_streams: Vec<String>,
     #[serde(default)]
-    pub result_streams: Vec<String>,
+    pub result_streams: BTreeMap<String, Vec<String>>,
+    pub submodules: Option<RawSubmodules>,
     #[serde(default)]
     pub keyless: Vec<String>,
 }

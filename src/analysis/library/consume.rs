@@ -2,8 +2,6 @@
 //!
 //! **Invariant:** an event is logged under the paths on which it happens, and not at all where a transform only traces.
 
-use std::rc::Rc;
-
 use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{KeyKind, Role};
@@ -12,7 +10,7 @@ use crate::analysis::domain::value::{Array, DerivationId, Elements, Key, Order, 
 use crate::analysis::library::mixed_implementations;
 use crate::analysis::machine::context::Lane;
 use crate::analysis::machine::{Frame, Machine};
-use crate::analysis::record::{Consumption, LoggedBroadcast, Sharers, Target};
+use crate::analysis::record::{Consumption, DrawnIn, LoggedBroadcast, Sharers, Target};
 use crate::analysis::store::args::Arg;
 use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{evidence, paths};
@@ -31,7 +29,7 @@ pub fn consume<'p>(
     callee: &Name,
     place: Place,
 ) {
-    consume_at(machine, frame, arg, Sink { role, callee, place, drawn_in: None });
+    consume_at(machine, frame, arg, Sink { role, callee, place, drawn_in: &DrawnIn::Unknown });
 }
 
 /// Consumes the keys in an argument of a sink.
@@ -51,8 +49,8 @@ pub struct Sink<'a> {
     pub callee: &'a Name,
     /// Where it is called.
     pub place: Place,
-    /// The submodules that draw, if all are known.
-    pub drawn_in: Option<&'a Rc<[Name]>>,
+    /// Where it draws.
+    pub drawn_in: &'a DrawnIn,
 }
 
 fn consume_value<'p>(
@@ -266,7 +264,7 @@ pub fn log_event<'p>(
         activation: frame.activation.clone(),
         iteration: machine.context.iteration.clone(),
         lanes: u32::try_from(machine.transforms.lanes.len()).unwrap_or(u32::MAX),
-        drawn_in: drawn_in.cloned(),
+        drawn_in: drawn_in.clone(),
     };
     let index = machine.recorder.consume(event);
     if role != Role::Fold {

@@ -6,7 +6,7 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, Terms};
 use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::library::{callbacks, derive};
-use crate::analysis::machine::{Frame, Machine, implied, index};
+use crate::analysis::machine::{Frame, Machine, implied};
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{Entry, Item, ObjectKind};
 use crate::analysis::store::{State, items};
@@ -47,8 +47,7 @@ pub fn list_method<'p>(
             };
             let value = args.positional.last().map(|arg| arg.value.clone()).unwrap_or_default();
             machine.state.store.mutations += 1;
-            let is_counted =
-                at.is_some_and(|at| items.iter().take(at).all(|item| index::is_there(&mut machine.state, item.guard)));
+            let is_counted = at.is_some_and(|at| items.iter().take(at).all(|item| machine.state.is_there(item.guard)));
             if let ObjectKind::List { items, unknown } = &mut machine.state.store.objects[id.0 as usize].kind {
                 match at.filter(|at| is_counted && *at <= items.len()) {
                     Some(at) => items.insert(at, Item { guard, value }),
@@ -66,7 +65,7 @@ pub fn list_method<'p>(
                     machine.state.terms.as_int(index)
                 }
             };
-            popped(machine, id, (items, unknown), index, certain, place)
+            popped(machine, id, (items, unknown), index, place)
         }
         ("copy", _) => {
             let kind = ObjectKind::List { items: items.to_vec(), unknown };
@@ -98,55 +97,31 @@ pub fn list_method<'p>(
     }
 }
 
-/// The element that is removed from a list at an index, if it is known; `certain` if it is removed on all live paths.
+/// The element that is removed from a list at an index, if it is known.
 fn popped(
     machine: &mut Machine<'_>,
     id: ObjectId,
     (items, unknown): (&[Item], bool),
     index: Option<i128>,
-    certain: bool,
     place: Place,
 ) -> Value {
-    let state = &mut machine.state;
-    state.store.mutations += 1;
+    let object = &mut machine.state.store.objects[id.0 as usize];
     // Other elements have this index from now on.
-    state.store.objects[id.0 as usize].epoch += 1;
-    let length = i128::try_from(items.len()).unwrap_or(0);
-    let position = index
-        .map(|index| if index < 0 { index + length } else { index })
-        .and_then(|index| usize::try_from(index).ok())
-        .filter(|index| *index < items.len());
-    // On the paths on which nothing is removed, the container keeps everything.
-    let is_whole = certain
-        || items.first().is_some_and(|item| {
-            index::is_there(state, item.guard) && state.paths.guards.without(item.guard, state.paths.pc).is_false()
-        });
-    let sure = is_whole && !unknown && items.iter().all(|item| index::is_there(state, item.guard));
-    if let Some(index) = index.filter(|_| !sure && !unknown)
-        && let Some(value) = popped_on_paths(machine, id, items, index)
-    {
+    object.epoch += 1;
+    machine.state.store.mutations += 1;
+    if let Some(value) = index.filter(|_| !unknown).and_then(|index| popped_on_paths(machine, id, items, index)) {
         return value;
     }
-    let state = &mut machine.state;
-    match position {
-        Some(position) if sure => {
-            if let ObjectKind::List { items, .. } = &mut state.store.objects[id.0 as usize].kind {
-                items.remove(position);
-            }
-            items[position].value.clone()
-        }
-        _ => {
-            // It is unknown which element is removed; it is not removed again.
-            if let ObjectKind::List { items, unknown } = &mut state.store.objects[id.0 as usize].kind {
-                items.clear();
-                *unknown = true;
-            }
-            supplied_or_opaque(&mut state.terms, items, place)
-        }
+    // It is unknown which element is removed; it is not removed again.
+    if let ObjectKind::List { items, unknown } = &mut machine.state.store.objects[id.0 as usize].kind {
+        items.clear();
+        *unknown = true;
     }
+    supplied_or_opaque(&mut machine.state.terms, items, place)
 }
 
-/// Takes out of a list, on each of the current paths, the element that is at an index there.
+/// Takes out of a list, on each of the current paths, the element that is at an index there; the list keeps it on the
+/// others.
 fn popped_on_paths(machine: &mut Machine<'_>, id: ObjectId, items: &[Item], index: i128) -> Option<Value> {
     let state = &mut machine.state;
     let found = items::found(state, items, index)?;
@@ -155,8 +130,7 @@ fn popped_on_paths(machine: &mut Machine<'_>, id: ObjectId, items: &[Item], inde
     let mut kept = Vec::with_capacity(items.len());
     for (item, taken) in items.iter().zip(found.at) {
         let guard = state.paths.guards.without(item.guard, taken);
-        let there = state.paths.guards.and(guard, exists);
-        if !there.is_false() {
+        if !state.paths.guards.and(guard, exists).is_false() {
             kept.push(Item { guard, value: item.value.clone() });
         }
     }

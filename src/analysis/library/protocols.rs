@@ -3,8 +3,6 @@
 //! **Invariant:** a method of an object from outside consumes a key only if a protocol says so, and either the file uses the library, or
 //! the argument is known to be a key or named like one.
 
-use std::rc::Rc;
-
 use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Term, Terms};
@@ -15,6 +13,7 @@ use crate::analysis::library::{consume, derive, flags, parameters, submodules};
 use crate::analysis::machine::exec::EXPECTS;
 use crate::analysis::machine::{Frame, Machine, annotate, arrays, name_cache, notes};
 use crate::analysis::program::Program;
+use crate::analysis::record::DrawnIn;
 use crate::analysis::store::args::{Arg, Args, Call};
 use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{State, evidence, paths};
@@ -129,12 +128,12 @@ fn consume_streams<'p>(
     // A deterministic network may take keys only to have a uniform signature, and draw nothing.
     let is_drawless = flags::is_drawless(machine, receiver, protocol, key, (args, place))
         || parameters::draws_nothing(machine, receiver, protocol);
-    let drawn_in = submodules::drawn_in(machine, receiver, protocol, args);
-    let nowhere = Rc::from([]);
+    let names = submodules::drawn_in(machine, receiver, protocol, args);
+    let in_submodules = names.map_or(DrawnIn::Unknown, DrawnIn::Submodules);
     for (part, stream) in streams_of(&machine.state, protocol, key) {
         let is_drawless = is_drawless || stream == Stream::Drawless;
         let role = if is_drawless { Role::Unresolved } else { Role::Protocol };
-        let drawn_in = if stream == Stream::Dropped { Some(&nowhere) } else { drawn_in.as_ref() };
+        let drawn_in = if stream == Stream::Dropped { &DrawnIn::Nothing } else { &in_submodules };
         consume::consume_at(machine, frame, &part, Sink { role, callee, place, drawn_in });
     }
 }

@@ -17,12 +17,10 @@ use crate::analysis::library::parameters::{classes_of_module, functions_of, is_a
 use crate::analysis::machine::Machine;
 use crate::analysis::store::args::Args;
 use crate::ir::{Argument, Constant, Function, FunctionId, Name, OpKind, Temp, Variable};
-use crate::models::{Protocol, ProtocolEffect};
+use crate::models::{Protocol, ProtocolEffect, Submodules};
 
 /// The method that `init` and `apply` run if the call names no other.
 const CALL: &str = "__call__";
-/// The method that makes submodules and stores them in attributes.
-const SETUP: &str = "setup";
 /// The part of a path that stands for what the module itself draws.
 const OWN: &str = "";
 /// What may name an attribute, or a method of a base, in a way that the search does not follow.
@@ -35,9 +33,7 @@ pub const SEARCHED: usize = 4_000;
 /// The first parts of the paths at which a call of a protocol's method draws, without their numbers; nothing if they are
 /// not all known.
 pub fn drawn_in(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol, args: &Args) -> Option<Rc<[Name]>> {
-    if !protocol.folds_path || !args.mappings.is_empty() {
-        return None;
-    }
+    let naming = protocol.submodules.as_ref().filter(|_| args.mappings.is_empty())?;
     let Val::Object(id) = receiver else { return None };
     let class = machine.state.store.objects[id.0 as usize].class?;
     classes_of_module(&machine.state, class, protocol)?;
@@ -49,11 +45,18 @@ pub fn drawn_in(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol, 
     if let Some(known) = machine.caches.submodules.get(&(*id, method.clone())) {
         return known.clone();
     }
-    let mut search =
-        Search { protocol, instance: *id, class, followed: BTreeSet::new(), names: BTreeSet::new(), fuel: SEARCHED };
+    let mut search = Search {
+        protocol,
+        naming,
+        instance: *id,
+        class,
+        followed: BTreeSet::new(),
+        names: BTreeSet::new(),
+        fuel: SEARCHED,
+    };
     let is_complete = search.setup(machine).and_then(|()| search.method(machine, &method, Mode::Call)).is_some();
-    let names: Option<Rc<[Name]>> =
-        (is_complete && !search.names.is_empty()).then(|| search.names.into_iter().collect());
+    let is_known = is_complete && !search.names.is_empty();
+    let names = is_known.then(|| search.names.into_iter().collect::<Rc<[Name]>>());
     machine.caches.submodules.insert((*id, method), names.clone());
     names
 }
@@ -95,6 +98,7 @@ enum Attribute {
 /// A search through the methods of a class.
 struct Search<'a> {
     protocol: &'a Protocol,
+    naming: &'a Submodules,
     instance: ObjectId,
     class: ClassHandle,
     /// Functions that were searched.
@@ -117,9 +121,9 @@ struct Scope<'p> {
 }
 
 impl Search<'_> {
-    /// Searches `setup`, if the class has it.
+    /// Searches the method that makes submodules, if the class has it.
     fn setup(&mut self, machine: &mut Machine<'_>) -> Option<()> {
-        match self.attribute(machine, &SETUP.into()) {
+        match self.attribute(machine, &self.naming.made_in.as_str().into()) {
             Attribute::Missing => Some(()),
             Attribute::Method(closure) => self.function(machine, &closure, Mode::Setup),
             Attribute::Value | Attribute::Unknown => None,
@@ -204,25 +208,13 @@ impl Search<'_> {
                 self.reference(machine, scope, temp, &value)
             }
             OpKind::Call(callee, arguments) if scope.mode == Mode::Call => {
-                self.names.extend(name_given(scope.code, arguments)?.map(|name| unnumbered(&name)));
+                self.names.extend(self.name_given(scope, arguments)?.map(|name| unnumbered(&name)));
                 match &scope.code.ops[*callee as usize].kind {
                     // A parameter may be a class of modules, and so may be what a table holds: `BLOCKS[name](64)`.
                     OpKind::Load(Variable::Local(slot)) if (*slot as usize) < scope.code.parameters.len() => None,
-                    OpKind::Item(table, _) => {
-                        let is_own = matches!(
-                            &scope.code.ops[*table as usize].kind,
-                            OpKind::Attribute(object, _) if is_self(scope, *object)
-                        );
-                        is_own.then_some(())
-                    }
+                    OpKind::Item(table, _) => is_attribute_of_self(scope, *table).then_some(()),
                     // The class is what a field holds: `self.block(64)(x)`.
-                    OpKind::Call(made_by, _) => {
-                        let is_own = matches!(
-                            &scope.code.ops[*made_by as usize].kind,
-                            OpKind::Attribute(object, _) if is_self(scope, *object)
-                        );
-                        (!is_own).then_some(())
-                    }
+                    OpKind::Call(made_by, _) => (!is_attribute_of_self(scope, *made_by)).then_some(()),
                     _ => Some(()),
                 }
             }
@@ -255,7 +247,7 @@ impl Search<'_> {
             }
             Some(Val::Function(closure)) => self.function(machine, &closure.clone(), scope.mode),
             Some(Val::Term(_) | Val::Module(_)) => Some(()),
-            // What `setup` makes of it is stored in attributes.
+            // What is made of it is stored in attributes.
             _ if is_setup => Some(()),
             // Classes with parts that are not known, prepared constructors, objects that may hold some.
             _ => None,
@@ -300,6 +292,26 @@ impl Search<'_> {
         })
     }
 
+    /// The name among the arguments of a constructor, if it gets one; nothing if it cannot be read.
+    #[expect(clippy::option_option, reason = "a constructor may get no name")]
+    fn name_given(&self, scope: Scope<'_>, arguments: &[Argument]) -> Option<Option<Name>> {
+        let mut found = None;
+        for argument in arguments {
+            match argument {
+                Argument::Keyword(keyword, given) if **keyword == *self.naming.named_by => {
+                    match &scope.code.ops[*given as usize].kind {
+                        OpKind::Constant(Constant::Str(name)) => found = Some(Name::from(&**name)),
+                        OpKind::Constant(Constant::None) => {}
+                        _ => return None,
+                    }
+                }
+                Argument::SpreadMapping(_) => return None,
+                _ => {}
+            }
+        }
+        Some(found)
+    }
+
     /// A class of modules is used: the submodule has the name that the constructor gets, or that of the class.
     fn made(&mut self, machine: &Machine<'_>, scope: Scope<'_>, class: Temp, name: &Name) -> Option<()> {
         if scope.mode == Mode::Setup {
@@ -314,7 +326,7 @@ impl Search<'_> {
             }
             for call in made {
                 let is_named = match &scope.code.ops[call as usize].kind {
-                    OpKind::Call(_, arguments) => name_given(scope.code, arguments)?.is_some(),
+                    OpKind::Call(_, arguments) => self.name_given(scope, arguments)?.is_some(),
                     _ => false,
                 };
                 if !is_named {
@@ -334,24 +346,6 @@ fn unnumbered(name: &Name) -> Name {
     }
 }
 
-/// The name among the arguments of a constructor, if it gets one; nothing if it cannot be read.
-#[expect(clippy::option_option, reason = "a constructor may get no name")]
-fn name_given(code: &Function, arguments: &[Argument]) -> Option<Option<Name>> {
-    let mut found = None;
-    for argument in arguments {
-        match argument {
-            Argument::Keyword(keyword, given) if &**keyword == "name" => match &code.ops[*given as usize].kind {
-                OpKind::Constant(Constant::Str(name)) => found = Some(Name::from(&**name)),
-                OpKind::Constant(Constant::None) => {}
-                _ => return None,
-            },
-            Argument::SpreadMapping(_) => return None,
-            _ => {}
-        }
-    }
-    Some(found)
-}
-
 /// Whether an operation loads the first parameter of the method.
 fn is_self(scope: Scope<'_>, temp: Temp) -> bool {
     match &scope.code.ops[temp as usize].kind {
@@ -361,16 +355,17 @@ fn is_self(scope: Scope<'_>, temp: Temp) -> bool {
     }
 }
 
+/// Whether an operation reads an attribute of the first parameter.
+fn is_attribute_of_self(scope: Scope<'_>, temp: Temp) -> bool {
+    matches!(&scope.code.ops[temp as usize].kind, OpKind::Attribute(object, _) if is_self(scope, *object))
+}
+
 /// What a name of the module, of an enclosing function, or an attribute chain on one, resolves to.
 fn resolved(machine: &mut Machine<'_>, scope: Scope<'_>, temp: Temp) -> Option<Value> {
     let OpKind::Load(Variable::Outer(depth, slot)) = &scope.code.ops[temp as usize].kind else {
         return named(machine, scope.module, scope.code, temp);
     };
     let outwards = depth.checked_sub(scope.nesting + 1)?;
-    let environments = &machine.state.store.environments;
-    let mut environment = scope.environment?;
-    for _ in 0..outwards {
-        environment = environments[environment.0 as usize].parent?;
-    }
-    environments[environment.0 as usize].slots.get(*slot as usize).cloned()
+    let environment = machine.state.environment_around(scope.environment?, outwards)?;
+    machine.state.store.environments[environment.0 as usize].slots.get(*slot as usize).cloned()
 }

@@ -509,11 +509,8 @@ pub fn constant_value(terms: &mut Terms, constant: &Constant) -> Value {
 }
 
 fn outer(state: &State, frame: &Frame<'_>, depth: u32, slot: u32) -> Value {
-    let mut environment = Some(frame.environment);
-    for _ in 0..depth {
-        environment = environment.and_then(|id| state.store.environments[id.0 as usize].parent);
-    }
-    environment
+    state
+        .environment_around(frame.environment, depth)
         .and_then(|id| state.store.environments[id.0 as usize].slots.get(slot as usize).cloned())
         .unwrap_or_default()
 }

@@ -417,7 +417,7 @@ fn object_item<'p>(
 ) -> Value {
     match machine.state.store.objects[object.0 as usize].kind.clone() {
         ObjectKind::List { items, unknown } => {
-            let certain = !unknown && items.iter().all(|item| is_there(&mut machine.state, item.guard));
+            let certain = !unknown && items.iter().all(|item| machine.state.is_there(item.guard));
             if certain {
                 let parts: Rc<[Value]> = items.into_iter().map(|item| item.value).collect();
                 if let Some(Val::Slice(_)) = index.single() {
@@ -468,11 +468,6 @@ fn object_item<'p>(
         }
         ObjectKind::Set(_) | ObjectKind::Iterator(..) => machine.state.terms.opaque("<item>", Some(place)),
     }
-}
-
-/// Whether an element that exists under a guard exists on all current paths.
-pub fn is_there(state: &mut State, guard: Guard) -> bool {
-    guard.is_true() || state.paths.guards.without(state.paths.pc, guard).is_false()
 }
 
 /// `object[index] = value`
@@ -656,7 +651,7 @@ fn items_here(state: &mut State, items: Vec<Item>) -> (Vec<Item>, bool) {
             here.push(item);
         }
     }
-    let certain = here.iter().all(|item| is_there(state, item.guard));
+    let certain = here.iter().all(|item| state.is_there(item.guard));
     (here, certain)
 }
 

@@ -130,7 +130,7 @@ pub fn note_advance<'p>(
 
 /// The environment that holds a variable of an enclosing function.
 pub fn environment_of(machine: &Machine<'_>, frame: &Frame<'_>, depth: u32) -> Option<EnvironmentId> {
-    (0..depth).try_fold(frame.environment, |inner, _| machine.state.store.environments[inner.0 as usize].parent)
+    machine.state.environment_around(frame.environment, depth)
 }
 
 /// The term of an object itself, not of the object from which it was copied.

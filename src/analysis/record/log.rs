@@ -221,9 +221,20 @@ pub struct Consumption {
     pub iteration: Option<Rc<Iteration>>,
     /// Number of mapped functions around it.
     pub lanes: u32,
-    /// If the callee folds the path of the drawing submodule into the key: the first parts of these paths, if all are
-    /// known. None, if nothing that is drawn is in the result.
-    pub drawn_in: Option<Rc<[Name]>>,
+    /// Where the callee draws, if it is a method of a module.
+    pub drawn_in: DrawnIn,
+}
+
+/// Where a call of a library that folds paths into keys draws.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum DrawnIn {
+    /// It is not known.
+    #[default]
+    Unknown,
+    /// In these submodules: the first parts of their paths, without numbers.
+    Submodules(Rc<[Name]>),
+    /// In what the call drops: nothing that is drawn is in its result.
+    Nothing,
 }
 
 /// What made a key.

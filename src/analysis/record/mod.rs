@@ -21,7 +21,7 @@ use crate::finding::Place;
 use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Uses, Variable};
 
 pub use log::{
-    Activation, Arranged, Callee, Chain, Children, Consumption, Derivation, Escape, Holder, Iteration, Log,
+    Activation, Arranged, Callee, Chain, Children, Consumption, Derivation, DrawnIn, Escape, Holder, Iteration, Log,
     LoggedBroadcast, LoggedBuffer, LoggedExit, LoggedLoop, LoggedMeeting, LoggedReference, LoggedStore, LoggedTrace,
     LoggedWrapper, LoggedWrite, Observed, Sharers, Streams, Target,
 };

@@ -105,10 +105,7 @@ pub struct Found {
 
 /// The element at an index, path by path, in a list whose elements may exist on some paths only.
 pub fn found(state: &mut State, items: &[Item], index: i128) -> Option<Found> {
-    let exists = |state: &mut State, item: &Item| {
-        item.guard.is_true() || state.paths.guards.without(state.paths.pc, item.guard).is_false()
-    };
-    if items.iter().all(|item| exists(state, item)) {
+    if items.iter().all(|item| state.is_there(item.guard)) {
         let length = i128::try_from(items.len()).ok()?;
         let place = usize::try_from(if index < 0 { index + length } else { index }).ok();
         let (mut at, mut none) = (vec![Guard::FALSE; items.len()], state.paths.pc);

@@ -29,7 +29,7 @@ impl State {
         let mut certain = 0_i128;
         let mut counts = vec![self.paths.pc];
         for item in items {
-            if item.guard.is_true() || self.paths.guards.without(self.paths.pc, item.guard).is_false() {
+            if self.is_there(item.guard) {
                 certain += 1;
                 continue;
             }

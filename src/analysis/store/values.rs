@@ -5,7 +5,7 @@
 use crate::analysis::domain::constraint::{LENGTH, MAXIMUM, MINIMUM};
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
-use crate::analysis::domain::value::{Elements, ObjectId, Val, Value};
+use crate::analysis::domain::value::{Elements, EnvironmentId, ObjectId, Val, Value};
 use crate::analysis::store::State;
 use crate::ir::Operator;
 
@@ -72,6 +72,16 @@ impl State {
     /// The paths on which an object contains a value that is stored there on the current paths.
     pub fn guard_within(&mut self, id: ObjectId) -> Guard {
         if self.elsewhere(id).is_false() { Guard::TRUE } else { self.paths.pc }
+    }
+
+    /// The environment that is so many functions around another.
+    pub fn environment_around(&self, environment: EnvironmentId, depth: u32) -> Option<EnvironmentId> {
+        (0..depth).try_fold(environment, |inner, _| self.store.environments[inner.0 as usize].parent)
+    }
+
+    /// Whether something that exists under a guard exists on all current paths.
+    pub fn is_there(&mut self, guard: Guard) -> bool {
+        guard.is_true() || self.paths.guards.without(self.paths.pc, guard).is_false()
     }
 
     /// The paths on which an object exists and the program has not ended.

@@ -8,7 +8,7 @@ use crate::analysis::record::{Activation, Callee, Consumption, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Place};
 use crate::ir::{Argument, Function, OpKind, Temp, Uses, Variable};
 use crate::judge::consequence::body::{Effects, Passed};
-use crate::judge::consequence::{Flows, Frame, Reach};
+use crate::judge::consequence::{Code, Flows, Frame, Reach};
 use crate::models::Effect;
 
 /// Most operations between the one in which two draws meet and the store of its result.
@@ -62,10 +62,13 @@ pub fn meeting(
     };
     let is_load = |temp: Temp| matches!(code.ops[temp as usize].kind, OpKind::Load(_));
     let Some(meeting) = shared.into_iter().find(|temp| !is_load(*temp) && !is_apart(*temp)) else {
-        let call = meeting_within(flows, (&here.effects, &there.effects), DEPTH)?;
+        let (call, (module, function)) = meeting_within(flows, (&here.effects, &there.effects), DEPTH)?;
         let place = Place { file, span: code.ops[call as usize].span };
-        let kind = ConsequenceKind::Meet;
-        return Some(Consequence { kind, message: kind.sentence().to_owned(), place: Some(place) });
+        let message = match &*run.module(module).function(function).name {
+            name if name.starts_with('<') => ConsequenceKind::Meet.sentence().to_owned(),
+            name => format!("both enter `{name}`"),
+        };
+        return Some(Consequence { kind: ConsequenceKind::Meet, message, place: Some(place) });
     };
     let unnamed = || (ConsequenceKind::Meet.sentence().to_owned(), meeting);
     let (message, temp) = described(code, &uses, meeting, &is_shared).unwrap_or_else(unnamed);
@@ -75,8 +78,9 @@ pub fn meeting(
     Some(Consequence { kind, message, place: Some(place) })
 }
 
-/// The call of a function of the program that gets two draws by different parameters, and in which they meet.
-fn meeting_within(flows: &Flows<'_>, (one, other): (&Effects, &Effects), depth: u32) -> Option<Temp> {
+/// The call of a function of the program that gets two draws by different parameters, and in which they meet, with the
+/// function.
+fn meeting_within(flows: &Flows<'_>, (one, other): (&Effects, &Effects), depth: u32) -> Option<(Temp, Code)> {
     let depth = depth.checked_sub(1)?;
     let both = one.passed.iter().flat_map(|first| {
         let is_beside =
@@ -99,7 +103,7 @@ fn meeting_within(flows: &Flows<'_>, (one, other): (&Effects, &Effects), depth: 
             _ => true,
         };
         let meets = here.reached.intersection(&there.reached).any(combines);
-        (meets || meeting_within(flows, (&here, &there), depth).is_some()).then_some(first.call)
+        (meets || meeting_within(flows, (&here, &there), depth).is_some()).then_some((first.call, first.to))
     })
 }
 

@@ -11,7 +11,7 @@ use crate::analysis::domain::extent::{Extent, must_overlap};
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::marks::{OVERRIDDEN, RAISES, raised_in};
 use crate::analysis::domain::term::{PlaceKey, Symbol, Term, TermId};
-use crate::analysis::record::{Activation, Consumption, LoggedLoop, Recording};
+use crate::analysis::record::{Activation, Consumption, DrawnIn, LoggedLoop, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{Op, OpKind, Operator, Variable};
 use crate::judge::facts::Role;
@@ -182,10 +182,9 @@ fn meet(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: 
     if [first, second].into_iter().any(|event| is_key_by_test(run, paths, &run.log.consumptions[event])) {
         confidence = Confidence::Low;
     }
-    if is_repeated && (needs_repeated_element(run, paths, both) || needs_nothing_returned(run, paths, second, both)) {
-        confidence = Confidence::Low;
-    }
-    if needs_empty_loop(run, paths, first..second, both) {
+    let is_never_repeated =
+        is_repeated && (needs_repeated_element(run, paths, both) || needs_nothing_returned(run, paths, second, both));
+    if is_never_repeated || needs_empty_loop(run, paths, first..second, both) {
         confidence = Confidence::Low;
     }
     if needs_override(run, paths, both) {
@@ -345,18 +344,19 @@ fn folds_path(run: &Recording<'_>, event: &Consumption) -> Option<bool> {
     let is_near = protocols.iter().flat_map(|protocol| &protocol.libraries).any(imports);
     let is_used = |library: &String| if is_near { imports(library) } else { relevance.reaches(module, library) };
     // The submodules of a receiver are known only if its class is one of such a library.
-    let may_be = |protocol: &&Protocol| event.drawn_in.is_none() || protocol.folds_path;
+    let may_be = |protocol: &&Protocol| event.drawn_in == DrawnIn::Unknown || protocol.folds_path;
     let imported = protocols.iter().filter(|protocol| protocol.libraries.iter().any(is_used));
     let mut imported = imported.filter(may_be).peekable();
     let initialises = imported.peek()?.declares.is_some();
     imported.all(|protocol| protocol.folds_path).then_some(initialises)
 }
 
-/// Whether two calls fold paths into their keys that never are the same, or both drop what they draw. A key that is also
+/// Whether two calls fold different paths into their keys, or both drop what they draw. A key that is also
 /// used for a result serves two purposes.
 fn draw_apart(a: &Consumption, b: &Consumption) -> bool {
     match (&a.drawn_in, &b.drawn_in) {
-        (Some(a), Some(b)) => a.is_empty() == b.is_empty() && a.iter().all(|name| !b.contains(name)),
+        (DrawnIn::Submodules(a), DrawnIn::Submodules(b)) => a.iter().all(|name| !b.contains(name)),
+        (DrawnIn::Nothing, DrawnIn::Nothing) => true,
         _ => false,
     }
 }
