@@ -289,6 +289,8 @@ pub struct KeyReuse {
     pub intent: Option<Intent>,
     /// What becomes of the two draws.
     pub consequence: Option<Consequence>,
+    /// A draw that the program does not use yet: nothing reads its variable.
+    pub unread: Option<Place>,
     /// How certain.
     pub confidence: Confidence,
     /// Qualified name of the reporting function (`<module>` at module level).

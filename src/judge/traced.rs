@@ -17,6 +17,7 @@ use crate::analysis::record::{Activation, Consumption, Holder, LoggedTrace, Logg
 use crate::finding::{Confidence, Place};
 use crate::ir::{Function, FunctionKind, Module, Operator};
 use crate::judge::consequence::Flows;
+use crate::judge::consequence::unused_children::is_drawn_from;
 use crate::judge::facts::{ConstantKey, Facts, LeakKind, LeakedKey, Role, Trace, TraceKind, TraceStep, TracedFunction};
 use crate::judge::intent::placeholder::called_so;
 use crate::judge::passed_seeds::passed_to;
@@ -135,8 +136,12 @@ pub fn extract_constant_keys(
             is_fixed(run, event.target.term, activation).filter(|_| may_be && !is_intended() && !is_anew())
         });
         let is_traceable = steps.iter().any(|step| step.bound.is_some());
-        // A draw of which only the shape is used may be repeated.
-        if is_traceable && flows.unseen(index).is_none() && seen.insert((derivation.place, steps.clone())) {
+        // A draw of which only the shape is used may be repeated, and so may a split of which nothing takes numbers.
+        if is_traceable
+            && flows.unseen(index).is_none()
+            && is_drawn_from(run, event)
+            && seen.insert((derivation.place, steps.clone()))
+        {
             facts.constant.push(ConstantKey {
                 made_at: derivation.place,
                 maker: derivation.callee.to_string(),

@@ -76,6 +76,8 @@ lists! {
     comparisons,
     /// What evaluates or shows a result, as one word of the name of a function or script.
     evaluations,
+    /// What measures how good a result is, as one word of the name of a function.
+    measurements,
     /// What trains, as one word of such a name.
     trainings,
     /// What searches by evaluating candidates, as one word of such a name.
@@ -166,6 +168,11 @@ impl Words {
     /// Whether a name indicates code that evaluates or shows a result and does not train: `main_eval`, `plot_samples`.
     pub fn names_an_evaluation(&self, name: &str) -> bool {
         has_word(&self.evaluations, name) && !self.names_training(name)
+    }
+
+    /// Whether a name indicates a function that measures what a program has computed so far: `compute_metrics`, `validate`.
+    pub fn names_a_measurement(&self, name: &str) -> bool {
+        has_word(&self.measurements, name)
     }
 
     /// Whether a name indicates code that trains: `train_and_evaluate`.

@@ -76,6 +76,7 @@ fn reuse(kind: ReuseKind, first: Use, second: Use) -> KeyReuse {
         intended_child: None,
         intent: None,
         consequence: None,
+        unread: None,
         confidence: Confidence::High,
         function: "train".to_owned(),
     }

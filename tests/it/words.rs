@@ -11,7 +11,7 @@ use crate::run;
 fn keylint(arguments: &[&str]) -> String {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/words");
     let arguments = arguments.iter().map(|argument| -> OsString {
-        if argument.starts_with("names.py") { folder.join(argument).into() } else { (*argument).into() }
+        if argument.contains(".py") { folder.join(argument).into() } else { (*argument).into() }
     });
     let ran = run::keylint(&folder, arguments, &[]);
     let printed = String::from_utf8(ran.out).unwrap() + &ran.err;
@@ -32,4 +32,20 @@ fn keys_are_named_as_written_at_the_reported_place() {
 #[test]
 fn why_is_short_lines() {
     insta::assert_snapshot!(keylint(&["why", "names.py:42", "--isolated"]));
+}
+
+/// Only a branch that runs the second draw, or that leaves before it, is one that the first draw decides it by.
+#[test]
+fn a_draw_that_decides_another_is_said() {
+    let report = keylint(&[
+        "check",
+        "../cases/branches/decided_by_a_draw.py",
+        "--isolated",
+        "--no-cache",
+        "--output-format",
+        "concise",
+    ]);
+    let says = |line: &str| line.contains("and the first decides whether the second is made");
+    let said: Vec<bool> = report.lines().filter(|line| line.contains("KEY101")).map(says).collect();
+    assert_eq!(said, [true, true, true, false], "{report}");
 }

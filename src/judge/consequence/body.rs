@@ -111,6 +111,8 @@ pub struct Effects {
     pub sides: Vec<(Temp, usize)>,
     /// The parameters of functions of the program that it is passed to.
     pub passed: Vec<Passed>,
+    /// The branches that it decides.
+    pub decided: FxHashSet<Temp>,
 }
 
 /// A value is passed to a function of the program.
@@ -321,7 +323,11 @@ impl<'a, 'r> Body<'a, 'r> {
             }
             OpKind::Operate(..) => self.hold(reader, Path::new()),
             OpKind::Call(callee, arguments) => self.call(reader, (*callee, arguments), temp, path),
-            OpKind::If { .. } | OpKind::Loop { .. } | OpKind::Raise(_) => self.add(Sinks::DECIDES),
+            OpKind::If { .. } => {
+                self.effects.decided.insert(reader);
+                self.add(Sinks::DECIDES);
+            }
+            OpKind::Loop { .. } | OpKind::Raise(_) => self.add(Sinks::DECIDES),
             // Code that iterates over the generator gets it, and may get the generator itself.
             OpKind::Yield { .. } => {
                 self.effects.returned.push(within(Part::Any, path));
@@ -376,6 +382,9 @@ impl<'a, 'r> Body<'a, 'r> {
                     self.is_program_variable = true;
                 } else {
                     self.add(Sinks::STORED);
+                }
+                if is_own && is_drawn_here && !self.flows.reads_global(self.module, name) {
+                    self.add(Sinks::UNREAD);
                 }
             }
             Variable::Local(_) | Variable::Outer(..) => self.add(Sinks::STORED),

@@ -78,6 +78,37 @@ pub fn meeting(
     Some(Consequence { kind, message, place: Some(place) })
 }
 
+/// The branch by which one draw decides whether another happens: `if uniform(key) < epsilon: return randint(key, …)`.
+pub fn decision(flows: &Flows<'_>, one: &Reach, second: &Consumption) -> Option<Consequence> {
+    let run = flows.run;
+    one.frames.iter().filter(|frame| !frame.effects.decided.is_empty()).find_map(|frame| {
+        let (activation, place) = frame_of(second, frame.activation)?;
+        let (code, uses) = (run.code(&activation), run.uses_of(activation.module, activation.function));
+        let blocks = uses.blocks_around(code, run.call_at(&activation, place)?)?;
+        let decides = |temp: &&Temp| blocks.iter().any(|(block, at)| depends_on(code, block, *at, **temp));
+        let branch = frame.effects.decided.iter().filter(decides).min()?;
+        let place = Place { file: run.module(activation.module).file, span: code.ops[*branch as usize].span };
+        let message = "the first decides whether the second is made".to_owned();
+        Some(Consequence { kind: ConsequenceKind::Meet, message, place: Some(place) })
+    })
+}
+
+/// Whether a branch decides if the operation at a position of a block runs: it holds the operation, or it is earlier in the block and one
+/// of its arms leaves.
+fn depends_on(code: &Function, block: &[Temp], at: usize, branch: Temp) -> bool {
+    let leaves = |temp: &Temp| {
+        let kind = code.ops.get(*temp as usize).map(|op| &op.kind);
+        matches!(kind, Some(OpKind::Return(_) | OpKind::Raise(_) | OpKind::Break | OpKind::Continue))
+    };
+    match block.iter().position(|temp| *temp == branch) {
+        Some(position) if position < at => match &code.ops[branch as usize].kind {
+            OpKind::If { then, orelse, .. } => then.iter().any(leaves) != orelse.iter().any(leaves),
+            _ => false,
+        },
+        position => position == Some(at),
+    }
+}
+
 /// The call of a function of the program that gets two draws by different parameters, and in which they meet, with the
 /// function.
 fn meeting_within(flows: &Flows<'_>, (one, other): (&Effects, &Effects), depth: u32) -> Option<(Temp, Code)> {

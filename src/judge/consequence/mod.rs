@@ -12,7 +12,7 @@ mod calls;
 mod exclusive;
 mod meet;
 pub mod repeating_loop;
-mod unused_children;
+pub mod unused_children;
 mod zero_spread;
 
 use std::cell::{Cell, RefCell};
@@ -24,7 +24,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::record::{Activation, Callee, Consumption, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Place};
-use crate::ir::{Constant, Function, FunctionId, FunctionKind, Op, OpKind, Temp, Variable};
+use crate::ir::{Constant, Function, FunctionId, FunctionKind, Name, Op, OpKind, Temp, Variable};
 use crate::judge::consequence::body::{Body, Effects, Part, Path, Sinks};
 use crate::judge::facts::Role;
 use crate::models::{Effect, Runs, Transform, TransformResult};
@@ -143,6 +143,12 @@ impl<'r> Flows<'r> {
     /// Whether a module is a script, whose variables no other module reads.
     fn is_program(&self, module: ModuleIndex) -> bool {
         !self.run.program.relevance.is_imported(module)
+    }
+
+    /// Whether code of a module reads one of the module's variables.
+    fn reads_global(&self, module: ModuleIndex, name: &Name) -> bool {
+        let mut ops = self.run.module(module).functions.iter().flat_map(|code| &code.ops);
+        ops.any(|op| matches!(&op.kind, OpKind::Load(Variable::Global(read)) if read == name))
     }
 
     /// Whether a call has a model for its effect on keys.
@@ -501,6 +507,9 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
     }
     if let Some(meeting) = meet::meeting(flows, (a, &one), (b, &other)) {
         return meeting;
+    }
+    if let Some(decision) = meet::decision(flows, &one, b) {
+        return decision;
     }
     let both = |sink: Sinks| one.sinks.has(sink) && other.sinks.has(sink);
     let kind = match () {

@@ -10,8 +10,9 @@ use rustc_hash::FxHashSet;
 
 use super::{Frame, Reach};
 use crate::analysis::record::{Activation, Chain, Consumption, Iteration, Recording};
-use crate::ir::{Function, OpKind, Temp, Variable};
-use crate::models::{BuiltinOp, Effect};
+use crate::ir::{Function, Name, OpKind, Temp, Variable};
+use crate::judge::facts::Role;
+use crate::models::{BuiltinOp, Effect, Words};
 
 /// Most operations that the computation of one value of a loop is searched for.
 const FOLLOWED: usize = 128;
@@ -104,6 +105,48 @@ impl<'r> RepeatingLoop<'r> {
         let Some(call) = self.call.filter(|_| self.is_in_call() && !kept.carried) else { return false };
         let varying = self.varying();
         self.varies(call, &varying) && (!kept.beside || self.is_kept_by_setting(reach, &varying))
+    }
+
+    /// The name of the function that the body calls to evaluate or show something, if the draw happens within that call and each iteration
+    /// has something else to evaluate: an argument that the body binds, or an object that the body also uses otherwise. The average over
+    /// evaluations of one thing would need independent draws.
+    pub fn evaluation(&self, words: &Words, draw: &Consumption) -> Option<Name> {
+        let call = self.call?;
+        let within = self.chain.iter().skip(1).map(|(activation, _)| self.run.code(activation).name.clone());
+        let unresolved =
+            (draw.role == Role::Unresolved).then(|| draw.callee.rsplit('.').next().unwrap_or_default().into());
+        let mut called = within.chain(unresolved).take_while(|name| !words.names_training(name));
+        let name = called.find(|name| words.names_an_evaluation(name) || words.names_a_measurement(name))?;
+        let is_bound = |variable: &Variable| self.first_store(variable).is_some();
+        let evaluates_another = self.is_computed_of(call, |kind| match kind {
+            OpKind::Next(iterator) => Some(!self.counts(*iterator)),
+            OpKind::Load(variable) if is_bound(variable) => Some(!self.is_counter(variable)),
+            OpKind::Load(variable) => Some(self.is_used_beside(call, variable)),
+            _ => None,
+        });
+        evaluates_another.then_some(name)
+    }
+
+    /// Whether a variable is bound to a counter of the loop only.
+    fn is_counter(&self, variable: &Variable) -> bool {
+        let mut stores = self.body.iter().filter_map(|temp| match self.kind(*temp) {
+            OpKind::Store(stored, value) if stored == variable => Some(*value),
+            _ => None,
+        });
+        stores.all(|value| matches!(self.kind(value), OpKind::Next(iterator) if self.counts(*iterator)))
+    }
+
+    /// Whether the body uses the object of a local variable in another way: it calls a method of it, or stores an attribute.
+    fn is_used_beside(&self, call: Temp, variable: &Variable) -> bool {
+        if !matches!(variable, Variable::Local(_)) {
+            return false;
+        }
+        let is_it = |temp: Temp| matches!(self.kind(temp), OpKind::Load(loaded) if loaded == variable);
+        self.body.iter().filter(|temp| **temp != call).any(|temp| match self.kind(*temp) {
+            OpKind::StoreAttribute(object, ..) => is_it(*object),
+            OpKind::Call(callee, _) => matches!(self.kind(*callee), OpKind::Attribute(object, _) if is_it(*object)),
+            _ => false,
+        })
     }
 
     /// Whether the draw of an iteration is stored at an index that varies.

@@ -49,6 +49,16 @@ pub fn is_split_for_nothing(run: &Recording<'_>, event: &Consumption) -> bool {
         })
 }
 
+/// Whether a draw takes numbers: a split does only if something other than a split consumes a key that comes from it. If a bound ended the
+/// analysis, later code may.
+pub fn is_drawn_from(run: &Recording<'_>, event: &Consumption) -> bool {
+    let parent = event.target.term;
+    let comes_from = |key: TermId| key != parent && run.terms.mentions(key, &|part| part == parent);
+    event.role != Role::Split
+        || run.exhausted.is_some()
+        || run.log.consumptions.iter().any(|other| other.role != Role::Split && comes_from(other.target.term))
+}
+
 /// Whether an event may be a use of a child that a split made.
 fn is_of_child(run: &Recording<'_>, event: &Consumption, split: DerivationId, parent: TermId) -> bool {
     let term = event.target.term;

@@ -16,6 +16,7 @@ mod masks;
 pub mod notebook;
 mod paired_calls;
 pub mod placeholder;
+mod repeated_evaluation;
 pub mod said_so;
 mod separate;
 mod sweep;
@@ -58,6 +59,10 @@ const ALTERNATIVES: &str = "each element uses only one of the two draws";
 pub fn of(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
     as_written(flows.run, kind, pair)
         .or_else(|| in_parts(flows, kind, pair.reuse))
+        .or_else(|| match kind {
+            ReuseKind::Iterated => repeated_evaluation::repeated_evaluation(flows, pair, consequence),
+            _ => None,
+        })
         .or_else(|| separate::separate_runs(flows, kind, pair, consequence))
 }
 

@@ -32,8 +32,8 @@ pub fn is_shown(cells: &Cells, text: &str, span: Span) -> bool {
 /// Makes findings across several cells of a file notes: cells of a tutorial start again from their own seed, or each
 /// demonstrate one thing with the existing key. `marks` are the places of cell markers, if the file is not a notebook.
 ///
-/// For computations that get one key, this applies only if their results never meet, and only to the first in each
-/// cell. Two samplers that two cells call directly visibly draw the same numbers, and are still reported. A key that a
+/// For draws from one key, this applies only if their results never meet, and only to the first in each cell. Two
+/// samplers that two cells call directly are still reported if the notebook does not use both results yet. A key that a
 /// cell draws from and a later one splits counts only if the earlier cell calls the sampler directly.
 pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding]) {
     let cell = |place: Place| match cells.around(place.span.start) {
@@ -47,8 +47,8 @@ pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding
         let elsewhere = match finding.rule {
             RuleId::SeedReused => finding.related.iter().map(|label| label.place).find(is_elsewhere),
             RuleId::KeyReused | RuleId::KeyDerivedTwice if are_apart(finding) => {
-                let computed = finding.evidence.as_ref().filter(|evidence| !are_samplers(evidence));
-                let used = computed.and_then(|evidence| evidence.first.first()).copied();
+                let done = |evidence: &&Evidence| !(evidence.is_unfinished && are_samplers(evidence));
+                let used = finding.evidence.as_ref().filter(done).and_then(|evidence| evidence.first.first()).copied();
                 used.filter(|used| is_elsewhere(used) && begun.insert((here, *used)))
             }
             RuleId::KeyUsedAfterSplit if are_stored(finding) => match finding.evidence.as_ref() {

@@ -16,9 +16,13 @@ use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
 use crate::ir::{FunctionKind, Variable};
 use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::repeating_loop::{Kept, RepeatingLoop, returns_results};
+use crate::judge::consequence::unused_children::is_drawn_from;
 use crate::judge::consequence::{Code, Flows, Frame};
 use crate::judge::facts::{ReuseKind, Role};
 use crate::judge::intent::Pair;
+
+/// The reason if computations make their keys from one seed and their results meet.
+const ONE_SEED: &str = "each computation makes its own key, from the same seed";
 
 /// Why two draws that start separate computations are intended, if they do.
 pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
@@ -28,7 +32,12 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
     match kind {
         ReuseKind::SeededTwice => are_separate_seeds(flows.run, pair, consequence).then(|| {
             let made = flows.run.derivation(pair.first.target.derivation);
-            Intent::new(IntentKind::SeparateRuns, made.map(|made| made.place))
+            let place = made.map(|made| made.place);
+            if is_apart {
+                Intent::new(IntentKind::SeparateRuns, place)
+            } else {
+                Intent::because(IntentKind::SeparateRuns, ONE_SEED, place)
+            }
         }),
         _ if are_printed => None,
         ReuseKind::Iterated if is_apart || consequence.kind == ConsequenceKind::Returned => {
@@ -62,7 +71,10 @@ fn are_separate_seeds(run: &Recording<'_>, pair: &Pair<'_>, consequence: &Conseq
         return !(are(Role::Sample) && (is_one_body || are_stored_by_module(run, pair, consequence)));
     }
     // Code that splits twice gives the same children twice, and so do two splits in one body.
-    let are_alike = are(Role::Split) && (is_one_body || pair.first.place == pair.second.place);
+    let are_alike = are(Role::Split)
+        && (is_one_body || pair.first.place == pair.second.place)
+        && is_drawn_from(run, pair.first)
+        && is_drawn_from(run, pair.second);
     !are(Role::Sample) && !are_alike
 }
 

@@ -11,6 +11,7 @@ use crate::analysis::is_entry;
 use crate::analysis::program::names::is_named_for_a_key;
 use crate::analysis::record::{Activation, Chain, Consumption, Escape, Recording};
 use crate::finding::{Confidence, Place};
+use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::{Flows, consequence};
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{KeyReuse, LoopKind, ReuseKind, Role, UnusedChild, Use};
@@ -232,6 +233,8 @@ pub fn report(
     let pair = Pair { first: &first, second: &second, reuse, repeated_by: repeated_by.clone() };
     let consequence = consequence(flows, reuse.first, reuse.second);
     let intent = intent::of(flows, kind, &pair, &consequence);
+    let mut draws = [(reuse.first, first.place), (reuse.second, second.place)].into_iter();
+    let unread = draws.find(|(draw, _)| flows.reach(*draw).sinks.has(Sinks::UNREAD)).map(|(_, place)| place);
     let repeated = repeated_by.as_ref().map(|iteration| iteration.place);
     let loop_kind = repeated.map_or(LoopKind::Statement, |head| loop_kind(run, &second, head, placed.second.place));
     let carried_at = repeated.and_then(|_| carried_at(run, &first, &second));
@@ -256,6 +259,7 @@ pub fn report(
         intended_child: sister_unused(run, &first, &second, kind),
         intent,
         consequence: Some(consequence),
+        unread,
         confidence: placed.confidence,
         function: placed.function,
     };

@@ -1,0 +1,25 @@
+//! Evaluations of what a loop computes, each with the same key: `for batch in data: params = step(params, batch); losses.append(evaluate(params,
+//! key))`.
+//!
+//! With one key the numbers of two iterations differ only because what is evaluated does.
+//!
+//! **Invariant:** the draws are within a call of a function whose name says that it evaluates, shows or measures something, each iteration has
+//! something else to evaluate, and no later iteration uses what this one draws.
+
+use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
+use crate::judge::consequence::Flows;
+use crate::judge::consequence::repeating_loop::RepeatingLoop;
+use crate::judge::intent::Pair;
+
+/// Why two draws in different iterations are intended, if both evaluate something else.
+pub fn repeated_evaluation(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
+    if pair.first.place != pair.second.place || consequence.kind == ConsequenceKind::Meet {
+        return None;
+    }
+    let iteration = pair.repeated_by.as_ref()?;
+    let around = RepeatingLoop::around(flows.run, pair.second, iteration)?;
+    let name = around.evaluation(&flows.run.program.models.words, pair.second)?;
+    let is_carried = around.kept(&flows.reach(pair.reuse.second)).carried;
+    let reason = format!("`{name}` evaluates or shows something else in each iteration, usually with the same key");
+    (!is_carried).then(|| Intent::because(IntentKind::Evaluation, &reason, Some(iteration.place)))
+}
