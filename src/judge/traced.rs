@@ -13,6 +13,7 @@ use std::rc::Rc;
 use crate::analysis::domain::marks::SEEDED;
 use crate::analysis::domain::term::{Term, TermId, place_key};
 use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::heap::ObjectKind;
 use crate::analysis::record::{Activation, Consumption, Holder, LoggedTrace, LoggedWrite, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{Function, FunctionKind, Module, Operator};
@@ -28,6 +29,12 @@ use crate::text::FileId;
 
 /// Most enclosing functions of a place that are checked.
 const STEPS: usize = 12;
+
+/// Deepest nesting of parts of an argument that are compared with an object.
+const NESTED: u32 = 3;
+
+/// Most parts of an argument that are compared with an object.
+const PARTS: usize = 256;
 
 /// The functions that are traced, and what happened in functions that may be.
 pub fn extract_leaks(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut Facts, file: FileId) {
@@ -262,7 +269,9 @@ fn outlives(run: &Recording<'_>, write: &LoggedWrite, activation: &Activation) -
     let is_older = match write.holder {
         Holder::Global | Holder::Class => Some(0),
         Holder::Variable(environment) => (environment < activation.environment).then_some(0),
-        Holder::Object(object) | Holder::Iterator(object) => object_outlives(run, object, activation),
+        Holder::Object(object) | Holder::Iterator(object) => {
+            object_outlives(run, object, activation).map(|needed| needed.max(carried(run, write, object, activation)))
+        }
     };
     // An object whose previous value is restored: `self.rng = old`.
     let is_part = matches!(run.terms.get(write.term), Term::Attribute(..) | Term::Item(..));
@@ -274,6 +283,19 @@ fn outlives(run: &Recording<'_>, write: &LoggedWrite, activation: &Activation) -
     }
     let is_iterator = matches!(write.holder, Holder::Iterator(_));
     is_older.filter(|_| is_iterator || is_made_within(run, write.term, activation))
+}
+
+/// The number of leading arguments up to the one that holds an object in another iteration, or another run, of the function in which the same
+/// write happened; 0 if there is none. The first iteration of a loop is passed the object, and a later one what the one before made of it.
+fn carried(run: &Recording<'_>, write: &LoggedWrite, object: TermId, activation: &Activation) -> u32 {
+    let root = run.terms.root(object);
+    let is_alike = |other: &&Activation| {
+        (other.module, other.function) == (activation.module, activation.function) && other.id != activation.id
+    };
+    let same = run.log.writes.iter().filter(|other| other.place == write.place && other.holder == write.holder);
+    let activations = same.filter_map(|other| other.activation.outwards().take(STEPS).find(is_alike));
+    let numbers = activations.filter_map(|other| parameter_holding(run, root, other));
+    numbers.map(|number| number + 1).max().unwrap_or(0)
 }
 
 /// The same for an object, by its term.
@@ -323,9 +345,29 @@ fn source(run: &Recording<'_>, key: TermId, activation: &Activation) -> Option<u
 }
 
 fn stands_for(run: &Recording<'_>, value: &Value, root: TermId) -> bool {
+    holds(run, value, root, (NESTED, &Cell::new(PARTS)))
+}
+
+/// Whether a value, or a part of it down to a depth, has a term as its root; at most so many parts are compared.
+fn holds(run: &Recording<'_>, value: &Value, root: TermId, (depth, parts): (u32, &Cell<usize>)) -> bool {
+    let within = |part: &Value| {
+        let left = parts.get();
+        parts.set(left.saturating_sub(1));
+        depth > 0 && left > 0 && holds(run, part, root, (depth - 1, parts))
+    };
     value.alternatives().iter().any(|alternative| match &alternative.val {
         Val::Term(term) => run.terms.root(*term) == root,
-        Val::Object(id) => run.terms.root(run.objects[id.0 as usize].symbol) == root,
+        Val::Tuple(elements) => elements.iter().any(within),
+        Val::Object(id) => {
+            let object = &run.objects[id.0 as usize];
+            let is_it = run.terms.root(object.symbol) == root;
+            let is_part = || match &object.kind {
+                ObjectKind::List { items, .. } => items.iter().any(|item| within(&item.value)),
+                ObjectKind::Dict { entries, .. } => entries.iter().any(|entry| within(&entry.value)),
+                _ => false,
+            };
+            is_it || object.attributes.values().any(within) || is_part()
+        }
         _ => false,
     })
 }

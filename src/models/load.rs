@@ -12,7 +12,9 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use super::array_objects::{RawArrayObject, RawProtocolNames};
 use super::implementations::Implementation;
 use super::lookup::Models;
-use super::objects::{Annotation, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, Submodules, Yield};
+use super::objects::{
+    Annotation, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, Submodules, UndrawnResult, Yield,
+};
 use super::raw::{
     ConstructName, OneOrMany, RawAlias, RawAnnotation, RawCallable, RawClass, RawLibrary, RawProtocol, RawRank,
 };
@@ -429,7 +431,11 @@ impl<'t> Reader<'t> {
                 declares: raw.declares.clone(),
                 requests_no_key: raw.requests_no_key.clone(),
                 folds_path: raw.folds_path,
-                no_draw_by_default: raw.no_draw_by_default,
+                no_draw_by_default: raw.no_draw_by_default.then_some(if raw.constant {
+                    UndrawnResult::Constant
+                } else {
+                    UndrawnResult::Unknown
+                }),
                 no_draw_when: raw.no_draw_when.clone(),
                 no_draw_with: raw.no_draw_with.clone(),
                 no_draw_streams: raw.no_draw_streams.clone(),

@@ -139,6 +139,15 @@ pub enum ProtocolEffect {
     Replace,
 }
 
+/// The result of a call that draws nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UndrawnResult {
+    /// It is the same for every key: the initial carry of a recurrent cell is zeros.
+    Constant,
+    /// It may depend on the key.
+    Unknown,
+}
+
 /// What methods of a name do on objects whose class is not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protocol {
@@ -171,8 +180,8 @@ pub struct Protocol {
     /// Whether each draw uses a key with the path of the drawing submodule folded in: equal keys give equal numbers only to calls of the
     /// same method.
     pub folds_path: bool,
-    /// Whether nothing is drawn unless the receiver was made to: the initial state of a recurrent cell is zeros by default.
-    pub no_draw_by_default: bool,
+    /// The result if the receiver was not made to draw, as by default; `None` if the call draws in any case.
+    pub no_draw_by_default: Option<UndrawnResult>,
     /// Flags by keyword, each with the value for which the call may draw nothing.
     pub no_draw_when: BTreeMap<String, bool>,
     /// Keywords with which the call may draw nothing: they supply the values that would be drawn.

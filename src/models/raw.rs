@@ -229,6 +229,8 @@ pub(super) struct RawProtocol {
     #[serde(default)]
     pub no_draw_by_default: bool,
     #[serde(default)]
+    pub constant: bool,
+    #[serde(default)]
     pub no_draw_when: BTreeMap<String, bool>,
     #[serde(default)]
     pub no_draw_with: Vec<String>,

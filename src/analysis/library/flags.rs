@@ -34,7 +34,7 @@ pub fn is_drawless(
     let terms = &machine.state.terms;
     let is_value = |val: &Val| !matches!(val, Val::Term(term) if matches!(terms.get(*term), Term::None));
     let is_given = |name: &String| args.keyword(name).is_some_and(|given| given.value.single().is_some_and(is_value));
-    if protocol.no_draw_by_default || protocol.no_draw_with.iter().any(is_given) {
+    if protocol.no_draw_by_default.is_some() || protocol.no_draw_with.iter().any(is_given) {
         return true;
     }
     if protocol.no_draw_when.is_empty() {

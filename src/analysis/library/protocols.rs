@@ -19,7 +19,7 @@ use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{State, evidence, paths};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{Protocol, ProtocolEffect};
+use crate::models::{Protocol, ProtocolEffect, UndrawnResult};
 
 /// Most operations of a method that a library runs.
 pub const RUN_FUEL: u32 = 6_000;
@@ -133,7 +133,9 @@ fn consume_streams<'p>(
     for (part, stream) in streams_of(&machine.state, protocol, key) {
         let is_drawless = is_drawless || stream == Stream::Drawless;
         let role = if is_drawless { Role::Unresolved } else { Role::Protocol };
-        let drawn_in = if stream == Stream::Dropped { &DrawnIn::Nothing } else { &in_submodules };
+        let is_dropped =
+            stream == Stream::Dropped || is_drawless && protocol.no_draw_by_default == Some(UndrawnResult::Constant);
+        let drawn_in = if is_dropped { &DrawnIn::Nothing } else { &in_submodules };
         consume::consume_at(machine, frame, &part, Sink { role, callee, place, drawn_in });
     }
 }
@@ -347,7 +349,7 @@ pub fn drawless_method<'p>(program: &'p Program<'p>, function: &Value) -> Option
     let module = program.module(closure.module);
     let name = &module.function(closure.function).name;
     let protocols = program.models.protocols(name);
-    let mut drawless = protocols.iter().filter(|protocol| protocol.no_draw_by_default).peekable();
+    let mut drawless = protocols.iter().filter(|protocol| protocol.no_draw_by_default.is_some()).peekable();
     drawless.peek()?;
     let path = program.resolver.absolute(module.file, 1, name);
     let root = path.split('.').next().unwrap_or_default();

@@ -72,9 +72,9 @@ pub fn note_call(machine: &mut Machine<'_>, callee: &Val, receiver: Option<&(Val
 fn only_looks(machine: &Machine<'_>, callee: &Val, receiver: Option<&(Value, Name)>, args: &Args) -> bool {
     let is_drawless = |(receiver, name): &(Value, Name)| {
         let protocols = machine.program.models.protocols(name);
-        protocols
-            .iter()
-            .any(|protocol| protocol.no_draw_by_default && is_made_by(&machine.state, receiver, &protocol.libraries))
+        protocols.iter().any(|protocol| {
+            protocol.no_draw_by_default.is_some() && is_made_by(&machine.state, receiver, &protocol.libraries)
+        })
     };
     match callee {
         Val::Function(_) | Val::Method(_) => true,

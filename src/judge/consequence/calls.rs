@@ -44,6 +44,10 @@ impl Body<'_, '_> {
             self.add(Sinks::SHAPE);
             return;
         }
+        if given == ArgumentRole::Argument && self.flows.constant.contains(&place) {
+            self.add(Sinks::SHAPE);
+            return;
+        }
         let Some(callees) = run.log.callees.get(&place) else {
             // Even a function that did not run shows which library function it calls.
             if let Some(library) = run.library_named(self.module, self.code, callee) {

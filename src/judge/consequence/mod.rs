@@ -22,7 +22,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::domain::value::ModuleIndex;
-use crate::analysis::record::{Activation, Callee, Consumption, Recording};
+use crate::analysis::record::{Activation, Callee, Consumption, DrawnIn, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Place};
 use crate::ir::{Constant, Function, FunctionId, FunctionKind, Name, Op, OpKind, Temp, Variable};
 use crate::judge::consequence::body::{Body, Effects, Part, Path, Sinks};
@@ -69,6 +69,8 @@ pub struct Flows<'r> {
     steps: Cell<usize>,
     /// Calls that have a model for their effect on keys.
     modelled: FxHashMap<Place, usize>,
+    /// Calls whose results are the same for every key.
+    constant: FxHashSet<Place>,
 }
 
 /// What a draw reaches.
@@ -124,8 +126,15 @@ impl<'r> Flows<'r> {
     /// The flows of a recording.
     pub fn new(run: &'r Recording<'r>) -> Self {
         let modelled = (0..).zip(&run.log.consumptions).filter(|(_, event)| event.role != Role::Unresolved);
+        let (constant, other): (Vec<_>, Vec<_>) =
+            run.log.consumptions.iter().partition(|event| event.drawn_in == DrawnIn::Nothing);
+        let mut constant: FxHashSet<Place> = constant.iter().map(|event| event.place).collect();
+        for event in &other {
+            constant.remove(&event.place);
+        }
         Self {
             run,
+            constant,
             summaries: RefCell::default(),
             draws: RefCell::default(),
             steps: Cell::new(ALL_STEPS),

@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::DerivationId;
-use crate::analysis::record::{Consumption, Recording};
+use crate::analysis::record::{Consumption, DrawnIn, Recording};
 use crate::judge::facts::Role;
 
 /// Whether a split's children are passed only to functions that, as called here, draw from none of them.
@@ -56,7 +56,9 @@ pub fn is_drawn_from(run: &Recording<'_>, event: &Consumption) -> bool {
     let comes_from = |key: TermId| key != parent && run.terms.mentions(key, &|part| part == parent);
     event.role != Role::Split
         || run.exhausted.is_some()
-        || run.log.consumptions.iter().any(|other| other.role != Role::Split && comes_from(other.target.term))
+        || run.log.consumptions.iter().any(|other| {
+            other.role != Role::Split && other.drawn_in != DrawnIn::Nothing && comes_from(other.target.term)
+        })
 }
 
 /// Whether an event may be a use of a child that a split made.
