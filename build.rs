@@ -1,21 +1,21 @@
-//! Tells two builds apart, for the cache: everything that decides what keylint finds is in its sources, its rules and the versions
+//! Computes the identity of the build, for the cache. What keylint finds depends only on its sources, its rules and the versions
 //! of its dependencies.
 //!
-//! **Invariant:** the same files give the same identity on every machine.
+//! **Invariant:** equal files give the same identity on every machine.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a build is made of.
+/// The inputs of a build.
 const PARTS: [&str; 4] = ["src", "rules", "Cargo.toml", "Cargo.lock"];
 
 fn main() -> io::Result<()> {
     let mut hasher = DefaultHasher::new();
     for part in PARTS {
         println!("cargo::rerun-if-changed={part}");
-        // A crate from a registry may come without its lock file.
+        // A crate from a registry may have no lock file.
         if Path::new(part).exists() {
             add(Path::new(part), &mut hasher)?;
         }

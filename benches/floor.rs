@@ -1,9 +1,9 @@
-//! The least that a linter must do: find, read, decode, parse and walk the files, on as many threads as there are.
+//! A lower bound for any linter: find, read, decode, parse and walk the files, on all threads.
 //!
-//! `.ci/bench` compares keylint with this in one run. It uses keylint's own discovery, decoding and parser, so that the
-//! ratio tells what the analysis costs and nothing else.
+//! `.ci/bench` compares keylint with this in one run. Discovery, decoding and parser are keylint's own, so that the ratio
+//! shows only the cost of the analysis.
 //!
-//! **Invariant:** nothing is done with a tree but to visit each of its nodes once, and no tree outlives its file.
+//! **Invariant:** each node of a tree is visited once, nothing else is done with the tree, and no tree outlives its file.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use keylint::python::{self, SourceKind, WORKER_STACK_BYTES};
 use keylint::source::{self, OsFiles, Selection, discover};
 use rayon::prelude::*;
 
-/// That of keylint, so that the ratio does not tell allocators apart.
+/// The same allocator as in keylint, so that the ratio does not depend on it.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -29,7 +29,7 @@ impl<'a> SourceOrderVisitor<'a> for Nodes {
     }
 }
 
-/// What was read of one file, or of several.
+/// The counts of one file, or of several.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     files: u64,
@@ -50,7 +50,7 @@ impl Counts {
 }
 
 fn main() {
-    // `cargo bench` hands over an option of its own.
+    // `cargo bench` passes an option of its own.
     let mut paths: Vec<PathBuf> = std::env::args_os()
         .skip(1)
         .filter(|word| !word.to_string_lossy().starts_with("--"))
@@ -93,7 +93,7 @@ fn main() {
     );
 }
 
-/// The most memory that the process ever had resident, where the system tells.
+/// The peak resident memory of the process, if the system reports it.
 fn peak_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

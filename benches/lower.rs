@@ -1,9 +1,9 @@
-//! What lowering costs beside parsing, over a folder of Python code.
+//! The cost of lowering compared with parsing, over a folder of Python code.
 //!
 //! `KEYLINT_CORPUS=folder cargo bench --bench lower` reads every `.py` below the folder and prints the best of a few rounds.
 //!
-//! **Invariant:** a file is lowered right after it was parsed, as in a run; dropping counts where the memory was
-//! asked for, and reading files is not measured.
+//! **Invariant:** a file is lowered right after it was parsed, as in a run. Dropping counts towards the stage that
+//! allocated, and reading files is not measured.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use keylint::ir;
 use keylint::python::{Parsed, SourceKind, WORKER_STACK_BYTES, parse};
 use keylint::text::FileId;
 
-/// Rounds, of which the best counts.
+/// The number of rounds; the best one counts.
 const ROUNDS: usize = 3;
 
 fn main() -> ExitCode {
@@ -66,7 +66,7 @@ fn measure(folder: &Path) {
     }
 }
 
-/// The time to lower a module and to drop what was made.
+/// The time to lower a module and to drop the result.
 fn lowering(parsed: &Parsed, keep: bool, count: impl FnOnce(&ir::Module)) -> Duration {
     let start = Instant::now();
     let module = ir::lower_if(FileId(0), &parsed.module, &|_| Vec::new(), &|_| keep);

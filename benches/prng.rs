@@ -1,4 +1,4 @@
-//! How fast keys are derived and bits drawn, for each implementation, next to a plain fill of memory.
+//! The speed of deriving keys and drawing bits for each implementation, compared with a plain fill of memory.
 //!
 //! **Invariant:** only the public functions are measured; nothing is precomputed between iterations.
 

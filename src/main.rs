@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// Terms, values and guards are small and short-lived, and each thread makes its own: what the system's allocator does worst.
+/// Each thread allocates many small and short-lived terms, values and guards, for which the system's allocator is slow.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

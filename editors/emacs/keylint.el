@@ -26,11 +26,11 @@
   :type '(repeat string))
 
 (add-to-list 'eglot-server-programs
-             ;; Versions of eglot that know of tree-sitter take any of several modes.
+             ;; Versions of eglot that know tree-sitter accept a list of modes.
              (cons (if (fboundp 'python-ts-mode) '(python-mode python-ts-mode) 'python-mode)
                    (lambda (&rest _) keylint-command)))
 
-;; eglot has no public name for what sends changes that wait; an answer about an older text would be of no use.
+;; eglot has no public function that sends pending changes; a response for an older text would be useless.
 (defun keylint--flush ()
   "Send pending changes to the server."
   (when (fboundp 'eglot--signal-textDocument/didChange)
@@ -40,7 +40,7 @@
   "Apply the code action ACTION."
   (if (fboundp 'eglot-execute)
       (eglot-execute (eglot-current-server) action)
-    ;; Older versions resolve no actions, so that the server sends the edit along.
+    ;; Older versions do not resolve actions, so the server includes the edit.
     (eglot--apply-workspace-edit (plist-get action :edit))))
 
 ;;;###autoload
@@ -50,7 +50,7 @@
   (keylint--flush)
   (let ((actions (condition-case nil
                      (append (eglot-code-actions (point-min) (point-max) "source.fixAll.keylint") nil)
-                   ;; That is how eglot says that there are none.
+                   ;; eglot signals this error if there are none.
                    (user-error nil)
                    (jsonrpc-error nil))))
     (if actions

@@ -1,11 +1,11 @@
 //! Index maps of array operations: which element of an array goes where.
 //!
-//! An operation that moves whole elements (a subscript, a transpose, a stack, a broadcast) is a [`Map`]: the shape of its result, and for
-//! each element of the result, in row-major order, the position of the element that it takes. All of them are one construction: along
-//! each axis of the result a list of offsets, and a position is the sum of one offset of each axis.
+//! An operation that only moves elements (a subscript, a transpose, a stack, a broadcast) is a [`Map`]: the shape of its result and, for
+//! each element of the result in row-major order, the position of the element that it copies. All of them are built the same way: each
+//! axis of the result has a list of offsets, and a position is the sum of one offset per axis.
 //!
-//! **Invariant:** nothing here knows what the elements are. Every function is total: lengths that overflow, axes that do not exist
-//! and shapes that do not fit give `None`.
+//! **Invariant:** nothing here depends on what the elements are. Every function is total: it returns `None` if a length overflows, an
+//! axis does not exist, or shapes do not match.
 
 #[cfg(test)]
 mod tests;
@@ -15,16 +15,16 @@ mod tests;
 pub struct Map {
     /// The shape of the result.
     pub shape: Vec<usize>,
-    /// For each of its elements, in row-major order, the position of one of the operand.
+    /// For each element of the result, in row-major order, its position in the operand.
     pub positions: Vec<usize>,
 }
 
-/// The entries of a subscript for the axes of its operand, in order.
+/// One entry of a subscript. Entries apply to the axes of the operand in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// These elements of the next axis, which is replaced by axes of this shape: by none for a number.
+    /// Takes these elements of the next axis, and replaces the axis by axes of this shape (by none if the entry is an integer).
     Take(Vec<usize>, Vec<usize>),
-    /// An axis of length one that the operand does not have.
+    /// Inserts an axis of length one.
     NewAxis,
 }
 
@@ -36,7 +36,7 @@ pub fn size(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1_usize, |size, length| size.checked_mul(*length))
 }
 
-/// How far apart neighbours along each axis are.
+/// The row-major stride of each axis, in elements.
 fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1_usize; shape.len()];
     for axis in (1..shape.len()).rev() {
@@ -45,21 +45,21 @@ fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// The element that a Python index names.
+/// Resolves a Python index, which may be negative.
 pub fn position(length: usize, index: i128) -> Option<usize> {
     let length = i128::try_from(length).ok()?;
     let index = if index < 0 { index.checked_add(length)? } else { index };
     usize::try_from(index).ok().filter(|_| index < length)
 }
 
-/// The element that an index of a JAX array names: beyond either end that is the last on this side. `None` where there is none.
+/// Resolves an index of a JAX array, which is clamped to the bounds. `None` if the array is empty.
 pub fn nearest(length: usize, index: i128) -> Option<usize> {
     let last = i128::try_from(length).ok()?.checked_sub(1).filter(|last| *last >= 0)?;
     let index = if index < 0 { index.saturating_add(last).saturating_add(1) } else { index };
     usize::try_from(index.clamp(0, last)).ok()
 }
 
-/// The axis that a number names.
+/// Resolves an axis number, which may be negative.
 pub fn axis(rank: usize, axis: i128) -> Option<usize> {
     position(rank, axis)
 }
@@ -73,7 +73,7 @@ pub fn range_length(from: i128, to: i128, step: i128) -> i128 {
     high.saturating_sub(low).saturating_sub(1) / stride + 1
 }
 
-/// The elements that a slice names, as Python's `slice.indices` has it; `None` where the step is zero.
+/// The elements that a slice selects, as computed by Python's `slice.indices`; `None` if the step is zero.
 pub fn slice(length: usize, lower: Option<i128>, upper: Option<i128>, step: Option<i128>) -> Option<Vec<usize>> {
     let step = step.unwrap_or(1);
     let length = i128::try_from(length).ok()?;
@@ -91,7 +91,7 @@ pub fn slice(length: usize, lower: Option<i128>, upper: Option<i128>, step: Opti
     (0..count).map(|index| usize::try_from(start + index * step).ok()).collect()
 }
 
-/// The target shape of `reshape` for an array of this size, where one length may be -1.
+/// The target shape of `reshape` for an array of this size; one length may be -1.
 pub fn reshaped(size: usize, lengths: &[i128]) -> Option<Vec<usize>> {
     let lengths_known = lengths.iter().filter_map(|length| usize::try_from(*length).ok());
     let known = lengths_known.fold(1, usize::saturating_mul);
@@ -102,7 +102,7 @@ pub fn reshaped(size: usize, lengths: &[i128]) -> Option<Vec<usize>> {
     (is_open <= 1 && self::size(&shape) == Some(size)).then_some(shape)
 }
 
-/// The shape that two shapes broadcast to, if they do.
+/// The shape that two compatible shapes broadcast to.
 pub fn joint_shape(left: &[usize], right: &[usize]) -> Vec<usize> {
     let rank = left.len().max(right.len());
     let at = |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |axis| shape[axis]);
@@ -115,7 +115,7 @@ pub fn joint_shape(left: &[usize], right: &[usize]) -> Vec<usize> {
 }
 
 impl Map {
-    /// The map whose positions are sums of one offset of each axis.
+    /// The map whose positions are sums of one offset per axis.
     fn of(shape: Vec<usize>, axes: &[Vec<usize>]) -> Self {
         let mut positions = vec![0];
         for offsets in axes {
@@ -124,7 +124,7 @@ impl Map {
         Self { shape, positions }
     }
 
-    /// A subscript; axes without an entry are kept.
+    /// A subscript; axes without an entry are unchanged.
     pub fn select(shape: &[usize], entries: &[Entry]) -> Option<Self> {
         let strides = strides(shape);
         let (mut axis, mut result, mut axes) = (0, Vec::new(), Vec::new());
@@ -149,12 +149,12 @@ impl Map {
         Some(Self::of(result, &axes))
     }
 
-    /// These elements of one axis, all of the others: `array[:, elements]`.
+    /// Takes these elements of one axis, and everything along the others: `array[:, elements]`.
     pub fn take(shape: &[usize], axis: usize, elements: &[usize]) -> Option<Self> {
         Self::along(shape, axis, elements, vec![elements.len()])
     }
 
-    /// One element of an axis, which goes: a row, a column, what one lane sees.
+    /// Takes one element of an axis and removes the axis: a row, a column, or what one lane sees.
     pub fn element(shape: &[usize], axis: usize, element: usize) -> Option<Self> {
         Self::along(shape, axis, &[element], Vec::new())
     }
@@ -199,12 +199,12 @@ impl Map {
         Self::permute(shape, &axes)
     }
 
-    /// `stack(arrays, axis)` of several arrays of one shape; elements are numbered array after array.
+    /// `stack(arrays, axis)` of arrays that share one shape. Positions count the elements of all arrays, one array after another.
     pub fn stack(shape: &[usize], count: usize, axis: usize) -> Option<Self> {
         Self::moveaxis(&[&[count], shape].concat(), 0, axis)
     }
 
-    /// `concatenate(arrays, axis)` of arrays of these shapes; elements are numbered array after array.
+    /// `concatenate(arrays, axis)` of arrays of these shapes. Positions count the elements of all arrays, one array after another.
     pub fn concatenate(shapes: &[&[usize]], axis: usize) -> Option<Self> {
         let first = *shapes.first()?;
         let fits = |shape: &&&[usize]| {
@@ -216,7 +216,7 @@ impl Map {
         }
         let mut shape = first.to_vec();
         shape[axis] = shapes.iter().map(|shape| shape[axis]).sum();
-        // Block after block, each made of a part of every array.
+        // The result consists of blocks, each with one part from every array.
         let outer = size(&first[..axis])?;
         let mut positions = Vec::with_capacity(size(&shape)?);
         for block in 0..outer {

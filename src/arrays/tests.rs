@@ -1,4 +1,4 @@
-//! Index maps against what they mean, element by element.
+//! Compares index maps with their definitions, element by element.
 
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
-//! The files that mark a folder as a cache, which backups may skip and version control ignores.
+//! The files that mark a folder as a cache, so that backups may skip it and version control ignores it.
 //!
-//! **Invariant:** a folder is ours if it carries our mark, or holds nothing that is not ours.
+//! **Invariant:** a folder is ours if it has our marker files, or contains only files of ours.
 
 use std::fs;
 use std::io;
@@ -8,21 +8,21 @@ use std::path::Path;
 
 use super::{is_entry, remove as remove_file};
 
-/// The mark of caches: <https://bford.info/cachedir/>.
+/// The cache directory tag: <https://bford.info/cachedir/>.
 const TAG: (&str, &str) = (
     "CACHEDIR.TAG",
     "Signature: 8a477f597d28d172789f06886806bc55\n# This folder is a cache of keylint. It can be removed at any time.\n",
 );
 
-/// Keeps the folder out of repositories.
+/// Keeps the folder out of version control.
 const IGNORE: (&str, &str) = (".gitignore", "# Written by keylint.\n*\n");
 
-/// Whether a folder carries our mark.
+/// Whether a folder has our marker files.
 pub(super) fn are_in(folder: &Path) -> bool {
     fs::read(folder.join(TAG.0)).is_ok_and(|found| found == TAG.1.as_bytes())
 }
 
-/// Whether a folder carries our mark, or holds nothing that is not ours, as when another process has just made it.
+/// Whether a folder has our marker files, or contains only files of ours, for example because another process has just created it.
 pub(super) fn is_ours(folder: &Path) -> io::Result<bool> {
     if are_in(folder) {
         return Ok(true);
@@ -34,12 +34,12 @@ pub(super) fn is_ours(folder: &Path) -> io::Result<bool> {
             return Ok(false);
         }
     }
-    // A file that ignores something else was written by somebody else.
+    // A `.gitignore` with other content was not written by keylint.
     let ignored = folder.join(IGNORE.0);
     Ok(!ignored.exists() || fs::read(ignored).is_ok_and(|found| IGNORE.1.as_bytes().starts_with(&found)))
 }
 
-/// Marks a folder.
+/// Writes the marker files.
 pub(super) fn write(folder: &Path) -> io::Result<()> {
     for (name, content) in [IGNORE, TAG] {
         fs::write(folder.join(name), content)?;
@@ -47,7 +47,7 @@ pub(super) fn write(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the marks, unless they were changed.
+/// Removes the marker files, unless somebody changed them.
 pub(super) fn remove(folder: &Path) -> io::Result<()> {
     for (name, content) in [IGNORE, TAG] {
         let path = folder.join(name);

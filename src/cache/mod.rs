@@ -1,11 +1,11 @@
-//! A folder of results of earlier runs.
+//! A folder with the results of earlier runs.
 //!
-//! An entry is one file: a line with the format, the build that wrote it and the digest of the rest, then the content. It is written beside
-//! its final place and renamed, so that any number of processes can share the folder. An entry that is damaged or from another build is
-//! ignored. If the folder exceeds a size limit, the least recently used entries are removed.
+//! An entry is one file: a header line with the format, the build that wrote it and the digest of the content, then the content. It is
+//! written to a temporary file and renamed, so that any number of processes can share the folder. A damaged entry, or one from another
+//! build, is ignored. If the folder exceeds a size limit, the least recently used entries are removed.
 //!
-//! **Invariant:** a content is returned only as this very build stored it. No file is written to or removed from a folder that contains
-//! anything else.
+//! **Invariant:** an entry is returned only if this very build stored it, and unchanged. Nothing is written to or removed from a folder
+//! that contains files of others.
 
 mod marks;
 
@@ -18,31 +18,31 @@ use std::time::{Duration, SystemTime};
 use crate::config::read_regular;
 use crate::text::Digest;
 
-/// The name of the folder beside a configuration or in a project's root.
+/// The name of the folder, which is next to the configuration file or in the project's root.
 pub const FOLDER: &str = ".keylint_cache";
 
-/// What an entry starts with.
+/// The first words of an entry's header.
 const FORMAT: &str = "keylint cache 1";
 
-/// The identity of this build: a digest of all that it is made of.
+/// The identity of this build: a digest of everything that it is built from.
 const BUILD: &str = env!("KEYLINT_BUILD");
 
-/// The size of all entries of a folder beyond which old ones go.
+/// The total size of the entries above which old ones are removed.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The size to which they are then reduced.
+/// The total size at which the removal stops.
 const KEPT_BYTES: u64 = 48 << 20;
 
-/// How old the time of an entry's last use may become before it is noted again.
+/// How old an entry's recorded time of last use may be before it is updated.
 const STALE: Duration = Duration::from_hours(1);
 
-/// The ending of entries.
+/// The extension of entries.
 const ENTRY: &str = "entry";
 
-/// The ending of files that are being written.
+/// The extension of temporary files.
 const UNFINISHED: &str = "part";
 
-/// A folder of entries, which need not exist.
+/// A folder of entries. It need not exist.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
@@ -54,12 +54,12 @@ impl Cache {
         Self { folder }
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// What this build stored under a name, if it is there and whole.
+    /// The content that this build stored under a name, if it is there and undamaged.
     pub fn read(&self, name: Digest) -> Option<Vec<u8>> {
         let path = self.path_of(name);
         let mut bytes = read_regular(&path).ok()?;
@@ -73,7 +73,7 @@ impl Cache {
         Some(content)
     }
 
-    /// Stores a content under a name, replacing the previous one.
+    /// Stores content under a name, replacing any previous content.
     pub fn write(&self, name: Digest, content: &[u8]) -> io::Result<()> {
         self.prepare()?;
         let (unfinished, mut file) = self.unfinished(name)?;
@@ -84,14 +84,14 @@ impl Cache {
         drop(file);
         let written = written.and_then(|()| fs::rename(&unfinished, self.path_of(name)));
         if written.is_err() {
-            // What cannot be removed is found again when the folder has grown too large.
+            // If this fails, `shrink` removes the file later.
             let _ = fs::remove_file(&unfinished);
         }
         written?;
         self.shrink(MOST_BYTES, KEPT_BYTES)
     }
 
-    /// Removes all entries, and the folder if nothing else is in it; whether there was anything.
+    /// Removes all entries, and the folder if nothing else is in it. Returns whether there was anything to remove.
     pub fn clean(&self) -> io::Result<bool> {
         if !self.folder.is_dir() {
             return Ok(false);
@@ -126,18 +126,18 @@ impl Cache {
         marks::write(&self.folder)
     }
 
-    /// A file of our own to write to.
+    /// Creates a temporary file with a unique name.
     fn unfinished(&self, name: Digest) -> io::Result<(PathBuf, File)> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        // Processes on several machines may share a folder, and an identity.
+        // Processes on several machines may share a folder, and may have the same process identifier.
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
         let path = self.folder.join(format!("{name}-{process}-{count}-{now}.{UNFINISHED}"));
         let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
         Ok((path, file))
     }
 
-    /// Removes the least recently used entries, if all together are larger than `most`, until they are no larger than `kept`.
+    /// If the entries are larger than `most` in total, removes the least recently used ones until they are no larger than `kept`.
     fn shrink(&self, most: u64, kept: u64) -> io::Result<()> {
         let mut entries = self.entries()?;
         let mut size: u64 = entries.iter().map(|entry| entry.size).sum();
@@ -171,14 +171,14 @@ impl Cache {
     }
 }
 
-/// An entry as the folder shows it.
+/// An entry in the folder's listing.
 struct Entry {
     path: PathBuf,
     used: SystemTime,
     size: u64,
 }
 
-/// Whether a file is an entry, or was to become one.
+/// Whether a file is an entry or the temporary file of one.
 fn is_entry(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == ENTRY || ending == UNFINISHED)
 }
@@ -187,7 +187,7 @@ fn header(content: &[u8]) -> String {
     format!("{FORMAT} {BUILD} {}", Digest::of(content))
 }
 
-/// Records that an entry was used; a cache that cannot be written to still works.
+/// Updates the time of last use. Errors are ignored: a read-only cache still works.
 fn note_use(path: &Path) {
     let now = SystemTime::now();
     let used = fs::metadata(path).and_then(|found| found.modified());
@@ -202,7 +202,7 @@ fn foreign() -> io::Error {
     io::Error::other("the folder holds other files and is not marked as a keylint cache")
 }
 
-/// Removes a file, unless another process has.
+/// Removes a file; it is no error if another process has removed it.
 fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

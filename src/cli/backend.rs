@@ -1,7 +1,6 @@
 //! What the commands need from lower rooms.
 //!
-//! **Invariant:** the commands reach lower rooms only through this trait: a test passes in findings of its own and sees what happens to
-//! them.
+//! **Invariant:** commands use lower rooms only through this trait, so that a test can pass in its own findings.
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +38,7 @@ pub struct CheckRequest<'a> {
     pub fixes: bool,
     /// Whether findings are replayed.
     pub verify: bool,
-    /// Is informed how many files of how many are done.
+    /// Called with the number of files done and their total number.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
@@ -48,19 +47,19 @@ pub struct CheckRequest<'a> {
 pub struct Listing {
     /// The files, sorted.
     pub files: Vec<PathBuf>,
-    /// The paths given at which there is nothing.
+    /// The given paths that do not exist.
     pub missing: Vec<Problem>,
 }
 
-/// What the commands run on.
+/// The services that commands use.
 pub trait Backend {
     /// Checks files.
     fn check(&self, request: &CheckRequest<'_>) -> Result<Outcome, ConfigError>;
 
-    /// Checks files, applies the fixes of the requested findings, and checks again, until nothing more is to be fixed. Writes nothing.
+    /// Checks files, applies the fixes of the wanted findings, and checks again, until nothing is left to fix. Writes nothing.
     fn fix(&self, request: &CheckRequest<'_>, is_wanted: &dyn Fn(&Finding) -> bool) -> Result<FixOutcome, ConfigError>;
 
-    /// Moves files from raw to typed keys, as was decided. Writes nothing.
+    /// Migrates files from raw to typed keys according to the user's decisions. Writes nothing.
     fn migrate(&self, request: &CheckRequest<'_>, decided: &Decisions) -> Result<Migrated, ConfigError>;
 
     /// The files that would be checked.

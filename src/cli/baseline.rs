@@ -17,7 +17,7 @@ use crate::finding::{Finding, RuleId};
 use crate::suppress::{Baseline, Entry};
 use crate::text::FileId;
 
-/// The file where neither an option nor the configuration names one.
+/// The default file.
 const USUAL: &str = "keylint-baseline.json";
 
 pub(super) fn run(
@@ -34,7 +34,7 @@ pub(super) fn run(
     let outcome = check::outcome_of(&what.paths, &resolver, args, backend, process)?;
     check::report_warnings(&resolver, args, process)?;
     check::report_missing(&outcome.missing, process)?;
-    // Everything is worked out before anything is written.
+    // Everything is computed before anything is written.
     let mut written: Vec<(PathBuf, String, String)> = Vec::new();
     for (file, governed) in Governed::of(what.file.as_deref(), &resolver, &outcome, Some(USUAL), process)? {
         let old = match command {

@@ -1,6 +1,6 @@
 //! `keylint check`.
 //!
-//! **Invariant:** findings are printed whatever else failed; a failed run is visible only in the status.
+//! **Invariant:** findings are printed even if something else failed; the failure then shows in the exit status.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -126,7 +126,7 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, process: &mut Proce
         return report_fixes(command, args, &fixed, process).map(|()| status);
     }
     match print(command, args, &fixed, stdin_source.is_some(), process) {
-        // The reader of the output may stop early; the status is still that of the run.
+        // The reader of the output may stop early; the status still describes the run.
         Err(Failure::Write(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(status),
         Err(failure) => Err(failure),
         Ok(()) => Ok(status),
@@ -324,7 +324,7 @@ fn print(
     if failures.is_empty() { Ok(()) } else { Err(Failure::Usage(failures.join("\nerror: "))) }
 }
 
-/// What is particular to one of several reports.
+/// The layout of one report.
 #[derive(Clone, Copy)]
 struct Layout<'a> {
     colour: bool,

@@ -1,6 +1,6 @@
 //! `keylint clean`.
 //!
-//! **Invariant:** what `keylint check` with the same arguments would store is removed, and nothing else.
+//! **Invariant:** only the cache that `keylint check` with the same arguments would use is removed.
 
 use super::args::{Args, Clean};
 use super::check::{report_missing, resolver};

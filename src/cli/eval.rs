@@ -113,7 +113,7 @@ enum Lines<'w> {
 /// What a session reads.
 enum Line {
     Text(String),
-    /// What was begun is dropped (Ctrl-C).
+    /// The unfinished input is dropped (Ctrl-C).
     GivenUp,
     /// There are no more lines (Ctrl-D).
     Over,
@@ -161,7 +161,7 @@ fn read_line(lines: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bo
     Ok(true)
 }
 
-/// Writes what became of one expression.
+/// Writes the result of one expression.
 fn write_answer(
     text: &str,
     answer: Result<Answer, Problem>,
@@ -196,7 +196,7 @@ fn pointed(text: &str, problem: &Problem) -> String {
     let characters = || written.char_indices().map(|(at, c)| (line.start as usize + at, c));
     let before = characters().take_while(|(at, _)| *at < problem.span.start as usize).count();
     let marked = characters().skip(before).take_while(|(at, _)| *at < problem.span.end as usize).count().max(1);
-    // Of a long line, what surrounds the place.
+    // A long line is cut to a window around the problem.
     let first = before.saturating_sub(WIDTH / 2);
     let (mut shown, mut carets) = (String::new(), String::new());
     for (index, (_, c)) in characters().enumerate().skip(first).take(WIDTH) {

@@ -15,7 +15,7 @@ use crate::report;
 use crate::source::{self, SourceFile};
 use crate::text::Cell;
 
-/// Who has to agree before a fix is applied.
+/// The least safe kind of fixes to apply.
 pub(super) fn least(command: &Check) -> Applicability {
     match (command.show_unverified && command.diff && !command.fix, command.unsafe_fixes) {
         (true, _) => Applicability::Display,

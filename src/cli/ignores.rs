@@ -41,7 +41,7 @@ pub(super) fn add(outcome: &Outcome, reason: &str, process: &Process<'_>) -> Res
             by_file.entry(reported.finding.primary.file).or_default().push(&reported.finding);
         }
     }
-    // Everything is worked out before anything is written.
+    // Everything is computed before anything is written.
     let mut rewritten: Vec<(PathBuf, Vec<u8>)> = Vec::new();
     for (file, findings) in &by_file {
         let path = outcome.files.path(*file);
@@ -68,7 +68,7 @@ pub(super) fn add(outcome: &Outcome, reason: &str, process: &Process<'_>) -> Res
     Ok(Added { wanted, files: rewritten.len() })
 }
 
-/// What came of it, in view of a second run.
+/// A summary, based on a second run.
 pub(super) fn summary(added: &Added, again: &Outcome) -> String {
     let shown: Vec<&Finding> =
         again.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding).collect();

@@ -21,7 +21,7 @@ impl Answers {
         }
         let choices = if default { "Y/n/a/q" } else { "y/N/a/q" };
         loop {
-            // Answers that are not typed have no line break.
+            // Answers that are piped in do not echo a line break.
             let end = if process.stderr_is_terminal { " " } else { "\n" };
             write!(process.stderr, "{question} [{choices}]{end}")?;
             process.stderr.flush()?;
@@ -45,11 +45,11 @@ impl Answers {
     }
 }
 
-/// The next line; `None` where there is none.
+/// The next line; `None` at the end of input.
 fn line(input: &mut (dyn Read + Send)) -> Option<String> {
     let mut line = Vec::new();
     let mut byte = [0];
-    // One byte at a time, because the text after the line belongs to others.
+    // Read one byte at a time, so that text after the line stays unread.
     while input.read(&mut byte).is_ok_and(|count| count == 1) {
         if byte[0] == b'\n' {
             return Some(String::from_utf8_lossy(&line).into_owned());

@@ -13,7 +13,7 @@ use super::args::Args;
 use super::{Failure, Process, Status};
 use crate::engine::is_source;
 
-/// How long after a change others are waited for, which belong to it.
+/// Changes within this time after another change belong to the same run.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// One check.
@@ -29,7 +29,7 @@ pub(super) fn run(
     if paths.iter().any(|path| path.as_path() == Path::new("-")) {
         return Err(Failure::Usage("`--watch` watches files and cannot be used with `-`".to_owned()));
     }
-    // A path that was mistyped would be watched for ever.
+    // A mistyped path would be watched for ever.
     if let Some(path) = paths.iter().find(|path| !process.cwd.join(path).exists()) {
         return Err(Failure::Usage(format!("`{}`: no such file or directory", path.display())));
     }
@@ -67,7 +67,7 @@ pub(super) fn run(
     }
 }
 
-/// What is watched for a path given: a folder with all below it, or the folder of a file, since editors replace files.
+/// What to watch for a given path: a folder with everything below it, or the folder of a file, because editors replace files.
 fn watched(path: &Path) -> (PathBuf, RecursiveMode) {
     if path.is_dir() {
         return (path.to_owned(), RecursiveMode::Recursive);
@@ -75,7 +75,7 @@ fn watched(path: &Path) -> (PathBuf, RecursiveMode) {
     (path.parent().unwrap_or(path).to_owned(), RecursiveMode::NonRecursive)
 }
 
-/// Whether an event can change what is found.
+/// Whether an event can change the findings.
 fn matters(event: &Event) -> bool {
     let is_ours = |path: &PathBuf| is_source(path) || path.extension().is_some_and(|suffix| suffix == "toml");
     !matches!(event.kind, EventKind::Access(_)) && event.paths.iter().any(is_ours)

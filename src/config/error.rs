@@ -1,19 +1,18 @@
-//! What is wrong with the configuration, and where.
+//! Errors in the configuration.
 //!
-//! **Invariant:** an error about a written value carries the text that contains it and its byte range, so that it can be shown with an
-//! excerpt.
+//! **Invariant:** an error about a value carries the text that contains the value and its byte range, so that an excerpt can be shown.
 
 use std::fmt;
 use std::ops::Range;
 
-/// A configuration that cannot be used.
+/// An error in the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// The file, or the command-line option, that holds the mistake.
+    /// The file or command-line option that contains the error.
     pub origin: String,
-    /// The text that contains the mistake; empty if there is none to show.
+    /// The text that contains the error; empty if there is none to show.
     pub text: String,
-    /// The bytes of the mistake within `text`.
+    /// The bytes of the error within `text`.
     pub span: Option<Range<usize>>,
     /// What is wrong: lower case, no full stop.
     pub message: String,
@@ -22,12 +21,12 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// A mistake of a whole file: it cannot be read, or it takes part in a cycle.
+    /// An error that concerns a whole file: it cannot be read, or it is part of a cycle.
     pub(crate) fn of_file(origin: impl Into<String>, message: impl Into<String>) -> Self {
         Self { origin: origin.into(), text: String::new(), span: None, message: message.into(), help: None }
     }
 
-    /// The 1-based row and column (in characters) of the mistake.
+    /// The 1-based row and column (in characters) of the error.
     pub fn location(&self) -> Option<(usize, usize)> {
         let before = self.text.get(..self.span.as_ref()?.start)?;
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);

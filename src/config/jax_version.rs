@@ -1,6 +1,6 @@
-//! Which JAX version the code runs with, read from lock files and from what a project requires.
+//! The JAX version that the code runs with, from lock files and from the requirements of the project.
 //!
-//! **Invariant:** a lower bound says what may run, not what does, and is ignored. If mentions disagree, the version is unknown.
+//! **Invariant:** a lower bound does not limit the newest version and is ignored. If requirements disagree, the version is unknown.
 
 use std::fmt;
 use std::fs;
@@ -12,16 +12,16 @@ use super::requirements::mentions;
 /// A released version of JAX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JaxVersion {
-    /// The first number.
+    /// The major version.
     pub major: u32,
-    /// The second number.
+    /// The minor version.
     pub minor: u32,
-    /// The third number.
+    /// The patch version.
     pub patch: u32,
 }
 
 impl JaxVersion {
-    /// Parses `0.4`, `0.4.35`, `0.4.36.dev20250101` and the like; pre-release and local parts are dropped.
+    /// Parses versions such as `0.4`, `0.4.35` and `0.4.36.dev20250101`; pre-release and local parts are dropped.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.trim().split(['.', '+', '-']);
         let mut number = |required: bool| match parts.next() {
@@ -35,7 +35,7 @@ impl JaxVersion {
         Some(Self { major: number(true)?, minor: number(true)?, patch: number(false)? })
     }
 
-    /// The first version that differs in its first so many numbers.
+    /// The first version that is greater in its first `numbers` components.
     pub(super) fn after(self, numbers: usize) -> Self {
         let Self { major, minor, patch } = self;
         match numbers {
@@ -52,12 +52,12 @@ impl fmt::Display for JaxVersion {
     }
 }
 
-/// The version information of a project.
+/// What a project says about its version of JAX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JaxPin {
-    /// It is this one.
+    /// Exactly this version.
     Exact(JaxVersion),
-    /// It is older than this one.
+    /// Some version before this one.
     Below(JaxVersion),
 }
 
@@ -70,7 +70,7 @@ impl JaxPin {
         }
     }
 
-    /// The newest version that it can be; the last number may be beyond any that was released.
+    /// The newest possible version; its patch number may be greater than any that was released.
     pub fn newest(self) -> JaxVersion {
         match self {
             Self::Exact(version) => version,
@@ -98,7 +98,7 @@ impl fmt::Display for JaxPin {
     }
 }
 
-/// What is pinned near `root`: in it, or in a directory above it up to the repository's.
+/// The version pinned in `root`, or in a directory above it up to the root of the repository, and the file that pins it.
 pub(super) fn find(root: &Path, packages: &[String]) -> Option<(JaxPin, PathBuf)> {
     for dir in root.ancestors() {
         if let Some(found) = find_in(dir, packages) {
@@ -129,20 +129,20 @@ fn find_in(dir: &Path, packages: &[String]) -> Option<(JaxPin, PathBuf)> {
     })
 }
 
-/// The text of a file; a byte order mark determines its encoding, as in `pip`.
+/// Reads a file as text. As in `pip`, a byte order mark determines the encoding.
 fn read(path: &Path) -> Option<String> {
     let bytes = read_regular(path).ok()?;
     Some(encoding_rs::UTF_8.decode(&bytes).0.into_owned())
 }
 
-/// The version on which all mentions agree.
+/// The version on which all requirements agree.
 fn agreed(mentions: &[Option<JaxPin>]) -> Option<JaxPin> {
     let first = (*mentions.first()?)?;
     mentions.iter().all(|mention| *mention == Some(first)).then_some(first)
 }
 
 fn from_lock(text: &str, packages: &[String]) -> Vec<Option<JaxPin>> {
-    // Lock files run to megabytes; most name no JAX at all.
+    // Lock files can have megabytes, and most do not name JAX.
     if !packages.iter().any(|package| text.contains(package.as_str())) {
         return Vec::new();
     }

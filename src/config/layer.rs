@@ -1,7 +1,7 @@
 //! One source of options: a configuration file, an inline `key = value`, or the command line.
 //!
-//! **Invariant:** a layer keeps the text of its options, so that a mistake found later (an unknown rule, a malformed pattern) is still
-//! reported at its place.
+//! **Invariant:** a layer keeps the text of its options, so that an error found later (an unknown rule, a malformed pattern) can still
+//! point at it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -16,10 +16,10 @@ use super::regular::read_regular;
 use super::settings::Source;
 use super::suggest::suggest;
 
-/// Options with where they come from.
+/// Options and their source.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
-    /// What kind of source this is; rows are filled in by [`Layer::source_of`].
+    /// The source; [`Layer::source_of`] fills in rows.
     source: Source,
     /// The directory that paths and patterns are relative to.
     pub(super) base: PathBuf,
@@ -31,22 +31,22 @@ pub(super) struct Layer {
     text: String,
     /// The bytes of each key and list element, by path: `select`, `select[0]`, `levels.KEY101`.
     spans: BTreeMap<String, Range<usize>>,
-    /// The options that variables of the environment gave.
+    /// The options that come from environment variables.
     variables: BTreeSet<String>,
 }
 
-/// The environment variable of an option.
+/// The name of an option's environment variable.
 pub fn variable(option: &str) -> String {
     format!("KEYLINT_{}", option.replace('-', "_").to_ascii_uppercase())
 }
 
-/// What reading a configuration file came to.
+/// The result of reading a configuration file.
 pub(super) enum Read {
-    /// Options for us.
+    /// Options of keylint.
     Ours(Box<Layer>),
-    /// A `pyproject.toml` without our table.
+    /// A `pyproject.toml` without a table for keylint.
     Foreign,
-    /// A `pyproject.toml` that is not UTF-8 and apparently has no section for keylint.
+    /// A `pyproject.toml` that is not UTF-8, and apparently has no table for keylint.
     Undecodable,
 }
 
@@ -57,12 +57,12 @@ impl Layer {
         let bytes =
             read_regular(path).map_err(|error| ConfigError::of_file(&origin, format!("cannot be read: {error}")))?;
         let is_pyproject = path.file_name().is_some_and(|name| name == "pyproject.toml");
-        // A project file that never names us is none of our business, however broken it is.
+        // Errors in a project file that does not mention keylint are not reported.
         let names_us = !is_pyproject || memchr::memmem::find(&bytes, b"keylint").is_some();
         let text = match String::from_utf8(bytes) {
             Ok(text) if names_us => text,
             Ok(_) => return Ok(Read::Foreign),
-            // In UTF-16 our name is there with other bytes between its letters.
+            // In UTF-16, the name `keylint` has null bytes between its letters.
             Err(error) if !names_us && !error.as_bytes().contains(&0) => return Ok(Read::Undecodable),
             Err(_) => return Err(ConfigError::of_file(origin, "is not valid UTF-8")),
         };
@@ -86,7 +86,7 @@ impl Layer {
     /// Options from the command line, or from their environment variables.
     pub(super) fn command_line(options: Options, variables: BTreeSet<String>, cwd: &Path) -> Self {
         let (mut text, mut spans) = (String::new(), BTreeMap::new());
-        // The values are written out one a line, so that an error can point at the one that is wrong.
+        // Each value gets its own line, so that an error can point at it.
         let mut note = |key: String, value: &str| {
             let start = text.len();
             text.push_str(value);
@@ -171,13 +171,13 @@ impl Layer {
         }
     }
 
-    /// The variable that gave the value of `key`, if one did.
+    /// The environment variable that the value of `key` comes from, if any.
     fn variable_of(&self, key: &str) -> Option<String> {
         let option = key.split(['[', '.', '=']).next()?;
         self.variables.contains(option).then(|| variable(option))
     }
 
-    /// Where the value of `key` was written.
+    /// The source of the value of `key`.
     pub(super) fn source_of(&self, key: &str) -> Source {
         if let Some(name) = self.variable_of(key) {
             return Source::Variable(name);
@@ -192,7 +192,7 @@ impl Layer {
         }
     }
 
-    /// The file the layer was read from.
+    /// The file from which the layer was read.
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.source {
             Source::File { path, .. } => Some(path),
@@ -201,7 +201,7 @@ impl Layer {
     }
 }
 
-/// `key = value`, with quotes added around a bare word, because shells remove them.
+/// Adds quotes around a bare word in `key = value`, because shells remove them.
 fn quoted(written: &str) -> String {
     let Some((key, value)) = written.split_once('=') else { return written.to_owned() };
     let value = value.trim();
@@ -230,7 +230,7 @@ fn collect_spans(prefix: &str, table: &DeTable<'_>, spans: &mut BTreeMap<String,
     }
 }
 
-/// Turns serde's wording into ours, with a suggestion in place of a list of everything that would have been accepted.
+/// Rewords serde's message in keylint's style, with a suggestion instead of a list of all accepted values.
 fn reword(message: &str) -> (String, Option<String>) {
     let first_line = message.lines().next().unwrap_or_default();
     for (theirs, ours) in [("unknown field `", "unknown key"), ("unknown variant `", "unknown value")] {

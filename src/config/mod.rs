@@ -1,10 +1,10 @@
-//! Options as people write them, settings as the run uses them, and the search for the nearest file.
+//! Options as written, settings as the run uses them, and the search for the nearest configuration file.
 //!
-//! Three steps, three types: [`Options`] mirror a configuration file, layers of them are resolved into [`Settings`], and [`FileSettings`]
-//! decide for one source file what happens to a finding.
+//! [`Options`] mirror a configuration file; layers of options are resolved into [`Settings`]; [`FileSettings`] decide what happens to a
+//! finding in one source file.
 //!
-//! **Invariant:** rules are known here as strings only ([`KnownRule`]); an option that names an unknown rule, key or
-//! value is an error that points at it, never silently dropped.
+//! **Invariant:** this room knows rules only by identifier and default level ([`KnownRule`]). An option that names an unknown rule,
+//! key or value is an error that points at it, and is never silently dropped.
 
 mod error;
 mod jax_version;

@@ -1,15 +1,15 @@
 //! Path patterns in the style of `.gitignore`.
 //!
-//! A pattern without an inner slash matches a path component at any depth, and everything below it; one that ends in a slash matches
-//! directories only; any other is relative to the directory of its file.
+//! A pattern without an inner slash matches a path component at any depth, and everything below it. A pattern that ends in a slash matches
+//! only directories. Any other pattern is relative to the directory of its file.
 //!
-//! **Invariant:** matching reads paths only, never the file system, and knows no difference between `/` and `\`.
+//! **Invariant:** matching depends only on the path, never on the file system, and treats `/` and `\` alike.
 
 use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-/// A list of patterns with the directory they are relative to.
+/// A list of patterns and the directory to which they are relative.
 #[derive(Clone, Debug)]
 pub struct Patterns {
     base: PathBuf,
@@ -18,7 +18,7 @@ pub struct Patterns {
 }
 
 impl Patterns {
-    /// Compiles patterns relative to `base`; on failure, the index of the wrong one and what is wrong with it.
+    /// Compiles patterns relative to `base`. The error is the index of the invalid pattern and what is wrong with it.
     pub fn new(base: &Path, written: &[String]) -> Result<Self, (usize, String)> {
         let mut set = GlobSetBuilder::new();
         for (index, pattern) in written.iter().enumerate() {
@@ -71,7 +71,7 @@ fn relative(base: &Path, path: &Path) -> PathBuf {
     }
 }
 
-/// `path` made absolute in `cwd`, with `.` and `..` resolved on paper (links are not followed).
+/// Makes `path` absolute in `cwd`, and resolves `.` and `..` lexically (links are not followed).
 pub fn absolute(cwd: &Path, path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in cwd.join(path).components() {

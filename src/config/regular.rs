@@ -1,6 +1,6 @@
-//! Reading files that the system names: regular ones only.
+//! Reads regular files only.
 //!
-//! **Invariant:** a pipe or a device, which may never end, is refused before it is opened.
+//! **Invariant:** a pipe or device, which may never end, is rejected before it is opened.
 
 use std::io;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub fn read_regular_text(path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Why something else is not read.
+/// The error for anything that is not a regular file.
 pub fn not_regular() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
 }

@@ -1,6 +1,6 @@
-//! What the metadata of a project demands of one package: lists of requirements, `pyproject.toml`, `setup.cfg`, `setup.py`.
+//! Requirements of a package in the metadata of a project: requirement files, `pyproject.toml`, `setup.cfg`, `setup.py`.
 //!
-//! **Invariant:** a mention that does not limit the newest version counts as `None`; text that is not a requirement is not a mention.
+//! **Invariant:** a requirement without an upper limit is a mention with the limit `None`; text that is not a requirement is not a mention.
 
 use super::jax_version::{JaxPin, JaxVersion};
 
@@ -10,7 +10,7 @@ const OPERATORS: [&str; 8] = ["===", "==", "~=", "!=", "<=", ">=", "<", ">"];
 /// A requirement and its limit on the newest version.
 type Mention = Option<JaxPin>;
 
-/// What a file demands of the packages, by its name.
+/// The mentions of the packages in a file, whose format follows from its name.
 pub(super) fn mentions(name: &str, text: &str, packages: &[String]) -> Vec<Mention> {
     let of_line = |line: &str| mention(line, packages);
     match name {
@@ -19,13 +19,13 @@ pub(super) fn mentions(name: &str, text: &str, packages: &[String]) -> Vec<Menti
         "setup.cfg" => {
             text.lines().filter_map(|line| of_line(line.split_once(" = ").map_or(line, |(_, of)| of))).collect()
         }
-        // A bare name may be anything: a keyword, the name of the project.
+        // A bare name may mean anything: a keyword, or the name of the project.
         "setup.py" => text.split(['"', '\'']).filter_map(of_line).flatten().map(Some).collect(),
         _ => text.lines().filter_map(of_line).collect(),
     }
 }
 
-/// Reads a requirement such as `jax[cuda12]>=0.4.1,<0.5 ; python_version > "3.9"`; `None` if it is not one of the packages.
+/// Parses a requirement such as `jax[cuda12]>=0.4.1,<0.5 ; python_version > "3.9"`; `None` if it is not for one of the packages.
 fn mention(written: &str, packages: &[String]) -> Option<Mention> {
     let written = written.split([';', '#', '\\']).next()?.split(" --").next()?.trim();
     let end = written.find(|c: char| !(c.is_ascii_alphanumeric() || "._-".contains(c))).unwrap_or(written.len());
@@ -40,7 +40,7 @@ fn mention(written: &str, packages: &[String]) -> Option<Mention> {
     is_requirement.then(|| newest(rest.trim_matches(['(', ')'])))
 }
 
-/// The limit of clauses such as `>=0.4.1,<0.5` on the newest version.
+/// The limit that clauses such as `>=0.4.1,<0.5` put on the newest version.
 fn newest(clauses: &str) -> Mention {
     clauses.split(',').filter_map(|clause| of_clause(clause.trim())).min_by_key(|pin| (pin.newest(), !pin.is_exact()))
 }
@@ -66,13 +66,13 @@ fn padded(written: &str) -> String {
     if written.contains('.') { written.to_owned() } else { format!("{written}.0") }
 }
 
-/// What poetry writes: `^0.4.1`, `~0.4`, `0.4.30`, and clauses as elsewhere.
+/// Parses poetry's notation: `^0.4.1`, `~0.4`, `0.4.30`, and ordinary clauses.
 fn of_poetry(written: &str) -> Mention {
     let written = written.trim();
     if let Some(base) = written.strip_prefix('^') {
         let version = JaxVersion::parse(&padded(base))?;
         let parts = base.split('.').count();
-        // The first number that is not 0 stays.
+        // A caret fixes everything up to the first number that is not 0.
         let kept = if version.major > 0 || parts == 1 {
             1
         } else if version.minor > 0 || parts == 2 {

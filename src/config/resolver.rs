@@ -1,9 +1,9 @@
-//! From layers of options to settings, once per directory.
+//! Resolves layers of options into settings, once per directory.
 //!
 //! The nearest configuration file applies to a source file; files further up count only if it extends them. Inline options override the
-//! file, and the command line overrides those.
+//! file, and the command line overrides inline options.
 //!
-//! **Invariant:** equal directories have equal settings within one run, in any order of queries.
+//! **Invariant:** within one run, the settings of a directory do not depend on the order of queries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -23,10 +23,10 @@ use super::version;
 use crate::finding::{Confidence, Level, RuleId};
 use crate::models::roots::ROOTS;
 
-/// The names of a configuration file, the strongest first.
+/// The names of configuration files; earlier ones take precedence.
 const FILE_NAMES: [&str; 3] = [".keylint.toml", "keylint.toml", "pyproject.toml"];
 
-/// What marks the root of a project whose configuration is not read.
+/// Files that mark the root of a project.
 pub const PROJECT_MARKS: [&str; 6] =
     ["pyproject.toml", "keylint.toml", ".keylint.toml", "setup.py", "setup.cfg", ".git"];
 
@@ -37,21 +37,21 @@ pub struct CommandLine {
     pub isolated: bool,
     /// The values of `--config`: at most one path, and any number of inline `key = value`.
     pub config: Vec<String>,
-    /// Options given as such: `--select` and the like.
+    /// Options such as `--select`.
     pub options: Options,
-    /// Names of the options that variables of the environment gave.
+    /// The names of the options that come from environment variables.
     pub variables: BTreeSet<String>,
-    /// Whether comments that suppress findings are not heard (`--ignore-noqa`).
+    /// Whether suppression comments are ignored (`--ignore-noqa`).
     pub ignores_comments: bool,
     /// Whether nothing is read from disk, including the version of JAX that the project pins.
     pub in_memory: bool,
 }
 
-/// Finds the settings of source files.
+/// Resolves the settings of source files.
 #[derive(Debug)]
 pub struct Resolver {
     cwd: PathBuf,
-    /// The absolute paths that were given: an unmarked project consists of everything below such a folder.
+    /// The absolute paths of the run. An unmarked project consists of everything below such a folder.
     given: Vec<PathBuf>,
     rules: Vec<KnownRule>,
     isolated: bool,
@@ -75,7 +75,7 @@ struct Cache {
 }
 
 impl Resolver {
-    /// A resolver for paths relative to the absolute directory `cwd`. Checks the command line's own options.
+    /// A resolver for paths relative to the absolute directory `cwd`. Checks the options of the command line.
     pub fn new(cwd: &Path, rules: Vec<KnownRule>, command_line: CommandLine) -> Result<Self, ConfigError> {
         let mut explicit = None;
         let mut overrides = Vec::new();
@@ -105,12 +105,12 @@ impl Resolver {
             cache,
             warnings: Mutex::default(),
         };
-        // A mistake on the command line must show even where no file is checked.
+        // An error on the command line must be reported even if no file is checked.
         resolver.compile(&[], cwd)?;
         Ok(resolver)
     }
 
-    /// The same for a run with these paths, wherever it is started.
+    /// The same resolver for a run with these paths.
     #[must_use]
     pub fn of_paths<'p>(mut self, paths: impl IntoIterator<Item = &'p Path>) -> Self {
         self.given = paths.into_iter().map(|path| absolute(&self.cwd, path)).collect();
@@ -139,7 +139,7 @@ impl Resolver {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner).by_directory.get(dir).cloned()
     }
 
-    /// Settings depend on the root alone, so that directories of one root share them.
+    /// Settings depend only on the root, so all directories of a root share them.
     fn resolve(&self, dir: &Path) -> Resolved {
         let (layers, root) = self.locate(dir)?;
         let cached = self.cache.lock().unwrap_or_else(PoisonError::into_inner).by_root.get(&root).cloned();
@@ -151,7 +151,7 @@ impl Resolver {
         settings
     }
 
-    /// The layers of files that apply in `dir`, weakest first, and the root they belong to.
+    /// The layers of the files that apply in `dir`, lowest precedence first, and their root.
     fn locate(&self, dir: &Path) -> Result<(Vec<Layer>, PathBuf), ConfigError> {
         if let Some(layers) = &self.explicit {
             return Ok((layers.clone(), self.root_of(dir).to_owned()));
@@ -166,12 +166,12 @@ impl Resolver {
         Ok((Vec::new(), self.root_of(dir).to_owned()))
     }
 
-    /// The configuration of a directory itself, with what it extends, weakest first.
+    /// The configuration in a directory itself, with the files that it extends, lowest precedence first.
     fn nearest(&self, dir: &Path) -> Result<Option<Vec<Layer>>, ConfigError> {
         let mut used: Option<(&str, Layer)> = None;
         for name in FILE_NAMES {
             let path = dir.join(name);
-            // Anything with this name is the configuration: a folder or a broken link is a mistake to be reported.
+            // Anything with this name counts as the configuration: a folder or a broken link must be reported.
             match std::fs::symlink_metadata(&path) {
                 Ok(_) => {}
                 Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -209,8 +209,8 @@ impl Resolver {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// The root of the project around a directory, whatever is configured: the nearest that is marked; otherwise the outermost that was
-    /// given; otherwise the folder from which Python would import the modules in the directory.
+    /// The root of the project that contains a directory, apart from any configuration: the nearest marked directory; otherwise the outermost
+    /// given one; otherwise the folder from which Python would import the modules in the directory.
     fn root_of<'d>(&self, dir: &'d Path) -> &'d Path {
         let marked = dir.ancestors().find(|dir| PROJECT_MARKS.iter().any(|mark| dir.join(mark).exists()));
         if let Some(marked) = marked {
@@ -219,11 +219,11 @@ impl Resolver {
         let given = || dir.ancestors().filter(|dir| self.given.iter().any(|given| given == dir)).last();
         let above_package = || dir.ancestors().find(|dir| !dir.join("__init__.py").exists());
         let root = given().or_else(above_package).unwrap_or(dir);
-        // The tests of a project are a part of it.
+        // Folders such as `tests` are parts of a project, not roots.
         root.ancestors().find(|dir| !UsualFiles::builtin().is_part(dir)).unwrap_or(root)
     }
 
-    /// Resolves `layers`, weakest first, and the overrides above them.
+    /// Resolves `layers`, lowest precedence first, and the overrides on top of them.
     fn compile(&self, layers: &[Layer], root: &Path) -> Result<Settings, ConfigError> {
         let layers: Vec<&Layer> = layers.iter().chain(&self.overrides).collect();
         let mut sources = BTreeMap::new();
@@ -283,7 +283,7 @@ impl Resolver {
                 layer.error_at("jax-version=", message, Some("write it as `0.4.35` or `<0.4`".to_owned()))
             });
         }
-        // What a project pins is part of the project, and no configuration.
+        // The pinned version is a property of the project, not of its configuration.
         if self.in_memory {
             return Ok(None);
         }
@@ -309,8 +309,8 @@ impl Resolver {
         })
     }
 
-    /// Which rules are on, and at which level. Each layer that has `select` starts afresh; its `extend-select` and
-    /// `ignore`, and those of the layers above, then change the set, narrow selectors after wide ones.
+    /// Which rules are enabled, and at which level. The last layer with `select` replaces the set; its `extend-select` and `ignore`,
+    /// and those of later layers, then change the set, more specific selectors last.
     fn rules(
         &self,
         layers: &[&Layer],
@@ -331,7 +331,7 @@ impl Resolver {
             let on = select.iter().chain(&extend).map(|selector| (selector, true));
             let mut changes: Vec<(&Selector, bool)> =
                 on.chain(ignore.iter().map(|selector| (selector, false))).collect();
-            // The sort is stable: where both are equally narrow, `ignore` comes after `select` and wins.
+            // The sort is stable: if both are equally specific, `ignore` comes after `select` and wins.
             changes.sort_by_key(|(selector, _)| selector.specificity());
             for (selector, enabled) in changes {
                 let applies =
@@ -395,7 +395,7 @@ impl Resolver {
         Ok(out)
     }
 
-    /// Which findings may be fixed: the strongest `fixable` with all that is added to it, less the strongest `unfixable`.
+    /// Which findings may be fixed: the last `fixable` with all additions, minus the last `unfixable`.
     fn fixable(&self, layers: &[&Layer], sources: &mut BTreeMap<&'static str, Source>) -> Result<Fixable, ConfigError> {
         let mut fixable = Fixable { only: vec![Selector::All], never: Vec::new() };
         for layer in layers {
@@ -414,7 +414,7 @@ impl Resolver {
     }
 }
 
-/// The strongest layer that sets a key, with the value it gives.
+/// The layer of highest precedence that sets a key, with its value.
 fn last<'a, T>(
     layers: &[&'a Layer],
     key: &'static str,
@@ -426,7 +426,7 @@ fn last<'a, T>(
     found
 }
 
-/// Excludes add up: a file that extends another must not re-include what that one excludes.
+/// Excludes accumulate: a file that extends another cannot re-include what the other excludes.
 fn excludes(layers: &[&Layer], sources: &mut BTreeMap<&'static str, Source>) -> Result<Vec<Patterns>, ConfigError> {
     let mut out = Vec::new();
     sources.insert("exclude", Source::Default);
@@ -441,7 +441,7 @@ fn excludes(layers: &[&Layer], sources: &mut BTreeMap<&'static str, Source>) -> 
     Ok(out)
 }
 
-/// The patterns of files to check, if they are not the usual ones.
+/// The patterns of files to check, if they are configured.
 fn included(
     layers: &[&Layer],
     sources: &mut BTreeMap<&'static str, Source>,
@@ -510,7 +510,7 @@ fn read_required(path: &Path) -> Result<Vec<Layer>, ConfigError> {
     }
 }
 
-/// Follows `extend` from `layer`; the result is ordered weakest first.
+/// Follows `extend` from `layer`; the result is ordered by precedence, lowest first.
 fn with_extended(layer: Layer) -> Result<Vec<Layer>, ConfigError> {
     let mut chain = vec![layer];
     while let Some((current, written)) =

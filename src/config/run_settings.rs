@@ -1,6 +1,6 @@
-//! The settings of a run as a whole.
+//! The settings that apply to a run as a whole.
 //!
-//! **Invariant:** the configuration of the current directory decides, whatever files are given.
+//! **Invariant:** they come from the configuration of the current directory, whatever files are checked.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub struct RunSettings {
     pub output_format: Option<OutputFormat>,
     /// Whether to apply fixes.
     pub fix: Option<bool>,
-    /// Whether to apply unsafe ones too.
+    /// Whether to apply unsafe fixes too.
     pub unsafe_fixes: Option<bool>,
     /// Whether to apply fixes and report nothing.
     pub fix_only: Option<bool>,
@@ -23,12 +23,12 @@ pub struct RunSettings {
     pub show_fixes: Option<bool>,
     /// Whether excluded files are skipped even if they are given as arguments.
     pub force_exclude: Option<bool>,
-    /// Whether `.gitignore` and the like hold.
+    /// Whether files that `.gitignore` and the like exclude are skipped.
     pub respect_gitignore: Option<bool>,
 }
 
 impl RunSettings {
-    /// Takes each from the strongest layer that sets it.
+    /// Takes each setting from the layer of highest precedence that sets it.
     pub(super) fn of(layers: &[&Layer], sources: &mut BTreeMap<&'static str, Source>) -> Self {
         let mut flag = |key, get: fn(&Options) -> Option<bool>| strongest(layers, key, sources, get);
         let mut settings = Self {

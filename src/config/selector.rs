@@ -1,16 +1,16 @@
-//! How options name rules: by code, by a prefix of codes, by name, or all of them.
+//! Selectors of rules: a code, a prefix of codes, a name, or `ALL`.
 //!
-//! **Invariant:** a selector that parsed covers at least one known rule.
+//! **Invariant:** a parsed selector covers at least one known rule.
 
 use super::suggest::suggest;
 use crate::finding::{Level, RuleId};
 
-/// What the configuration needs to know of a rule.
+/// What the configuration needs to know about a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownRule {
-    /// Its code and its name.
+    /// Its code and name.
     pub id: RuleId,
-    /// Other names it goes by.
+    /// Other names that select it.
     pub aliases: &'static [String],
     /// Its default level.
     pub level: Level,
@@ -29,16 +29,16 @@ impl KnownRule {
 /// A selector of rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selector {
-    /// Every rule; switches off opt-in ones, but not on.
+    /// Every rule. Disables opt-in rules, but does not enable them.
     All,
-    /// The rules whose codes start with this; switches off opt-in ones, but not on.
+    /// The rules whose codes start with this. Disables opt-in rules, but does not enable them.
     Prefix(String),
-    /// This one rule.
+    /// One rule.
     Rule(RuleId),
 }
 
 impl Selector {
-    /// Parses `written`, in any case and with blanks around it; on failure, the nearest selector that exists.
+    /// Parses `written`, ignoring case and surrounding white space. The error is the nearest valid selector.
     pub fn parse(written: &str, rules: &[KnownRule]) -> Result<Self, Option<String>> {
         let written = written.trim();
         if written.eq_ignore_ascii_case("ALL") {
@@ -55,7 +55,7 @@ impl Selector {
         Err(suggest(written, words).map(str::to_owned))
     }
 
-    /// Whether it selects a rule.
+    /// Whether it covers a rule.
     pub fn covers(&self, rule: RuleId) -> bool {
         match self {
             Self::All => true,
@@ -69,7 +69,7 @@ impl Selector {
         self.covers(rule.id) && (!rule.opt_in || matches!(self, Self::Rule(_)))
     }
 
-    /// How narrow the selector is; the narrower of two that cover a rule decides.
+    /// How specific the selector is; the more specific of two that cover a rule wins.
     pub fn specificity(&self) -> usize {
         match self {
             Self::All => 0,

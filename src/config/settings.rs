@@ -1,6 +1,6 @@
 //! Resolved settings, and how they apply to a finding.
 //!
-//! **Invariant:** a judgement depends on the settings, the file's path and the finding's own data, on nothing else.
+//! **Invariant:** a judgement depends only on the settings, the file's path and the finding itself.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use super::run_settings::RunSettings;
 use super::selector::{KnownRule, Selector};
 use crate::finding::{Confidence, Family, Finding, IntentKind, Level, RuleId};
 
-/// Where the value of a setting comes from.
+/// The source of a setting's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The default.
@@ -26,9 +26,9 @@ pub enum Source {
     },
     /// An inline `key = value` of `--config`.
     Inline,
-    /// An option of the command line.
+    /// A command-line option.
     CommandLine,
-    /// The environment variable of such an option.
+    /// The environment variable of a command-line option.
     Variable(String),
     /// A lock file or a list of requirements.
     Lock(PathBuf),
@@ -54,13 +54,13 @@ pub(super) struct RuleSetting {
     pub(super) rule: KnownRule,
     /// Whether it is selected.
     pub(super) enabled: bool,
-    /// Whether `--select` named it itself, by code or name.
+    /// Whether `--select` names exactly this rule, by code or name.
     pub(super) named: bool,
-    /// The level that `levels` gives it.
+    /// Its level in the option `levels`.
     pub(super) level: Option<Level>,
 }
 
-/// Rules to ignore in some files.
+/// Rules that are ignored in some files.
 #[derive(Clone, Debug)]
 pub(super) struct PerFileIgnore {
     pub(super) pattern: Patterns,
@@ -68,14 +68,14 @@ pub(super) struct PerFileIgnore {
     pub(super) selectors: Vec<Selector>,
 }
 
-/// Whose findings may be fixed.
+/// The rules whose findings may be fixed.
 #[derive(Clone, Debug)]
 pub(super) struct Fixable {
     pub(super) only: Vec<Selector>,
     pub(super) never: Vec<Selector>,
 }
 
-/// Settings of one project directory, resolved.
+/// The resolved settings of one project directory.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The directory of the configuration file, or of the project; absolute.
@@ -84,11 +84,11 @@ pub struct Settings {
     pub roots: Vec<String>,
     /// Files with models of further libraries; absolute.
     pub models: Vec<PathBuf>,
-    /// The file of findings that are accepted; absolute.
+    /// The baseline file; absolute.
     pub baseline: Option<PathBuf>,
-    /// The folder of the cache; absolute. `None` for the usual one.
+    /// The folder of the cache; absolute. `None` for the default.
     pub cache_dir: Option<PathBuf>,
-    /// What is known of the JAX version that the code runs with.
+    /// What is known about the JAX version that the code runs with.
     pub jax_version: Option<JaxPin>,
     /// The lowest level to show.
     pub min_level: Level,
@@ -96,15 +96,15 @@ pub struct Settings {
     pub min_confidence: Confidence,
     /// The settings of the run as a whole.
     pub run: RunSettings,
-    /// Whether comments that suppress findings are not heard.
+    /// Whether suppression comments are ignored.
     pub ignores_comments: bool,
-    /// Where each setting comes from, by its key in a configuration file.
+    /// The source of each setting, by its key in a configuration file.
     pub sources: BTreeMap<&'static str, Source>,
     pub(super) cwd: PathBuf,
     pub(super) rules: BTreeMap<RuleId, RuleSetting>,
     pub(super) per_file_ignores: Vec<PerFileIgnore>,
     pub(super) fixable: Fixable,
-    /// The files to check in folders; `None` for the usual ones.
+    /// The files to check in folders; `None` for the default.
     pub(super) include: Option<Vec<Patterns>>,
     pub(super) exclude: Vec<Patterns>,
     pub(super) tests: Patterns,
@@ -118,18 +118,18 @@ impl Settings {
         is_always_on(rule) || self.rules.get(&rule).is_some_and(|setting| setting.enabled)
     }
 
-    /// Whether no rule is selected, so that only problems that prevent a check are reported.
+    /// Whether no rule is selected. Only problems that prevent a check are then reported.
     pub fn selects_nothing(&self) -> bool {
         self.rules.values().all(|setting| !setting.enabled || is_always_on(setting.rule.id))
     }
 
-    /// Whether the configuration excludes a file or directory. The usual directories (`.git`, `.venv`, …) are always skipped.
+    /// Whether the configuration excludes a file or directory. Some directories (`.git`, `.venv`, …) are always skipped.
     pub fn is_excluded(&self, path: &Path) -> bool {
         let path = absolute(&self.cwd, path);
         self.exclude.iter().any(|patterns| patterns.matches(&path))
     }
 
-    /// Whether a file in a folder is to be checked, if the configuration has patterns for that.
+    /// Whether a file in a folder is checked; `None` if `include` is not configured.
     pub fn is_included(&self, path: &Path) -> Option<bool> {
         let path = absolute(&self.cwd, path);
         let include = self.include.as_ref()?;
@@ -159,10 +159,10 @@ impl Settings {
         FileSettings { settings: self, is_test, is_benchmark, is_docs, ignored }
     }
 
-    /// Everything that decides what is found and shown in a project, besides [`FileSettings::deciding`] of each file: which paths match
-    /// patterns is decided by then. If two runs have different texts, their results may differ.
+    /// Every setting that affects which findings are found and shown, as text for a cache key. It does not include what depends on the file,
+    /// which is in [`FileSettings::deciding`].
     pub fn deciding(&self) -> String {
-        // Complete, so that a new setting is not overlooked.
+        // The pattern is exhaustive, so that a new setting is not forgotten.
         let Self {
             roots,
             jax_version,
@@ -170,7 +170,7 @@ impl Settings {
             min_confidence,
             rules,
             ignores_comments,
-            // Where things are, which files there are, and what is heard after the results.
+            // These affect where files are, which files are checked, and what happens after the analysis.
             root: _,
             cwd: _,
             sources: _,
@@ -181,7 +181,7 @@ impl Settings {
             baseline: _,
             fixable: _,
             run: _,
-            // Decided for each file.
+            // These are decided per file.
             per_file_ignores: _,
             tests: _,
             benchmarks: _,
@@ -190,7 +190,7 @@ impl Settings {
         format!("{roots:?} {jax_version:?} {min_level} {min_confidence} {rules:?} {ignores_comments}")
     }
 
-    /// The enabled rules and the level each has, by code.
+    /// The enabled rules and their levels, sorted by code.
     pub fn enabled(&self) -> impl Iterator<Item = (KnownRule, Level)> + '_ {
         let enabled = self.rules.values().filter(|setting| self.is_enabled(setting.rule.id));
         enabled.map(|setting| (setting.rule, setting.level.unwrap_or(setting.rule.level)))
@@ -206,7 +206,7 @@ impl Settings {
         self.include.iter().flatten().flat_map(Patterns::written).map(String::as_str)
     }
 
-    /// The selectors of rules that may be fixed, and of those that may not.
+    /// The selectors in `fixable` and `unfixable`.
     pub fn fixable(&self) -> [Vec<String>; 2] {
         [&self.fixable.only, &self.fixable.never].map(|list| list.iter().map(ToString::to_string).collect())
     }
@@ -216,7 +216,7 @@ impl Settings {
         self.exclude.iter().flat_map(Patterns::written).map(String::as_str)
     }
 
-    /// The per-file ignores, as pattern and the rules it silences.
+    /// The per-file ignores: each pattern with the rules that it disables.
     pub fn per_file_ignores(&self) -> impl Iterator<Item = (String, Vec<String>)> + '_ {
         self.per_file_ignores.iter().map(|ignore| {
             let sign = if ignore.negated { "!" } else { "" };
@@ -226,27 +226,27 @@ impl Settings {
     }
 }
 
-/// What becomes of a finding.
+/// How a finding is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// The level after overrides and the demotion in test files.
     pub level: Level,
     /// Whether it is shown, and if not, why.
     pub shown: Shown,
-    /// Why the kind of file makes it a note.
+    /// The intent that the kind of file implies, which makes the finding a note.
     pub intent: Option<IntentKind>,
 }
 
 /// Whether a finding is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// It is.
+    /// It is shown.
     Yes,
     /// Its rule is not selected for this file.
     Unselected,
-    /// Its level is below the least shown.
+    /// Its level is below `min-level`.
     BelowLevel,
-    /// Its confidence is below the least shown.
+    /// Its confidence is below `min-confidence`.
     BelowConfidence,
 }
 
@@ -266,24 +266,24 @@ impl FileSettings<'_> {
         self.is_test
     }
 
-    /// Whether the rule's findings count in this file.
+    /// Whether the rule is selected for this file.
     pub fn is_selected(&self, rule: RuleId) -> bool {
         let ignored = self.ignored.iter().any(|selector| selector.covers(rule));
         is_always_on(rule) || (self.settings.is_enabled(rule) && !ignored)
     }
 
-    /// Everything that decides what is found and shown in this file, besides the settings of its project.
+    /// Every setting of this file, besides those of its project, that affects its findings, as text for a cache key.
     pub fn deciding(&self) -> String {
         let Self { settings: _, is_test, is_benchmark, is_docs, ignored } = self;
         format!("{is_test} {is_benchmark} {is_docs} {ignored:?}")
     }
 
-    /// What becomes of a finding of this file.
+    /// Decides how a finding of this file is reported.
     pub fn judge(&self, finding: &Finding) -> Judgement {
         let setting = self.settings.rules.get(&finding.rule);
         let intent = self.intent(finding.rule);
-        // Raw keys in tests and documents are moved with the rest of the project, and do no harm before. Neither does a test that compares
-        // whole results that contain keys, or inspects the words of a key.
+        // Raw keys in tests and documentation are migrated with the rest of the project, and are harmless until then. So is a test that
+        // compares whole results that contain keys, or that inspects the words of a key.
         let is_aside = finding.rule == RuleId::LegacyPrngkey && (self.is_test || self.is_docs)
             || finding.rule.family() == Family::Buffer && self.is_test;
         let level = level(finding, setting);
@@ -304,9 +304,9 @@ impl FileSettings<'_> {
     /// Why the findings of a rule are probably intended in a file of this kind.
     fn intent(&self, rule: RuleId) -> Option<IntentKind> {
         match rule {
-            // The same numbers twice, to be compared.
+            // Tests draw the same numbers twice in order to compare them.
             rule if self.is_test && rule.may_be_intended() => Some(IntentKind::TestCode),
-            // Alternatives that are timed get the same work, and so the same key.
+            // Benchmarks give all alternatives the same work, and so the same key.
             RuleId::SeedReused | RuleId::KeyReusedInLoop | RuleId::KeyDerivedTwice if self.is_benchmark => {
                 Some(IntentKind::Comparison)
             }
@@ -315,35 +315,35 @@ impl FileSettings<'_> {
     }
 }
 
-/// The level that the settings of its rule give a finding.
+/// The level of a finding under the settings of its rule.
 fn level(finding: &Finding, setting: Option<&RuleSetting>) -> Level {
     match setting {
-        // The rule itself lowered this finding below its level: an override may lower it further, not raise it.
+        // The rule reported this finding below its own level: an override may lower it further, but not raise it.
         Some(RuleSetting { rule, level: Some(level), .. }) if finding.level < rule.level => finding.level.min(*level),
         Some(RuleSetting { level: Some(level), .. }) => *level,
         _ => finding.level,
     }
 }
 
-/// Findings that are not shown, counted by the option that would show them.
+/// The numbers of hidden findings, by the option that would show them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HiddenCounts {
-    /// Below the least level shown, by level.
+    /// Those below `min-level`, by level.
     pub by_level: BTreeMap<Level, usize>,
-    /// Of a level that is shown, but below the least confidence shown, by confidence.
+    /// Those that are not below `min-level`, but below `min-confidence`, by confidence.
     pub by_confidence: BTreeMap<Confidence, usize>,
-    /// Accepted by the baseline.
+    /// Those that the baseline accepts.
     pub accepted: usize,
-    /// Functions that were not analysed in full.
+    /// Functions that were not fully analysed.
     pub limited: usize,
 }
 
 impl HiddenCounts {
-    /// Counts a judged finding; one that is shown, or not selected, is not counted.
+    /// Counts a finding if it is selected but hidden.
     pub fn add(&mut self, finding: &Finding, judgement: Judgement) {
         match judgement.shown {
             Shown::Yes => {}
-            // Reported even if the rule is not selected: the other rules miss what lies beyond the bound.
+            // Counted even if the rule is not selected, because other rules miss findings beyond the limit.
             _ if finding.rule == RuleId::AnalysisLimited => self.limited += 1,
             Shown::Unselected => {}
             Shown::BelowLevel => *self.by_level.entry(judgement.level).or_default() += 1,
@@ -357,7 +357,7 @@ impl HiddenCounts {
     }
 }
 
-/// Findings that mean that a file was not checked. Hiding them would make the file look clean.
+/// Rules whose findings mean that a file was not checked. Hiding them would make the file look clean.
 fn is_always_on(rule: RuleId) -> bool {
     matches!(rule, RuleId::SyntaxError | RuleId::UnreadableFile | RuleId::InternalError)
 }

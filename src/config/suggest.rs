@@ -1,10 +1,10 @@
-//! "Did you mean": the nearest known word to a misspelt one.
+//! "Did you mean": finds the known word that is nearest to a misspelt one.
 //!
-//! **Invariant:** equal distances are decided by the order of the candidates, so suggestions are reproducible.
+//! **Invariant:** ties are broken by the order of the candidates, so suggestions are reproducible.
 
-/// The candidate nearest to `written`, if it is near enough to be what was intended: at most a third of its letters differ.
+/// The candidate nearest to `written`, if at most a third of its letters differ.
 pub fn suggest<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // The distance is quadratic in the length, and long words are no misspellings of short names.
+    // Computing the distance takes quadratic time, and a long word is not a misspelling of a short name.
     if written.len() > 80 {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What files are for where nothing is configured: the patterns of `rules/files.toml`.
+//! The default patterns of `rules/files.toml`, by the purpose of files.
 //!
 //! **Invariant:** the patterns are data; no other module of `config` holds one.
 
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::error::ConfigError;
 use super::patterns::Patterns;
 
-/// Patterns of files, by what the files are for.
+/// Patterns of files, by the purpose of the files.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UsualFiles {
@@ -18,21 +18,21 @@ pub struct UsualFiles {
     pub sources: Vec<String>,
     /// Tests.
     pub tests: Vec<String>,
-    /// What measures how fast things run.
+    /// Benchmarks.
     pub benchmarks: Vec<String>,
-    /// Documents.
+    /// Documentation.
     pub docs: Vec<String>,
 }
 
 impl UsualFiles {
-    /// The patterns that keylint brings along.
+    /// The built-in patterns.
     pub fn builtin() -> &'static Self {
         static BUILTIN: OnceLock<UsualFiles> = OnceLock::new();
-        // A test reads the file; one that fails would cost the patterns, not the run.
+        // A test checks that the file is valid. If it were not, there would be no patterns, but the run would continue.
         BUILTIN.get_or_init(|| toml::from_str(include_str!("../../rules/files.toml")).unwrap_or_default())
     }
 
-    /// Whether a folder's name marks it as the part of a project with its tests or benchmarks.
+    /// Whether a folder, by its name, contains a project's tests or benchmarks.
     pub fn is_part(&self, dir: &Path) -> bool {
         let name = dir.file_name().and_then(|name| name.to_str());
         let folders = self.tests.iter().chain(&self.benchmarks).filter_map(|pattern| pattern.strip_suffix('/'));
@@ -40,7 +40,7 @@ impl UsualFiles {
     }
 }
 
-/// Patterns below the root of a project; `key` is what an error calls them.
+/// Compiles patterns below the root of a project; errors name them by `key`.
 pub fn usual(root: &Path, key: &str, written: &[String]) -> Result<Patterns, ConfigError> {
     Patterns::new(root, written).map_err(|(_, message)| ConfigError::of_file(key, message))
 }

@@ -4,8 +4,8 @@
 
 use std::cmp::Ordering;
 
-/// Whether a version satisfies `required`: versions with operators, separated by commas; one without is exact. Otherwise the problem of the
-/// requirement.
+/// Whether a version satisfies `required`: versions with operators, separated by commas. A version without operator must match exactly. The
+/// error is the problem of the requirement.
 pub(super) fn meets(version: &str, required: &str) -> Result<bool, String> {
     let have = release(version).ok_or_else(|| format!("`{version}` is not a version"))?;
     let mut is_met = true;
@@ -34,7 +34,7 @@ pub(super) fn meets(version: &str, required: &str) -> Result<bool, String> {
     Ok(is_met)
 }
 
-/// The numbers of a release.
+/// Parses the numbers of a release.
 fn release(written: &str) -> Option<Vec<u32>> {
     written.split('.').map(|part| part.parse().ok()).collect()
 }

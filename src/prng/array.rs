@@ -1,7 +1,7 @@
-//! Arrays of numbers: what samplers take as parameters and give as results.
+//! Arrays of numbers: the parameters and results of samplers.
 //!
 //! **Invariant:** the number of elements is the product of the shape, and every element is representable in the
-//! dtype; constructors round and wrap, so no later step has to.
+//! dtype; constructors round and wrap, so that no later step has to.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -24,7 +24,7 @@ pub const MAX_ELEMENTS: usize = 1 << 26;
 /// The elements of an array in row-major order, each in the widest type of its family.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
-    /// Truth values.
+    /// Booleans.
     Bool(Vec<bool>),
     /// Two's-complement integers.
     Signed(Vec<i64>),
@@ -45,12 +45,12 @@ pub struct Array {
 }
 
 impl Array {
-    /// An array of integers, wrapped to `dtype` where it is an integer type and converted where it is not.
+    /// An array of integers, wrapped if `dtype` is an integer type and converted otherwise.
     pub fn from_integers(dtype: DType, shape: &[usize], values: impl IntoIterator<Item = i128>) -> Result<Self> {
         Self::checked(dtype, shape, integer_data(dtype, values))
     }
 
-    /// An array of floating-point numbers, rounded to `dtype`, or truncated where it is an integer type.
+    /// An array of floating-point numbers, truncated if `dtype` is an integer type and rounded otherwise.
     pub fn from_reals(dtype: DType, shape: &[usize], values: impl IntoIterator<Item = f64>) -> Result<Self> {
         let values = values.into_iter();
         if dtype.kind() == DTypeKind::Complex {
@@ -65,7 +65,7 @@ impl Array {
         Self::from_integers(dtype, shape, values.map(truncate))
     }
 
-    /// An array of complex numbers, of which other types than complex ones keep the real parts.
+    /// An array of complex numbers; only the real parts are kept if `dtype` is not complex.
     pub fn from_complexes(dtype: DType, shape: &[usize], values: impl IntoIterator<Item = (f64, f64)>) -> Result<Self> {
         let values = values.into_iter();
         if dtype.kind() != DTypeKind::Complex {
@@ -75,7 +75,7 @@ impl Array {
         Self::checked(dtype, shape, Data::Complex(values.map(rounded).collect()))
     }
 
-    /// An array of truth values.
+    /// An array of booleans.
     pub fn from_bools(shape: &[usize], values: Vec<bool>) -> Result<Self> {
         Self::checked(DType::Bool, shape, Data::Bool(values))
     }
@@ -85,13 +85,13 @@ impl Array {
         Self { dtype, shape: Vec::new(), data: integer_data(dtype, [value]) }
     }
 
-    /// One floating-point number; `dtype` has to be a floating-point type, else the number is taken as `float64`.
+    /// One floating-point number. If `dtype` is not a floating-point type, the number is `float64`.
     pub fn real(dtype: DType, value: f64) -> Self {
         let dtype = if dtype.kind() == DTypeKind::Real { dtype } else { DType::Float64 };
         Self { dtype, shape: Vec::new(), data: Data::Real(vec![round(value, dtype)]) }
     }
 
-    /// The integer as JAX takes a Python `int`: of the default integer type, which it has to fit.
+    /// A Python `int` as JAX converts it: to the default integer type, which must be able to hold it.
     pub fn python_int(mode: Mode, value: i128) -> Result<Self> {
         let dtype = DType::default_int(mode);
         let (low, high) = dtype.bounds();
@@ -102,7 +102,7 @@ impl Array {
         }
     }
 
-    /// The number as JAX takes a Python `float`: of the default floating-point type.
+    /// A Python `float` as JAX converts it: to the default floating-point type.
     pub fn python_float(mode: Mode, value: f64) -> Self {
         Self::real(DType::default_float(mode), value)
     }
@@ -160,7 +160,7 @@ impl Array {
         self.len() == 0
     }
 
-    /// The elements as integers, floating-point numbers truncated; of complex numbers the real parts.
+    /// The elements as integers; floating-point numbers are truncated, imaginary parts dropped.
     pub fn integers(&self) -> Vec<i128> {
         match &self.data {
             Data::Bool(values) => values.iter().map(|&value| i128::from(value)).collect(),
@@ -171,7 +171,7 @@ impl Array {
         }
     }
 
-    /// The elements as floating-point numbers, of complex numbers the real parts; exact but for integers beyond 53 bits.
+    /// The elements as floating-point numbers; imaginary parts are dropped. Exact except for integers of more than 53 bits.
     pub fn reals(&self) -> Vec<f64> {
         match &self.data {
             Data::Bool(values) => values.iter().map(|&value| f64::from(u8::from(value))).collect(),
@@ -190,7 +190,7 @@ impl Array {
         }
     }
 
-    /// The imaginary parts: zeros of anything but complex numbers.
+    /// The imaginary parts; zeros if the elements are not complex.
     pub fn imaginaries(&self) -> Vec<f64> {
         self.complexes().into_iter().map(|(_, imaginary)| imaginary).collect()
     }
@@ -205,7 +205,7 @@ impl Array {
         }
     }
 
-    /// The array converted to another type: rounded, wrapped or truncated.
+    /// The array converted to another type, by rounding, wrapping or truncation.
     #[must_use]
     pub fn cast(&self, dtype: DType) -> Self {
         let data = match (&self.data, dtype.kind()) {
@@ -236,7 +236,7 @@ impl Array {
         Ok(self)
     }
 
-    /// The array whose element *i* is element `positions[i]` of this one; positions beyond the end give the last.
+    /// The array whose element *i* is element `positions[i]` of this one; positions beyond the end are clamped.
     pub fn gather(&self, shape: &[usize], positions: &[usize]) -> Result<Self> {
         fn pick<T: Copy>(values: &[T], positions: &[usize]) -> Vec<T> {
             let last = values.len().saturating_sub(1);
@@ -252,7 +252,7 @@ impl Array {
         Self::checked(self.dtype, shape, data)
     }
 
-    /// The number of each element of this array in an array of `shape` that this one broadcasts to.
+    /// For each element of an array of `shape`, the position of the element of this array that broadcasts to it.
     pub fn broadcast_positions(&self, function: &'static str, shape: &[usize]) -> Result<Vec<usize>> {
         let fits = self.rank() <= shape.len()
             && self.shape.iter().rev().zip(shape.iter().rev()).all(|(from, to)| from == to || *from == 1);
@@ -277,13 +277,13 @@ impl Array {
         Ok(positions)
     }
 
-    /// The array repeated along axes of length one, and along new leading axes, to `shape`.
+    /// The array broadcast to `shape`: repeated along axes of length one and along new leading axes.
     pub fn broadcast_to(&self, function: &'static str, shape: &[usize]) -> Result<Self> {
         let positions = self.broadcast_positions(function, shape)?;
         self.gather(shape, &positions)
     }
 
-    /// Element `index` as a number, of a complex one the real part; not a number where there is none.
+    /// Element `index`, or its real part; NaN if there is no such element.
     pub fn number(&self, index: usize) -> f64 {
         match &self.data {
             Data::Real(values) => values.get(index).copied(),
@@ -295,13 +295,13 @@ impl Array {
         .unwrap_or(f64::NAN)
     }
 
-    /// The fewest digits that read back to element `index`, as `1.25`, and the power of ten.
+    /// The shortest decimal significand (such as `1.25`) and the power of ten that together read back as element `index`.
     pub fn shortest(&self, index: usize) -> (String, i32) {
         shortest(self.number(index), self.dtype)
     }
 
-    /// Element `index` in the shortest form that reads back to the same element, as Python and JSON write it
-    /// (`NaN`, `Infinity` and `-Infinity` included, as Python's `json` does). JSON has no complex numbers: they are pairs.
+    /// Element `index` in the shortest form that reads back as the same element, in the notation of Python and JSON
+    /// (`NaN`, `Infinity` and `-Infinity` as in Python's `json`). Complex numbers are pairs, because JSON has none.
     pub fn element_text(&self, index: usize) -> String {
         match &self.data {
             Data::Bool(values) => values.get(index).map(ToString::to_string),
@@ -347,7 +347,7 @@ pub fn size_of(shape: &[usize]) -> Result<usize> {
         .ok_or_else(|| Error::TooLarge { shape: shape.to_vec(), limit: MAX_ELEMENTS })
 }
 
-/// The axis a Python index names.
+/// Resolves an axis number, which may be negative.
 pub fn axis_of(function: &'static str, axis: isize, rank: usize) -> Result<usize> {
     let named = if axis < 0 { rank.checked_add_signed(axis) } else { Some(axis.unsigned_abs()) };
     named.filter(|&named| named < rank).ok_or(Error::Axis { function, axis, rank })
@@ -384,7 +384,7 @@ fn round(value: f64, dtype: DType) -> f64 {
     }
 }
 
-/// The shortest decimal text that reads back to `value` once rounded to `dtype`.
+/// The shortest decimal text that reads back as `value` when rounded to `dtype`.
 fn real_text(value: f64, dtype: DType) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
@@ -395,14 +395,14 @@ fn real_text(value: f64, dtype: DType) -> String {
     let (digits, exponent) = shortest(value, dtype);
     let text = format!("{digits}e{exponent}");
     if (-5..16).contains(&exponent) {
-        // `{:?}` writes at least one decimal place, so that the text stays a floating-point number.
+        // `{:?}` writes at least one decimal place, so the text still denotes a floating-point number.
         text.parse().map_or(text, |short: f64| format!("{short:?}"))
     } else {
         text
     }
 }
 
-/// The fewest digits that read back to a finite number of this type, as `1.25`, and the power of ten.
+/// The shortest decimal significand (such as `1.25`) and the power of ten that together read back as a finite number of this type.
 fn shortest(value: f64, dtype: DType) -> (String, i32) {
     let reads_back = |text: &str| text.parse().is_ok_and(|read: f64| round(read, dtype) == value);
     let scientific = (0..17).map(|digits| format!("{value:.digits$e}")).find(|text| reads_back(text));

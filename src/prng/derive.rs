@@ -6,8 +6,8 @@
 //! fold_in(key, data)   key, number → key
 //! ```
 //!
-//! **Invariant:** every function is pure, and each follows `jax.vmap` where it is given an array of keys: the shape
-//! of the result starts with the shape of the keys.
+//! **Invariant:** every function is pure. Applied to an array of keys, it behaves as under `jax.vmap`: the shape of
+//! the result starts with the shape of the keys.
 
 use super::array::{Array, size_of};
 use super::dtype::DType;
@@ -16,8 +16,8 @@ use super::implementation::Implementation;
 use super::keys::{Keys, seed_words};
 use super::mode::Mode;
 
-/// `jax.random.key(seed, impl=implementation)` of a Python integer. JAX takes what fits `int64`; without x64 only the
-/// low 32 bits count.
+/// `jax.random.key(seed, impl=implementation)` of a Python integer. JAX accepts any `int64`; without x64 only the low
+/// 32 bits matter.
 pub fn key(mode: Mode, implementation: Implementation, seed: i128) -> Result<Keys> {
     let (low, high) = DType::Int64.bounds();
     if !(low..=high).contains(&seed) {
@@ -26,7 +26,7 @@ pub fn key(mode: Mode, implementation: Implementation, seed: i128) -> Result<Key
     keys(implementation, &Array::integer(DType::default_int(mode), seed))
 }
 
-/// `jax.random.key` of an integer array: of a scalar, or under `vmap` of any shape.
+/// `jax.random.key` of an integer array: a scalar, or under `vmap` an array of any shape.
 pub fn keys(implementation: Implementation, seeds: &Array) -> Result<Keys> {
     let Some(seed_words) = seed_words(seeds) else {
         let problem = format!("PRNG key seed must be an integer; got {}", seeds.dtype());
@@ -49,7 +49,7 @@ pub fn split(mode: Mode, keys: &Keys, shape: &[usize]) -> Result<Keys> {
     Keys::new(keys.implementation(), &shape, children)
 }
 
-/// The first and the second child of each key: the `key, subkey = split(key)` of JAX's own samplers.
+/// The first and the second child of each key: `key, subkey = split(key)` in JAX's own samplers.
 pub fn split_in_two(mode: Mode, keys: &Keys) -> Result<(Keys, Keys)> {
     let children = split(mode, keys, &[2])?;
     let child = |number: usize| {
@@ -79,7 +79,7 @@ fn fold(keys: &Keys, data: &[u32]) -> Result<Keys> {
     Keys::new(keys.implementation(), keys.shape(), words)
 }
 
-/// What `fold_in` makes of a Python integer: JAX converts it to `uint32`, which it has to fit.
+/// Converts the Python integer that is passed to `fold_in`. JAX converts it to `uint32`, and rejects it if it does not fit.
 pub fn fold_in_data(value: i128) -> Result<u32> {
     u32::try_from(value).map_err(|_| Error::Overflow { value, dtype: DType::Uint32 })
 }

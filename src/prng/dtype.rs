@@ -45,7 +45,7 @@ pub enum DType {
 /// The families of element types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DTypeKind {
-    /// Truth values.
+    /// Booleans.
     Bool,
     /// Two's-complement integers.
     Signed,
@@ -139,7 +139,7 @@ impl DType {
         }
     }
 
-    /// What JAX makes of a type the user wrote: without x64 every 64-bit type is its 32-bit counterpart.
+    /// The type that JAX uses for a requested type: without x64, every 64-bit type becomes its 32-bit counterpart.
     #[must_use]
     pub fn canonical(self, mode: Mode) -> Self {
         match self {
@@ -161,7 +161,7 @@ impl DType {
         Self::Uint64.canonical(mode)
     }
 
-    /// The type of the real and the imaginary parts of a complex type; every other type itself.
+    /// The type of the real and imaginary parts of a complex type; any other type is returned unchanged.
     #[must_use]
     pub fn part(self) -> Self {
         match self {
@@ -182,7 +182,7 @@ impl DType {
         Self::Complex128.canonical(mode)
     }
 
-    /// The type of floating-point numbers that numbers of this type become, as where they are divided: of 32 bits but for 64-bit integers.
+    /// The floating-point type to which this type is promoted, for example by a division: 32 bits wide, except for 64-bit integers.
     #[must_use]
     pub fn inexact(self, mode: Mode) -> Self {
         match self.kind() {

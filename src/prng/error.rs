@@ -1,13 +1,13 @@
-//! What can go wrong, in the words JAX would use where JAX would complain too.
+//! Errors, worded as in JAX if JAX would raise one too.
 //!
-//! **Invariant:** a request the room cannot answer to the last documented bit ends here, never in a wrong number.
+//! **Invariant:** if the result cannot be computed to the documented precision, the request is an error, never a wrong number.
 
 use super::dtype::DType;
 
-/// Why a request has no answer.
+/// Why a request has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A batch of keys where JAX wants one key.
+    /// A batch of keys where JAX expects one key.
     #[error(
         "{function} accepts a single key, but was given a key array of shape {} != (); use vmap for batching",
         shape_text(.shape)
@@ -34,7 +34,7 @@ pub enum Error {
         /// The shape of the array.
         shape: Vec<usize>,
     },
-    /// A Python integer that does not fit the type JAX gives it.
+    /// A Python integer that does not fit the type to which JAX converts it.
     #[error("Python integer {value} out of bounds for {dtype}")]
     Overflow {
         /// The integer.
@@ -42,13 +42,13 @@ pub enum Error {
         /// The type.
         dtype: DType,
     },
-    /// A name that is no implementation of JAX.
+    /// A name that is not one of JAX's implementations.
     #[error(
         "unrecognized PRNG implementation {0:?}; JAX has threefry2x32, \
           rbg, unsafe_rbg, threefry4x32, philox2x32 and philox4x32"
     )]
     UnknownImplementation(String),
-    /// A dtype the function does not draw.
+    /// A dtype that the function cannot draw.
     #[error("{function} draws {expected}, not {got}")]
     DrawType {
         /// The function that was called.
@@ -86,7 +86,7 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
-    /// A request that is valid in JAX but not answered here.
+    /// A request that is valid in JAX but not supported here.
     #[error("{what} is not supported by the reference PRNG: {why}")]
     Unsupported {
         /// The function or option.
@@ -94,7 +94,7 @@ pub enum Error {
         /// The reason.
         why: &'static str,
     },
-    /// A draw whose result would not reasonably fit in memory.
+    /// A draw whose result is too large.
     #[error("an array of shape {} is too large for the reference PRNG (limit: {limit} elements)", shape_text(.shape))]
     TooLarge {
         /// The requested shape.
@@ -104,7 +104,7 @@ pub enum Error {
     },
 }
 
-/// The result of everything in this room that can fail.
+/// The result type of this module's fallible functions.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A shape as Python writes it: `()`, `(3,)`, `(2, 3)`.

@@ -1,10 +1,10 @@
-//! What an implementation of JAX's PRNG interface has to provide, and the list of the six that JAX ships.
+//! The interface of a PRNG implementation, and the six implementations that come with JAX.
 //!
-//! JAX separates *how bits come out of a key* (an implementation) from *what is made of the bits* (a sampler). The
-//! interface is JAX's `PRNGImpl`: `seed`, `split`, `fold_in`, `random_bits`.
+//! JAX separates *how bits are generated from a key* (an implementation) from *how numbers are made from bits* (a
+//! sampler). The interface is JAX's `PRNGImpl`: `seed`, `split`, `fold_in`, `random_bits`.
 //!
-//! **Invariant:** an implementation sees key words and counts only. It knows no shapes, no element types beyond a bit
-//! width, and nothing of the samplers.
+//! **Invariant:** an implementation sees only key words and counts. It does not know shapes or samplers, and of an element
+//! type only the width in bits.
 
 use super::error::{Error, Result};
 use super::mode::Mode;
@@ -18,9 +18,9 @@ use super::unsafe_rbg::UnsafeRbg;
 /// The words of one key; words beyond the width of the implementation are zero.
 pub type Words = [u32; 4];
 
-/// A way to turn keys into keys and bits. All `keys` slices hold whole keys, `width` words each.
+/// Derives keys and bits from keys. All `keys` slices hold whole keys, `width` words each.
 pub trait Generator: Sync {
-    /// The name JAX gives it, as in `jax.random.key(0, impl="rbg")`.
+    /// Its name in JAX, as in `jax.random.key(0, impl="rbg")`.
     fn name(&self) -> &'static str;
 
     /// The tag in the dtype of its typed keys: `fry` in `key<fry>`.
@@ -32,10 +32,10 @@ pub trait Generator: Sync {
     /// The key of a seed given as its high and low word.
     fn seed(&self, high: u32, low: u32) -> Words;
 
-    /// Fills `children` with as many children of `key` as it holds.
+    /// Fills `children` with children of `key`.
     fn split(&self, mode: Mode, key: &[u32], children: &mut [u32]);
 
-    /// The child of `key` named by `data`.
+    /// The child of `key` for `data`.
     fn fold_in(&self, key: &[u32], data: u32) -> Words;
 
     /// Fills `out` with 32-bit draws.
@@ -44,8 +44,8 @@ pub trait Generator: Sync {
     /// Fills `out` with 64-bit draws.
     fn fill_64(&self, mode: Mode, key: &[u32], out: &mut [u64]);
 
-    /// Fills `out` with draws of `width` 8 or 16 bits. Every implementation but the old mode of `threefry2x32`
-    /// draws 32 bits for each and keeps the low ones.
+    /// Fills `out` with draws of 8 or 16 bits (`width`). All implementations draw 32 bits for each and keep the low
+    /// ones, except the old mode of `threefry2x32`.
     fn fill_narrow(&self, mode: Mode, key: &[u32], width: u32, out: &mut [u32]) {
         self.fill_32(mode, key, out);
         for word in out {
@@ -53,14 +53,14 @@ pub trait Generator: Sync {
         }
     }
 
-    /// Whether `jax.vmap` over keys draws everything from the first key, its shape extended by the batch.
+    /// Whether a draw under `jax.vmap` over keys is one draw for the whole batch from its first key.
     ///
-    /// True of the two implementations on XLA's `RngBitGenerator`, whose batching rule is that.
+    /// This is the batching rule of the two implementations that use XLA's `RngBitGenerator`.
     fn batch_draws_from_first_key(&self) -> bool {
         false
     }
 
-    /// Splits a batch of keys as `jax.vmap(jax.random.split)` does; `children` has room for the same number each.
+    /// Splits a batch of keys as `jax.vmap(jax.random.split)` does; all keys get the same number of `children`.
     fn split_batch(&self, mode: Mode, keys: &[u32], children: &mut [u32]) {
         let count = keys.len() / self.width();
         if count == 0 || children.is_empty() {
@@ -73,7 +73,7 @@ pub trait Generator: Sync {
     }
 
     /// Folds data into a batch of keys as `jax.vmap(jax.random.fold_in)` does. `data` holds one number for each key,
-    /// or a single one where the data is not mapped over.
+    /// or a single number if the data is not mapped over.
     fn fold_in_batch(&self, keys: &[u32], data: &[u32], out: &mut [u32]) {
         let width = self.width();
         for (index, (key, child)) in keys.chunks_exact(width).zip(out.chunks_exact_mut(width)).enumerate() {
@@ -83,7 +83,7 @@ pub trait Generator: Sync {
     }
 }
 
-/// The implementations JAX 0.10.2 registers.
+/// The implementations that JAX 0.10.2 registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Implementation {
     /// The default.
@@ -106,7 +106,7 @@ impl Implementation {
     pub const ALL: [Self; 6] =
         [Self::Threefry2x32, Self::Rbg, Self::UnsafeRbg, Self::Threefry4x32, Self::Philox2x32, Self::Philox4x32];
 
-    /// The implementation of that name.
+    /// The implementation with this name.
     pub fn from_name(name: &str) -> Result<Self> {
         Self::ALL
             .into_iter()
@@ -114,7 +114,7 @@ impl Implementation {
             .ok_or_else(|| Error::UnknownImplementation(name.to_owned()))
     }
 
-    /// The code behind it.
+    /// Its generator.
     pub fn generator(self) -> &'static dyn Generator {
         match self {
             Self::Threefry2x32 => &Threefry2x32,

@@ -1,17 +1,17 @@
 //! Keys: an implementation, a shape, and the words of each key.
 //!
-//! A *typed* key of JAX is a [`Keys`] of shape `()`; a *raw* key is the `uint32` [`Array`] that [`Keys::data`] gives
-//! and [`Keys::wrap`] takes back. Which of the two a caller holds, and so which to give back, is the caller's
-//! knowledge, as in JAX's `_check_prng_key` and `_return_prng_keys`.
+//! A *typed* key of JAX is a [`Keys`] of shape `()`; a *raw* key is the `uint32` [`Array`] that [`Keys::data`] returns
+//! and [`Keys::wrap`] accepts. The caller keeps track of which of the two it passed, and so which to return, as in
+//! JAX's `_check_prng_key` and `_return_prng_keys`.
 //!
-//! **Invariant:** there are exactly `width` words for each key, and keys are values: nothing here draws or derives.
+//! **Invariant:** there are exactly `width` words for each key. Keys are plain values: nothing here draws or derives.
 
 use super::array::{Array, Data, size_of};
 use super::dtype::DType;
 use super::error::{Error, Result};
 use super::implementation::Implementation;
 
-/// An array of keys of one implementation; of shape `()` where it is a single key.
+/// An array of keys of one implementation. A single key has the shape `()`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Keys {
     implementation: Implementation,
@@ -20,7 +20,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Keys made of words, `width` for each key.
+    /// Keys from words, `width` for each key.
     pub fn new(implementation: Implementation, shape: &[usize], words: Vec<u32>) -> Result<Self> {
         let width = implementation.width();
         if size_of(shape)? * width == words.len() {
@@ -31,7 +31,7 @@ impl Keys {
         }
     }
 
-    /// `wrap_key_data(data, impl=implementation)`: the last axis of `data` holds the words of a key.
+    /// `wrap_key_data(data, impl=implementation)`: the last axis of `data` holds the words of each key.
     pub fn wrap(implementation: Implementation, data: &Array) -> Result<Self> {
         let width = implementation.width();
         let words = data.words().ok_or_else(|| Error::KeyDataType(data.dtype()))?;
@@ -41,7 +41,7 @@ impl Keys {
         }
     }
 
-    /// `key_data(keys)`: the words, in one more axis.
+    /// `key_data(keys)`: the words, along an additional last axis.
     pub fn data(&self) -> Result<Array> {
         let shape = [self.shape.as_slice(), &[self.implementation.width()]].concat();
         Array::from_integers(DType::Uint32, &shape, self.words.iter().map(|&word| i128::from(word)))
@@ -77,13 +77,13 @@ impl Keys {
         self.words.chunks_exact(self.implementation.width())
     }
 
-    /// JAX's check of every function outside `vmap`: a single key, no array of keys.
+    /// The check of JAX's functions outside `vmap`: they require a single key, not an array of keys.
     pub fn require_single(&self, function: &'static str) -> Result<()> {
         if self.shape.is_empty() { Ok(()) } else { Err(Error::KeyArray { function, shape: self.shape.clone() }) }
     }
 
-    /// The key array whose key *i* is key `positions[i]` of this one; positions beyond the end give the last key, as
-    /// JAX clamps them. Indexing, transposing and broadcasting of key arrays are all gathers.
+    /// The key array whose key *i* is key `positions[i]` of this one; positions beyond the end are clamped, as in JAX.
+    /// Indexing, transposing and broadcasting of key arrays are all gathers.
     pub fn gather(&self, shape: &[usize], positions: &[usize]) -> Result<Self> {
         let width = self.implementation.width();
         let last = self.len().saturating_sub(1);
@@ -115,7 +115,7 @@ impl Keys {
         self.gather(shape, &positions)
     }
 
-    /// Key by key, whether two arrays of keys of one implementation and shape are equal; `None` where JAX would not
+    /// Compares two arrays of keys element by element; `None` if implementations or shapes differ, because JAX would not
     /// compare them.
     pub fn equal(&self, other: &Self) -> Option<Vec<bool>> {
         let comparable = self.implementation == other.implementation && self.shape == other.shape;
@@ -123,8 +123,8 @@ impl Keys {
     }
 }
 
-/// The seed of each element of an integer array, as its high and low word: what `jax.random.key` makes of an array
-/// under `vmap`, and of a scalar outside. Narrow integers are extended by their sign, but have no high word.
+/// The seed of each element of an integer array, as its high and low word, as `jax.random.key` computes it for an array
+/// under `vmap` and for a scalar outside. Narrow integers are sign-extended to one word, and their high word is zero.
 pub(super) fn seed_words(seeds: &Array) -> Option<Vec<[u32; 2]>> {
     let wide = seeds.dtype().width() == 64;
     let split = |bits: u64| [if wide { super::words::high(bits) } else { 0 }, super::words::low(bits)];

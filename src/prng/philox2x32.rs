@@ -1,10 +1,10 @@
 //! `philox2x32`: Philox with a two-word block and a one-word key, in JAX since 0.10.2.
 //!
 //! The hash is Philox-2x32 with 10 rounds (Salmon et al., SC 2011); what is hashed follows
-//! `jax/_src/random/philox2x32.py`. The mode plays no part.
+//! `jax/_src/random/philox2x32.py`. The mode has no effect.
 //!
-//! **Invariant:** element *i* depends on the key and *i* alone, so `split(k, n)[i]` equals `fold_in(k, i)`. A key has
-//! 32 bits only: among some 77,000 keys two equal ones are to be expected.
+//! **Invariant:** element *i* depends only on the key and *i*, so `split(k, n)[i]` equals `fold_in(k, i)`. A key has only
+//! 32 bits: among 77,000 keys, two are equal with a probability of about one half.
 
 use super::implementation::{Generator, Words};
 use super::mode::Mode;

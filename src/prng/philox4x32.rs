@@ -1,9 +1,9 @@
 //! `philox4x32`: Philox with a four-word block and a two-word key, in JAX since 0.10.2. The same hash drives `rbg`.
 //!
 //! The hash is Philox-4x32 with 10 rounds (Salmon et al., SC 2011); what is hashed follows
-//! `jax/_src/random/philox4x32.py`. The mode plays no part.
+//! `jax/_src/random/philox4x32.py`. The mode has no effect.
 //!
-//! **Invariant:** element *i* depends on the key and *i* alone, so `split(k, n)[i]` equals `fold_in(k, i)`.
+//! **Invariant:** element *i* depends only on the key and *i*, so `split(k, n)[i]` equals `fold_in(k, i)`.
 
 use super::implementation::{Generator, Words};
 use super::mode::Mode;
@@ -79,7 +79,7 @@ impl Generator for Philox4x32 {
         }
     }
 
-    /// The first two words of a block, not folded with the others.
+    /// The first two words of each block; the others are discarded.
     fn fill_64(&self, _mode: Mode, key: &[u32], out: &mut [u64]) {
         let key = pair(key);
         for (index, word) in out.iter_mut().enumerate() {

@@ -1,12 +1,12 @@
 //! `rbg`: bits from XLA's `RngBitGenerator`, derivation from `threefry2x32` on each half of the key.
 //!
-//! JAX's part is `jax/_src/random/rbg.py`. What `RngBitGenerator` does is left open by XLA; this is what its CPU
+//! JAX's part is `jax/_src/random/rbg.py`. XLA does not specify what `RngBitGenerator` generates; this is what its CPU
 //! compiler emits for the default algorithm (XLA `xla/hlo/builder/lib/prng.cc`, `PhiloxRngBitGenerator`):
-//! Philox-4x32-10 in counter mode, where the first half of the key is both the Philox key and the upper half of a
-//! 128-bit little-endian counter, and the second half of the key is its lower half. A GPU or TPU may draw otherwise.
+//! Philox-4x32-10 in counter mode. The first half of the key is both the Philox key and the upper half of a 128-bit
+//! little-endian counter; the second half is the counter's lower half. A GPU or TPU may draw other bits.
 //!
-//! **Invariant:** word *i* of a stream depends on the key and *i* alone; keys whose second halves are close share
-//! most of their stream.
+//! **Invariant:** word *i* of a stream depends only on the key and *i*. Keys with equal first halves and close second halves
+//! share most of their streams.
 
 use super::implementation::{Generator, Words};
 use super::mode::Mode;
@@ -18,7 +18,7 @@ use super::words;
 #[derive(Clone, Copy, Debug)]
 pub struct Rbg;
 
-/// Row `row` of the stream of `key` seen as an array of shape `(n, 4)`: one Philox block.
+/// Row `row` of the stream of `key`, taken as an array of shape `(n, 4)`: one Philox block.
 #[inline]
 pub(super) fn stream_row(key: &[u32], row: usize) -> Words {
     let (low, carry) = words::join(key[3], key[2]).overflowing_add(row as u64);
@@ -34,7 +34,7 @@ pub(super) fn stream_32(key: &[u32], out: &mut [u32]) {
     }
 }
 
-/// Fills `out` with the stream of `key`, two words to an element, the low one first.
+/// Fills `out` with the stream of `key`, two words per element, the low one first.
 pub(super) fn stream_64(key: &[u32], out: &mut [u64]) {
     for (block, piece) in out.chunks_mut(2).enumerate() {
         let [a, b, c, d] = stream_row(key, block);

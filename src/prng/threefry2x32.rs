@@ -9,8 +9,8 @@
 //! | `split` child *i* | both words of block *i* | words 2*i* and 2*i*+1 of the concatenated halves |
 //! | 32-bit draw *i* | XOR of both words of block *i* | word *i* of the concatenated halves |
 //!
-//! **Invariant:** in partitionable mode element *i* depends on the key and *i* alone, so `split(k, n)[i]` equals
-//! `fold_in(k, i)`; in the original mode every element depends on the size of the request as well.
+//! **Invariant:** in partitionable mode, element *i* depends only on the key and *i*, so `split(k, n)[i]` equals
+//! `fold_in(k, i)`; in the original mode, every element also depends on the size of the request.
 
 use super::implementation::{Generator, Words};
 use super::mode::Mode;
@@ -93,7 +93,7 @@ impl Generator for Threefry2x32 {
         }
     }
 
-    /// The hash of the key made from `data` as a 32-bit seed; the mode plays no part.
+    /// Hashes, under the key, the key made from `data` as a 32-bit seed. The mode has no effect.
     fn fold_in(&self, key: &[u32], data: u32) -> Words {
         let [first, second] = threefry2x32(pair(key), [0, data]);
         [first, second, 0, 0]

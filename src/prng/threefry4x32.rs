@@ -1,9 +1,9 @@
 //! `threefry4x32`: Threefry with a four-word key and block, in JAX since 0.10.2.
 //!
 //! The hash is Threefry-4x32 with 20 rounds (Salmon et al., SC 2011); what is hashed follows
-//! `jax/_src/random/threefry4x32.py`. The mode plays no part.
+//! `jax/_src/random/threefry4x32.py`. The mode has no effect.
 //!
-//! **Invariant:** element *i* depends on the key and *i* alone, so `split(k, n)[i]` equals `fold_in(k, i)`.
+//! **Invariant:** element *i* depends only on the key and *i*, so `split(k, n)[i]` equals `fold_in(k, i)`.
 
 use super::implementation::{Generator, Words};
 use super::mode::Mode;

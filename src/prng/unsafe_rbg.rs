@@ -1,11 +1,11 @@
-//! `unsafe_rbg`: both bits and derivation from XLA's `RngBitGenerator`, "unsafe for use on TPU" in JAX's own words.
+//! `unsafe_rbg`: both bits and derivation from XLA's `RngBitGenerator`.
 //!
-//! JAX takes every tenth row of four words for a hash (`jax/_src/random/rbg.py`, `_unsafe_rbg_split` and
-//! `_unsafe_rbg_fold_in`). Hence `split(k)[0]` is the first draw from `k`, and `fold_in` is an exclusive or: it
-//! commutes and undoes itself.
+//! JAX uses every tenth row of four words as a hash (`jax/_src/random/rbg.py`, `_unsafe_rbg_split` and
+//! `_unsafe_rbg_fold_in`). Hence `split(k)[0]` is the first draw from `k`, and `fold_in` is an exclusive or: it is
+//! commutative and its own inverse.
 //!
-//! **Invariant:** child *i* of a split is words 40*i* … 40*i*+3 of the stream of the parent. Under `vmap` all
-//! children come from the stream of the first parent, which is how JAX behaves, not how one would wish it.
+//! **Invariant:** child *i* of a split is words 40*i* … 40*i*+3 of the stream of the parent. Under `vmap`, all children
+//! come from the stream of the first parent, as in JAX.
 
 use super::implementation::{Generator, Words};
 use super::mode::Mode;
@@ -15,10 +15,10 @@ use super::rbg::{Rbg, stream_32, stream_64, stream_row};
 #[derive(Clone, Copy, Debug)]
 pub struct UnsafeRbg;
 
-/// Rows of the stream that count as one hash.
+/// Rows of the stream per hash.
 const ROWS_PER_HASH: usize = 10;
 
-/// What `fold_in` adds to a key: the last row of hash number `index` of the key made from `data`.
+/// The words that `fold_in` XORs into a key: the last row of hash number `index` of the key made from `data`.
 fn mask(data: u32, index: usize) -> Words {
     stream_row(&Rbg.seed(0, data), ROWS_PER_HASH * index + ROWS_PER_HASH - 1)
 }
@@ -66,14 +66,14 @@ impl Generator for UnsafeRbg {
         true
     }
 
-    /// The batch is one long draw from the first key.
+    /// All children of the batch come from one long draw from the first key.
     fn split_batch(&self, mode: Mode, keys: &[u32], children: &mut [u32]) {
         if keys.len() >= self.width() {
             self.split(mode, keys, children);
         }
     }
 
-    /// Where the data is mapped over too, all masks are one long draw from the key made from the first datum.
+    /// If the data is mapped over too, all masks come from one long draw from the key made from the first datum.
     fn fold_in_batch(&self, keys: &[u32], data: &[u32], out: &mut [u32]) {
         let first = data.first().copied().unwrap_or(0);
         for (index, (key, child)) in keys.chunks_exact(4).zip(out.chunks_exact_mut(4)).enumerate() {

@@ -14,13 +14,13 @@ pub fn high(number: u64) -> u32 {
     (number >> 32) as u32
 }
 
-/// The number made of two words.
+/// The number with these two words.
 #[inline]
 pub fn join(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// The high and the low word of an element's number.
+/// The high and the low word of an element's index.
 #[inline]
 pub fn of_index(index: usize) -> [u32; 2] {
     let index = index as u64;

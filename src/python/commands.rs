@@ -1,13 +1,13 @@
-//! Scripts of cells in which editors accept `IPython`'s commands.
+//! `IPython`'s commands in scripts that editors run cell by cell.
 //!
-//! **Invariant:** offsets stay those of the text: code in another language becomes blanks, byte for byte.
+//! **Invariant:** offsets do not change: each byte of code in another language is replaced by a space.
 
 use std::borrow::Cow;
 
-/// Commands for a whole cell that leave its code Python.
+/// Cell magics whose cells contain Python.
 const OF_PYTHON: [&str; 9] = ["capture", "debug", "ipytest", "prun", "pypy", "python", "python3", "time", "timeit"];
 
-/// The text without the code of the cells that a command passes to another language (`%%bash`). `marks` are where cells start.
+/// Blanks out the cells whose magic is for another language (`%%bash`). `marks` are the offsets at which cells start.
 pub(super) fn python_only<'a>(text: &'a str, marks: &[u32]) -> Cow<'a, str> {
     let ends = marks.iter().skip(1).map(|mark| *mark as usize).chain([text.len()]);
     let cells = marks.iter().map(|mark| *mark as usize).zip(ends);
@@ -26,7 +26,7 @@ pub(super) fn python_only<'a>(text: &'a str, marks: &[u32]) -> Cow<'a, str> {
     Cow::Owned(only)
 }
 
-/// The position of the command in a cell that passes it to another language.
+/// The offset of the magic, if it is for another language.
 fn start_of_foreign(cell: &str) -> Option<usize> {
     let mut at = 0;
     let is_code = |line: &&str| !line.trim_start().is_empty() && !line.trim_start().starts_with('#');

@@ -1,14 +1,14 @@
-//! The comments of a script that mark where the cells of a notebook start.
+//! The comments that start the cells of a script in notebook format.
 //!
-//! **Invariant:** a comment of any other kind marks nothing, nor does what looks like one within a string.
+//! **Invariant:** only comments start cells, never text in a string that looks like one.
 
 use super::Comment;
 
-/// Most lines at the start of a script that are searched for a jupytext header.
+/// The number of lines at the start of a script that are searched for a jupytext header.
 const HEADER: usize = 40;
 
-/// The positions where the cells of a script in notebook format start, by its comments: at each `# %%`, as in editors, and at each `# +` if
-/// the header says that `jupytext` wrote it.
+/// The offsets at which the cells of a script in notebook format start: each `# %%` comment, as in editors, and each `# +` comment if
+/// the header says that `jupytext` wrote the script.
 pub fn marks(text: &str, comments: &[Comment]) -> Vec<u32> {
     let starts_line = |start: u32| {
         text.get(..start as usize).is_some_and(|before| before.is_empty() || before.ends_with(['\n', '\r']))

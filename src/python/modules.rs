@@ -1,26 +1,26 @@
 //! Resolves imports to files, from the paths of the project alone.
 //!
-//! **Invariant:** no I/O, and the same list of paths in the same order gives the same results. A name is resolved only if Python's own
-//! search could find it: a loose file elsewhere in the project never stands in for a library of its name.
+//! **Invariant:** there is no I/O, and equal lists of paths give equal results. A name is resolved only if Python's own search could find
+//! it: an unrelated file elsewhere in the project never shadows a library with the same name.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::text::FileId;
 
-/// What an import names.
+/// The result of resolving an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution {
     /// A file of the project.
     Module {
         /// The innermost module of the dotted name that is a file.
         file: FileId,
-        /// What is left of the name, to be looked up in `file` from left to right.
+        /// The rest of the name, to be looked up in `file` from left to right.
         rest: Vec<String>,
-        /// For `from package import name`, the file of the submodule `name`. Python takes it only if `file` does not
-        /// itself bind `name`.
+        /// For `from package import name`, the file of the submodule `name`. Python uses it only if `file` itself does
+        /// not bind `name`.
         submodule: Option<FileId>,
     },
-    /// Nothing of the project.
+    /// Not in the project.
     External,
 }
 
@@ -28,44 +28,44 @@ pub enum Resolution {
 #[derive(Debug)]
 pub struct ModuleGraph {
     files: Vec<Module>,
-    /// Module path (`a/b/c`, a package under its folder) → file.
+    /// Module path (`a/b/c`; for a package, its folder) → file.
     by_path: FxHashMap<String, FileId>,
-    /// Dotted name within its root → files of that name, for modules in a package.
+    /// For modules in a package: dotted name within its root → files with this name.
     by_name: FxHashMap<String, Vec<FileId>>,
     packages: FxHashSet<String>,
-    /// The paths of `by_path` and all folders around them. Most imports are of libraries, which are rejected here by their first part.
+    /// The paths of `by_path` and all their parent folders. Most imports are of libraries; this set rejects them by their first part.
     prefixes: FxHashSet<String>,
-    /// The first parts of the names in `by_name`, for the same purpose.
+    /// The first parts of the names in `by_name`, for the same reason.
     top_names: FxHashSet<String>,
 }
 
-/// The meaning of a path's suffix.
+/// The kind of file, by the suffix of its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Suffix {
     Module,
     Stub,
-    /// Nothing can import it; it imports as a script does.
+    /// Cannot be imported; its own imports are resolved like those of a script.
     Notebook,
 }
 
 #[derive(Debug)]
 struct Module {
-    /// The folder of the file; relative imports count from here.
+    /// The folder of the file, where relative imports start.
     folder: String,
-    /// The nearest folder around the file that is no package, from which its absolute imports search upwards.
+    /// The nearest enclosing folder that is not a package. Absolute imports are searched from here upwards.
     root: String,
-    /// The file without suffix; of a package its folder.
+    /// The path without suffix; for a package, its folder.
     path: String,
     /// Dotted names, the longest first.
     names: Vec<String>,
     is_stub: bool,
     is_package: bool,
-    /// Whether the file is in no package, so that it can only run as a script and finds its siblings first.
+    /// Whether the file is not in a package. It can only run as a script, so imports find its siblings first.
     is_script: bool,
 }
 
 impl ModuleGraph {
-    /// The graph over paths as given; the position of a path is its [`FileId`].
+    /// The graph of these paths; the index of a path is its [`FileId`].
     pub fn new<P: AsRef<str>>(paths: &[P]) -> Self {
         let split: Vec<(String, String, Suffix)> = paths.iter().map(|path| parts(path.as_ref())).collect();
         let packages: FxHashSet<String> = split
@@ -105,7 +105,7 @@ impl ModuleGraph {
         let mut names = Vec::new();
         for root in [&outer_root, &inner_root] {
             let within = path.strip_prefix(root.as_str()).unwrap_or(&path).trim_start_matches('/');
-            // A package at the top has no name above it, and its `__init__.py` still has its stem.
+            // A package at the top has no enclosing name, so its name comes from the stem of the file.
             let name = if within.is_empty() { stem.to_owned() } else { within.replace('/', ".") };
             if names.contains(&name) {
                 continue;
@@ -119,7 +119,7 @@ impl ModuleGraph {
             names.push(stem.to_owned());
         }
         let known = self.by_path.get(&path).copied();
-        // A module shadows its stub, because only bodies show what happens to keys; a package shadows a module of its name.
+        // A module shadows its stub, because only bodies show what happens to keys. A package shadows a module with the same name.
         let rank = |stub: bool, package: bool| (!stub, package);
         let wins = known
             .and_then(|other| self.files.get(other.0 as usize))
@@ -132,7 +132,7 @@ impl ModuleGraph {
         self.files.push(Module { folder, root: inner_root, path, names, is_stub, is_package, is_script });
     }
 
-    /// The folder above the packages that directly enclose `folder`; `folder` itself where it is no package.
+    /// The folder above the chain of packages that ends in `folder`; `folder` itself if it is not a package.
     fn inner_root<'a>(&self, folder: &'a str) -> &'a str {
         let mut root = folder;
         while self.packages.contains(root) {
@@ -144,7 +144,7 @@ impl ModuleGraph {
         root
     }
 
-    /// The folder above the outermost package around `folder`, where plain folders between packages are namespaces.
+    /// The folder above the outermost package that encloses `folder`; plain folders between packages count as namespace packages.
     fn outer_root<'a>(&self, folder: &'a str) -> Option<&'a str> {
         let outermost =
             std::iter::successors(Some(folder), |at| parent(at)).filter(|at| self.packages.contains(*at)).last()?;
@@ -156,7 +156,7 @@ impl ModuleGraph {
         self.files.get(file.0 as usize).and_then(|module| module.names.first()).map_or("", String::as_str)
     }
 
-    /// All names of a file: the longest first; its stem, as a script run beside its siblings sees it, last.
+    /// All names of a file: the longest first, and last its stem, by which a script in the same folder imports it.
     pub fn names(&self, file: FileId) -> &[String] {
         self.files.get(file.0 as usize).map_or(&[], |module| &module.names)
     }
@@ -171,7 +171,7 @@ impl ModuleGraph {
         self.by_name.get(name).and_then(|files| self.best(files, ""))
     }
 
-    /// What an import in `from` names: `import module` (`level` 0, no `name`), `from module import name`,
+    /// Resolves an import in the file `from`: `import module` (`level` 0, no `name`), `from module import name`,
     /// `from .module import name` (`level` 1), `from . import name` (no `module`).
     pub fn resolve(&self, from: FileId, level: u32, module: Option<&str>, name: Option<&str>) -> Resolution {
         let Some(importer) = self.files.get(from.0 as usize) else { return Resolution::External };
@@ -201,15 +201,15 @@ impl ModuleGraph {
         }
         let found = self.elsewhere(importer, &dotted, name);
         if found == Resolution::External && importer.root == importer.folder {
-            // Test runners put a plain folder on the path even if it is within a package.
+            // Test runners add a plain folder to the search path even if it is within a package.
             return self.descend(&importer.folder, &dotted, name);
         }
         found
     }
 
-    /// What an absolute import names that [`ModuleGraph::resolve`] finds nowhere, if the file belongs to a script that lies in a package:
-    /// Python searches the script's folder first, which is that of the importer or one above it. Only the caller knows which names are
-    /// those of libraries.
+    /// Resolves an absolute import that [`ModuleGraph::resolve`] does not find, on the assumption that the file belongs to a script within a
+    /// package. Python searches the script's folder first, which is the importer's folder or one above it. The caller must rule out names
+    /// of libraries.
     pub fn resolve_from_script(&self, from: FileId, module: &str, name: Option<&str>) -> Resolution {
         let Some(importer) = self.files.get(from.0 as usize) else { return Resolution::External };
         let dotted: Vec<&str> = module.split('.').filter(|part| !part.is_empty()).collect();
@@ -219,13 +219,13 @@ impl ModuleGraph {
         found.find(|found| *found != Resolution::External).unwrap_or(Resolution::External)
     }
 
-    /// Looks `dotted` up below a folder that Python would search.
+    /// Looks up `dotted` below a folder that Python would search.
     fn descend(&self, base: &str, dotted: &[&str], name: Option<&str>) -> Resolution {
         if dotted.first().is_some_and(|first| !self.prefixes.contains(&join(base, first))) {
             return Resolution::External;
         }
         let mut path = base.to_owned();
-        // The base of a relative import without module is the package itself; the base of any other is no module.
+        // The base of `from . import name` is the package itself; for all other imports the base is not a module.
         let mut last = if dotted.is_empty() { self.by_path.get(base).copied().map(|file| (file, 0)) } else { None };
         for (index, part) in dotted.iter().enumerate() {
             path = join(&path, part);
@@ -235,7 +235,7 @@ impl ModuleGraph {
         }
         let submodule = name.and_then(|name| self.by_path.get(&join(&path, name)).copied());
         let Some((file, depth)) = last else {
-            // A folder without `__init__` is a namespace: it binds nothing but its modules.
+            // A folder without `__init__` is a namespace package: it binds only its modules.
             return submodule.map_or(Resolution::External, |file| Resolution::Module {
                 file,
                 rest: Vec::new(),
@@ -251,7 +251,7 @@ impl ModuleGraph {
         Resolution::Module { file, rest, submodule }
     }
 
-    /// A package of the project whose root is not above the importer, such as the package under test.
+    /// Looks up a package of the project whose root does not enclose the importer, such as the package under test.
     fn elsewhere(&self, importer: &Module, dotted: &[&str], name: Option<&str>) -> Resolution {
         if dotted.first().is_none_or(|first| !self.top_names.contains(*first)) {
             return Resolution::External;
@@ -268,7 +268,7 @@ impl ModuleGraph {
         Resolution::External
     }
 
-    /// Of files of one name the one nearest to `folder`; a module before its stub, then the first by path.
+    /// Among files with one name, the nearest to `folder`; then modules before stubs; then the first by path.
     fn best(&self, files: &[FileId], folder: &str) -> Option<FileId> {
         files.iter().copied().max_by_key(|id| {
             let module = &self.files[id.0 as usize];
@@ -309,7 +309,7 @@ fn join(folder: &str, name: &str) -> String {
     }
 }
 
-/// The parent folder; the empty path stands for the folder to which the given paths are relative, and it has no parent.
+/// The parent folder. The empty path is the folder to which the given paths are relative; it has no parent.
 fn parent(folder: &str) -> Option<&str> {
     match folder {
         "" | "/" => None,
@@ -344,7 +344,7 @@ mod tests {
         "./top.py",
     ];
 
-    /// `import` as written, in a file → path and rest, with the submodule after a bar.
+    /// Resolves an import in a file; the result is written as path and rest, then a bar and the submodule.
     fn resolve(from: &str, level: u32, module: &str, name: &str) -> String {
         let graph = ModuleGraph::new(PATHS);
         let index = PATHS.iter().position(|path| *path == from).unwrap();

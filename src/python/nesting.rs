@@ -1,43 +1,43 @@
-//! A bound on the depth of a tree, from text or tokens in one pass and without recursion.
+//! An upper bound of the depth of a syntax tree, computed from text or tokens in one pass and without recursion.
 //!
-//! **Invariant:** for the tokens that the parser saw, twice the bound and [`SLACK`] make at least the depth of the tree. For text the scan
-//! follows Python's lexical rules, and may differ from the parser only where strings or brackets are broken.
+//! **Invariant:** for the tokens of the parser, the depth of the tree is at most twice the bound plus [`SLACK`]. The scan of a text follows
+//! Python's lexical rules, and differs from the parser only if strings or brackets are unbalanced.
 //!
-//! The measure: within one statement, and there within one pair of brackets, every token between two commas may be a link of
-//! a chain (`- - - x`, `a.b.c`, `x + y + z`, `not not x`, `f()()()`, `lambda: lambda: x`), so a pair of brackets is at most as deep as its
-//! longest item has tokens plus its deepest inner pair. Statements add their level of indentation. The scan is generous: it
-//! counts words in flat chains such as `a or b or c`, which matters only in texts of many megabytes.
+//! Within a pair of brackets, or a statement outside brackets, every token between two commas may be a link of a chain (`- - - x`,
+//! `a.b.c`, `x + y + z`, `not not x`, `f()()()`, `lambda: lambda: x`). So a pair of brackets is at most as deep as the number of tokens of
+//! its longest item plus the depth of its deepest inner pair. Statements add their level of indentation. The scan overestimates: it also
+//! counts the words of flat chains such as `a or b or c`, which matters only in texts of many megabytes.
 
 use memchr::{memchr2, memchr3};
 use ruff_python_ast::token::TokenKind;
 
-/// Nodes on a path that no chain accounts for: a statement, its clauses and parameters, a leaf.
+/// Nodes on a path that are not links of a chain: a statement, its clauses and parameters, a leaf.
 pub const SLACK: u32 = 16;
 
 /// Length of the longest keyword of `Scan::begins_statement`.
 const LONGEST_OPENER: usize = 6;
 
-/// How deep, and in which statement.
+/// A bound, with the statement in which it is reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bound {
-    /// No path through the tree has more than twice as many nodes and [`SLACK`].
+    /// The number of nodes on a path through the tree is at most twice this plus [`SLACK`].
     pub levels: u32,
-    /// Offset at which the deepest statement starts.
+    /// The offset at which the deepest statement starts.
     pub at: u32,
 }
 
-/// What one pair of brackets, or the statement outside of all, has shown so far.
+/// The state of the scan within one pair of brackets, or within a statement outside brackets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frame {
-    /// Tokens of the present item.
+    /// The number of tokens of the current item so far.
     links: u32,
-    /// The deepest pair of brackets within the present item.
+    /// The depth of the deepest pair of brackets within the current item.
     inner: u32,
-    /// The deepest of the items before.
+    /// The depth of the deepest earlier item.
     closed: u32,
-    /// Whether commas end no item, because they may belong to the parameters of a `lambda`.
+    /// Whether commas do not end the item, because they may separate parameters of a `lambda`.
     sticky: bool,
-    /// How the text of this frame is read.
+    /// How the text of this frame is scanned.
     reading: Reading,
 }
 
@@ -66,23 +66,23 @@ struct Quotes {
     triple: bool,
 }
 
-/// Accumulates a [`Bound`].
+/// Computes a [`Bound`].
 #[derive(Debug, Default)]
 pub struct Meter {
-    /// The frames that are open around the present one, outermost first.
+    /// The frames that enclose the current one, outermost first.
     outer: Vec<Frame>,
-    /// The present frame.
+    /// The current frame.
     frame: Frame,
     /// Levels of indentation.
     indentation: u32,
-    /// Whether the present statement has any token.
+    /// Whether the current statement has any token.
     started: bool,
     statement: u32,
     deepest: Bound,
 }
 
 impl Meter {
-    /// A token that may lengthen a chain, at an offset.
+    /// Counts a token that may be a link of a chain.
     fn link(&mut self, at: u32) {
         if !self.started {
             self.started = true;
@@ -91,7 +91,7 @@ impl Meter {
         self.frame.links += 1;
     }
 
-    /// A token whose commas are not the brackets' own: `lambda a, b: lambda c, d: x` is one item.
+    /// Counts a token after which commas do not end the item: `lambda a, b: lambda c, d: x` is one item.
     fn sticky_link(&mut self, at: u32) {
         self.link(at);
         self.frame.sticky = true;
@@ -111,7 +111,7 @@ impl Meter {
         }
     }
 
-    /// A comma ends an item, but not outside brackets, where it may be in the header of a statement.
+    /// A comma ends an item within brackets. Outside, it may be in the header of a statement.
     fn comma(&mut self) {
         if !self.outer.is_empty() && !self.frame.sticky {
             self.frame.closed = self.frame.levels();
@@ -120,7 +120,7 @@ impl Meter {
         }
     }
 
-    /// The end of a logical line; brackets that are still open are broken.
+    /// Ends a logical line. Brackets that are still open are unbalanced.
     fn end_statement(&mut self) {
         while !self.outer.is_empty() {
             self.close();
@@ -133,7 +133,7 @@ impl Meter {
         self.started = false;
     }
 
-    /// A bound of all that was fed.
+    /// The bound of all tokens so far.
     pub fn finish(mut self) -> Bound {
         self.end_statement();
         self.deepest
@@ -159,7 +159,7 @@ pub fn feed(meter: &mut Meter, kind: TokenKind, at: u32) {
         TokenKind::Newline => meter.end_statement(),
         TokenKind::Indent => meter.indentation += 1,
         TokenKind::Dedent => meter.indentation = meter.indentation.saturating_sub(1),
-        // Trivia, operands, what is no token at all, and operators whose chains are flat.
+        // Trivia, operands, invalid tokens, and operators whose chains are flat.
         TokenKind::NonLogicalNewline
         | TokenKind::Comment
         | TokenKind::EndOfFile
@@ -186,7 +186,7 @@ pub fn feed(meter: &mut Meter, kind: TokenKind, at: u32) {
     }
 }
 
-/// A bound for a text that is not parsed yet; the scan stops early once the bound exceeds `limit`.
+/// The bound of a text that is not yet parsed. The scan stops once the bound exceeds `limit`.
 pub fn bound_of_text(text: &str, limit: u32) -> Bound {
     let mut scan = Scan { bytes: text.as_bytes(), at: 0, meter: Meter::default(), columns: Vec::new() };
     scan.at_line_start();
@@ -207,7 +207,7 @@ struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,
     meter: Meter,
-    /// Columns of the blocks that are open.
+    /// The indentation of each open block.
     columns: Vec<u32>,
 }
 
@@ -224,11 +224,11 @@ impl Scan<'_> {
         self.at += if self.byte(0) == b'\r' && self.byte(1) == b'\n' { 2 } else { 1 };
     }
 
-    /// One token, comment or run of white space.
+    /// Scans one token, comment or run of white space.
     fn code(&mut self) {
         let byte = self.byte(0);
         match byte {
-            // Assignments and comparisons chain flatly, and their operands are links already.
+            // Chains of assignments and comparisons are flat, and their operands count as links.
             b' ' | b'\t' | b'\x0c' | b'=' => self.at += 1,
             b'\n' | b'\r' => self.newline(),
             b'#' => self.at = memchr2(b'\n', b'\r', &self.bytes[self.at..]).map_or(self.bytes.len(), |n| self.at + n),
@@ -241,7 +241,7 @@ impl Scan<'_> {
                 self.at += 1;
             }
             b')' | b']' | b'}' => {
-                // A bracket that closes nothing of its kind is an error; the string's own field outlives it.
+                // A closing bracket without an opening one is an error; it does not end a replacement field.
                 if byte == b'}' || !matches!(self.meter.frame.reading, Reading::Field(_)) {
                     self.meter.close();
                 }
@@ -267,7 +267,7 @@ impl Scan<'_> {
         }
     }
 
-    /// A name, keyword, number, or the prefix of a string.
+    /// Scans a name, keyword, number, or the prefix of a string.
     fn word(&mut self) {
         let start = self.at;
         while matches!(self.byte(0), b'_' | b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | 0x80..) {
@@ -283,7 +283,7 @@ impl Scan<'_> {
         if matches!(word, b"lambda" | b"yield") { self.meter.sticky_link(at) } else { self.meter.link(at) }
     }
 
-    /// The opening quotes, and of a plain string the rest too.
+    /// Scans the opening quotes, and for a plain string also the rest.
     fn string(&mut self, quote: u8, formatted: bool) {
         let triple = self.byte(1) == quote && self.byte(2) == quote;
         let quotes = Quotes { byte: quote, triple };
@@ -312,7 +312,7 @@ impl Scan<'_> {
         self.byte(0) == quotes.byte && (!quotes.triple || self.byte(1) == quotes.byte && self.byte(2) == quotes.byte)
     }
 
-    /// Text of an f-string up to and with the next byte that means something.
+    /// Scans the text of an f-string up to and including the next significant byte.
     fn literal(&mut self, quotes: Quotes, specification: bool) {
         let byte = self.byte(0);
         match byte {
@@ -336,7 +336,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Closes the innermost string with these quotes, and everything inside it.
+    /// Closes the innermost open string with these quotes, and all frames within it.
     fn leave_string(&mut self, quotes: Quotes) {
         loop {
             let reading = self.meter.frame.reading;
@@ -347,8 +347,8 @@ impl Scan<'_> {
         }
     }
 
-    /// The end of a line that is within no string: outside of brackets it ends the statement, and so it does within them
-    /// when the next line can only begin a new one, for then the parser takes the brackets to be broken.
+    /// Handles the end of a line outside strings. It ends the statement outside brackets. Within brackets, it does so if the next line can
+    /// only start a new statement, because the parser then treats the brackets as unclosed.
     fn newline(&mut self) {
         self.skip_newline();
         if self.meter.outer.is_empty() || self.begins_statement() {
@@ -379,7 +379,7 @@ impl Scan<'_> {
         )
     }
 
-    /// Takes in the indentation of a line that holds code.
+    /// Handles the indentation of a line with code.
     fn at_line_start(&mut self) {
         loop {
             let mut column = 0;

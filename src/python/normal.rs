@@ -1,7 +1,7 @@
 //! Normal forms of statements, independent of layout and of the names of variables.
 //!
-//! **Invariant:** two texts that differ only in white space, comments, quotes, trailing commas, redundant brackets, or names of variables
-//! have one normal form. Fingerprints are made from it, so it may not change.
+//! **Invariant:** texts that differ only in white space, comments, quotes, trailing commas, redundant brackets, or names of variables have
+//! the same normal form. Fingerprints depend on it, so it must not change.
 
 use ruff_python_ast::PySourceType;
 use ruff_python_ast::token::{Token, TokenKind};
@@ -9,10 +9,10 @@ use ruff_python_parser::{ParseOptions, parse_unchecked};
 
 use super::span_of;
 
-/// The normal form of a statement or its header, whose first line begins with `text`; at most `longest` bytes of it.
+/// The normal form of the statement at the start of `text`, or of its header; at most `longest` bytes.
 ///
-/// A variable is written as the number of its first occurrence in the statement; called names, attributes, keywords of arguments and
-/// defined names are unchanged.
+/// Variables are numbered by their first occurrence in the statement. Names of callees, attributes, keyword arguments and definitions are
+/// unchanged.
 pub fn normal_form(text: &str, longest: usize) -> String {
     let parsed = parse_unchecked(text, ParseOptions::from(PySourceType::Ipynb));
     let is_code = |token: &&Token| {
@@ -88,18 +88,18 @@ pub fn normal_form(text: &str, longest: usize) -> String {
     form
 }
 
-/// What an opening bracket opens.
+/// The role of an opening bracket.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bracket {
     /// Arguments, or the parameters of a definition.
     Call,
-    /// An expression that would mostly be the same without.
+    /// A parenthesised expression.
     Group,
     /// A subscript or a display.
     Other,
 }
 
-/// Whether a bracket after this token calls the expression before it.
+/// Whether an opening bracket after this token starts a call.
 fn ends_operand(kind: TokenKind) -> bool {
     matches!(kind, TokenKind::Name | TokenKind::String | TokenKind::FStringEnd) || is_closing(kind)
 }
@@ -108,12 +108,12 @@ fn is_closing(kind: TokenKind) -> bool {
     matches!(kind, TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace)
 }
 
-/// Whether the tokens are the header of a function, where `name=` gives a parameter its default.
+/// Whether the tokens are the header of a function, in which `name=` gives a parameter its default.
 fn is_header(tokens: &[&Token]) -> bool {
     tokens.iter().any(|token| token.kind() == TokenKind::Def)
 }
 
-/// Appends a token, parted from a word that it would run into.
+/// Appends a token, with a space if it would merge with the previous word.
 fn put(form: &mut String, written: &str) {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
     if form.chars().next_back().is_some_and(is_word) && written.chars().next().is_some_and(is_word) {
@@ -122,7 +122,7 @@ fn put(form: &mut String, written: &str) {
     form.push_str(written);
 }
 
-/// The prefix and the opening quotes of a string, in their most common form.
+/// The prefix and the opening quotes of a string in canonical form.
 fn string_start(written: &str) -> String {
     let prefix = written.trim_end_matches(['"', '\'']).to_ascii_lowercase();
     format!("{}\"", prefix.trim_start_matches('u'))

@@ -1,7 +1,7 @@
-//! The code of a notebook → syntax tree and problems, each cell on its own.
+//! Parses the code of a notebook, cell by cell.
 //!
-//! **Invariant:** each cell is parsed as if it were alone, because that is how it runs: constructs that it leaves open end with it. A text
-//! without cells is parsed like any other.
+//! **Invariant:** each cell is parsed on its own, because it runs on its own: an unclosed construct ends with its cell. A text without
+//! cells is parsed as a whole.
 
 use ruff_text_size::Ranged;
 
@@ -10,7 +10,7 @@ use super::parse::{Parsed, SourceKind, SyntaxProblem, parse};
 use super::span_of;
 use crate::text::{Cell, Cells, Span};
 
-/// Parses a text that may be the code of a notebook's cells.
+/// Parses a text, which may be the joined code of a notebook's cells.
 pub fn parse_cells(text: &str, cells: &Cells, kind: SourceKind) -> Parsed {
     let whole = parse(text, kind);
     if cells.is_empty() || (whole.problems.is_empty() && parts(&whole.module, cells)) {
@@ -27,7 +27,7 @@ pub fn parse_cells(text: &str, cells: &Cells, kind: SourceKind) -> Parsed {
         let alone = only(text, std::slice::from_ref(cell));
         let own = indented(&alone, cell, kind).unwrap_or_else(|| parse(&alone, kind));
         let inside = |problem: SyntaxProblem| {
-            // The parser reports what is missing at the very end, which is the end of the text.
+            // The parser reports something missing at the end of the text; report it at the end of the cell.
             let end = cell.span.end.saturating_sub(1);
             let (start, end) = (problem.span.start.min(end), problem.span.end.min(end));
             SyntaxProblem { span: Span::new(start, end), ..problem }
@@ -42,11 +42,11 @@ pub fn parse_cells(text: &str, cells: &Cells, kind: SourceKind) -> Parsed {
     parsed
 }
 
-/// A block for the statements of a cell that starts with an indented line.
+/// The header of a block into which the statements of an indented cell are put.
 const BLOCK: &str = "if 1:\n";
 
-/// The code of a cell that starts with an indented line, and is valid otherwise: running the cell removes the indentation of the first
-/// line. There must be room for the start of a block before the cell.
+/// Parses a cell that starts with an indented line and is otherwise valid: `IPython` removes the indentation of the first line before it
+/// runs the cell. There must be room for the header of a block before the cell.
 fn indented(alone: &str, cell: &Cell, kind: SourceKind) -> Option<Parsed> {
     let code = alone.get(cell.span.range())?.trim_start_matches('\n');
     let before = alone.get(..(cell.span.start as usize).checked_sub(BLOCK.len())?)?;
@@ -62,21 +62,21 @@ fn indented(alone: &str, cell: &Cell, kind: SourceKind) -> Option<Parsed> {
     Some(parsed)
 }
 
-/// Cells of a text that do not parse, on their own or at all.
+/// The cells that do not parse.
 pub fn broken_cells(parsed: &Parsed, cells: &Cells) -> Vec<Cell> {
     let mut broken: Vec<Cell> = parsed.problems.iter().filter_map(|problem| cells.around(problem.span.start)).collect();
     broken.dedup();
     broken
 }
 
-/// Whether an edited text has the very problems that it had before.
+/// Whether an edited text has the same syntax problems as before.
 pub fn is_as_sound(before: &Parsed, after: &Parsed) -> bool {
     let messages =
         |parsed: &Parsed| -> Vec<String> { parsed.problems.iter().map(|problem| problem.message.clone()).collect() };
     messages(before) == messages(after)
 }
 
-/// Whether no statement reaches over the end of a cell.
+/// Whether no statement spans two cells.
 fn parts(module: &ast::ModModule, cells: &Cells) -> bool {
     module.body.iter().all(|statement| {
         let (start, end) = (statement.start().to_u32(), statement.end().to_u32());
@@ -84,7 +84,7 @@ fn parts(module: &ast::ModModule, cells: &Cells) -> bool {
     })
 }
 
-/// The text with only these cells in it, at their positions; line ends replace the others.
+/// The text in which all other cells are replaced by line endings, so that offsets do not change.
 fn only(text: &str, cells: &[Cell]) -> String {
     let mut only = String::with_capacity(text.len());
     for cell in cells {

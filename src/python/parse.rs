@@ -1,7 +1,7 @@
-//! Text → syntax tree, problems and comments.
+//! Parses text into a syntax tree, problems and comments.
 //!
-//! **Invariant:** [`parse`] is total: any text gives a tree (at worst empty) and problems, in time and memory linear in the text, without
-//! overflowing the stack of the calling thread, and the same text gives the same result.
+//! **Invariant:** [`parse`] is total and deterministic: any text gives a tree (at worst an empty one) and problems, in time and memory
+//! linear in the size of the text, without overflowing the stack of the calling thread.
 
 use ast::visitor::source_order::{SourceOrderVisitor, TraversalSignal};
 use ast::{AnyNodeRef, PythonVersion, token::TokenKind};
@@ -14,33 +14,33 @@ use super::marks::marks;
 use super::{nesting, span_of};
 use crate::text::Span;
 
-/// The deepest tree that [`parse`] returns, counted in nodes from the module to the innermost leaf.
+/// The maximum depth of a tree that [`parse`] returns, counted in nodes from the module to the innermost leaf.
 ///
-/// Lowering, the rules and the destructor of the tree recurse over it. A walker of a debug build spends a few
-/// kilobytes a node, so a thousand nodes take some megabytes of a [`WORKER_STACK_BYTES`] stack; the tree's own
-/// destructor takes so little that it passes on a test thread's 2 MiB. Code written by people stays below a
-/// hundred, and `CPython` itself refuses 100 levels of indentation and 200 of brackets.
+/// Lowering, the rules and the destructor of the tree are recursive. In a debug build a visitor uses a few kilobytes of
+/// stack per node, so a thousand nodes take a few megabytes of a stack of [`WORKER_STACK_BYTES`]; the destructor fits
+/// into the 2 MiB of a test thread. Code written by people stays below a depth of a hundred, and `CPython` itself
+/// rejects 100 levels of indentation and 200 of brackets.
 pub const MAX_DEPTH: u32 = 1_000;
 
-/// Stack for threads that walk syntax trees.
+/// The stack size of threads that walk syntax trees.
 pub const WORKER_STACK_BYTES: usize = 256 << 20;
 
-/// A bound of [`nesting`] up to which the tree is known to stay within [`MAX_DEPTH`] without looking: no token adds
-/// more than two nodes to a path.
+/// Up to this bound of [`nesting`], the tree cannot be deeper than [`MAX_DEPTH`], because no token adds more than two
+/// nodes to a path.
 const SHALLOW_BOUND: u32 = (MAX_DEPTH - nesting::SLACK) / 2;
 
-/// A bound of [`nesting`] above which the text is refused unparsed: a tree this deep could be neither measured nor
-/// dropped on [`WORKER_STACK_BYTES`]. Between the two bounds the tree is measured on a thread of that size.
+/// Above this bound of [`nesting`], the text is rejected without parsing it: a stack of [`WORKER_STACK_BYTES`] is too small
+/// to measure or drop such a tree. Between the two bounds, the tree is measured on a thread with a stack of this size.
 const HOPELESS_BOUND: u32 = 100_000;
 
-/// Size up to which a text is parsed without a scan: its nesting cannot exceed [`HOPELESS_BOUND`], nor cost the parser
-/// more than some tens of megabytes of stack, which it allocates itself. Most files are smaller.
+/// A text up to this size is parsed without a scan: its nesting cannot exceed [`HOPELESS_BOUND`], and the parser needs at
+/// most some tens of megabytes of stack, which it allocates itself. Most files are smaller.
 const UNSCANNED_BYTES: usize = 64 << 10;
 
-/// Problems listed for one text; a binary file would otherwise give one for every other byte.
+/// The maximum number of problems listed for a text; a binary file would otherwise have one for every other byte.
 const MAX_PROBLEMS: usize = 100;
 
-/// Which dialect a text is in.
+/// The dialect of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SourceKind {
     /// A module that runs.
@@ -52,7 +52,7 @@ pub enum SourceKind {
 }
 
 impl SourceKind {
-    /// The dialect for a file name; anything but `.pyi` and `.ipynb` is a module.
+    /// The dialect for a file name: a module unless the suffix is `.pyi` or `.ipynb`.
     pub fn of_path(path: &str) -> Self {
         match path.rsplit_once('.') {
             Some((_, suffix)) if suffix.eq_ignore_ascii_case("pyi") => Self::Pyi,
@@ -62,38 +62,38 @@ impl SourceKind {
     }
 }
 
-/// What is wrong with a text as Python.
+/// A syntax error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxProblem {
-    /// Where; within the text, possibly empty.
+    /// Its location within the text; may be empty.
     pub span: Span,
-    /// What: lower case, no full stop.
+    /// What is wrong: lower case, no full stop.
     pub message: String,
 }
 
 /// A comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comment {
-    /// From the `#` to before the end of the line.
+    /// From the `#` up to the end of the line, without the line ending.
     pub span: Span,
     /// Whether only white space precedes it on its line.
     pub own_line: bool,
 }
 
-/// The outcome of [`parse`].
+/// The result of [`parse`].
 #[derive(Debug)]
 pub struct Parsed {
-    /// The tree; of a broken text, what could be recovered.
+    /// The tree; after syntax errors, what the parser could recover.
     pub module: ast::ModModule,
-    /// Syntax problems in source order; where there are any, parts of the tree are guesses.
+    /// Syntax errors in source order. If there are any, parts of the tree are guesses.
     pub problems: Vec<SyntaxProblem>,
     /// All comments in source order.
     pub comments: Vec<Comment>,
 }
 
-/// Parses a module as the newest Python, which reads everything that older versions of Python 3 do.
+/// Parses a module as the newest version of Python, which accepts everything that older versions of Python 3 accept.
 pub fn parse(text: &str, kind: SourceKind) -> Parsed {
-    // Python refuses such a text as a whole, and the parser would stumble over every other byte of a binary file.
+    // Python rejects a text with null bytes as a whole, and the parser would report every other byte of a binary file.
     if let Some(at) = memchr::memchr(0, text.as_bytes()).and_then(|at| u32::try_from(at).ok()) {
         return refused(text, Span::new(at, at + 1), "a null byte; the file is binary".to_owned());
     }
@@ -103,15 +103,15 @@ pub fn parse(text: &str, kind: SourceKind) -> Parsed {
         return refusal;
     }
     let mut raw = parse_raw(text, kind);
-    // A deep tree could not be dropped here.
+    // A deep tree must not be dropped on this thread.
     if kind == SourceKind::Py && !raw.parsed.problems.is_empty() && raw.bound <= SHALLOW_BOUND {
         raw = with_commands(text, raw);
     }
     if raw.bound <= SHALLOW_BOUND { raw.parsed } else { measured(text, raw) }
 }
 
-/// Parses a broken script again, accepting `IPython` commands. If editors run it cell by cell, they are no problem; otherwise they are one
-/// problem together, if there is no other.
+/// Parses a script with syntax errors again, accepting `IPython` commands. If editors run it cell by cell, the commands are valid; if
+/// not, and there is no other problem, all of them together are one problem.
 fn with_commands(text: &str, mut raw: Raw) -> Raw {
     let marks = marks(text, &raw.parsed.comments);
     let mut cells = parse_raw(&python_only(text, &marks), SourceKind::Ipynb);
@@ -128,7 +128,7 @@ fn with_commands(text: &str, mut raw: Raw) -> Raw {
     cells
 }
 
-/// Rejects a text before its tree is built.
+/// Scans a text before it is parsed, and rejects it if it is nested too deeply.
 fn scanned(text: &str) -> Option<Parsed> {
     if u32::try_from(text.len()).is_err() {
         return Some(refused(text, Span::default(), "file of 4 GiB or more; split it or exclude it".to_owned()));
@@ -150,7 +150,7 @@ fn parse_raw(text: &str, kind: SourceKind) -> Raw {
     };
     let options = ParseOptions::from(source).with_target_version(PythonVersion::PY315);
     let Some(parsed) = parse_unchecked(text, options).try_into_module() else {
-        // The parser returns an expression only in expression modes.
+        // The parser returns an expression only in expression mode.
         return Raw { parsed: refused(text, Span::default(), "not a module".to_owned()), bound: 0 };
     };
     let mut problems: Vec<SyntaxProblem> = parsed
@@ -175,10 +175,10 @@ fn parse_raw(text: &str, kind: SourceKind) -> Raw {
     Raw { parsed: Parsed { module: parsed.into_syntax(), problems, comments }, bound }
 }
 
-/// The tree if it is not too deep after all; else it is dropped where there is room for that.
+/// Returns the tree if it is not too deep; otherwise drops it on a thread with a large stack.
 ///
-/// Where there is none, it is leaked: that takes a text whose strings are so broken that the scan saw other tokens than
-/// the parser, or a system without memory for one more thread, and is better than to abort the process.
+/// If that is impossible, the tree is leaked rather than aborting the process. This happens only if unbalanced strings made
+/// the scan see other tokens than the parser, or if the system has no memory for one more thread.
 fn measured(text: &str, raw: Raw) -> Parsed {
     if raw.bound > HOPELESS_BOUND {
         std::mem::forget(raw.parsed);
@@ -198,7 +198,7 @@ fn measured(text: &str, raw: Raw) -> Parsed {
     })
 }
 
-/// Measures a tree down to a limit.
+/// Measures the depth of a tree up to a limit.
 #[derive(Default)]
 struct Depth {
     limit: u32,
@@ -228,13 +228,13 @@ impl<'a> SourceOrderVisitor<'a> for Depth {
     }
 }
 
-/// Runs `work` on a thread of [`WORKER_STACK_BYTES`]; `None` where the system grants no such thread.
+/// Runs `work` on a thread with a stack of [`WORKER_STACK_BYTES`]; `None` if the system cannot start one.
 fn on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
     std::thread::scope(|scope| {
         let worker = std::thread::Builder::new().stack_size(WORKER_STACK_BYTES).spawn_scoped(scope, work).ok()?;
         match worker.join() {
             Ok(value) => Some(value),
-            // A panic is the caller's to contain, as if the work had run on its own thread.
+            // The caller contains panics, as if the work had run on the caller's thread.
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })
@@ -244,7 +244,7 @@ fn too_deep(text: &str, span: Span) -> Parsed {
     refused(text, span, format!("nesting deeper than {MAX_DEPTH} levels"))
 }
 
-/// An empty module and one problem.
+/// An empty module with one problem.
 fn refused(text: &str, span: Span, message: String) -> Parsed {
     let module = ast::ModModule {
         node_index: ast::AtomicNodeIndex::NONE,
@@ -259,7 +259,7 @@ fn within(span: Span, text: &str) -> Span {
     Span::new(span.start.min(end), span.end.min(end))
 }
 
-/// The parser's message in the house's style: lower case, and characters that a terminal would act on are spelled out.
+/// Rewords the parser's message in keylint's style: lower case, with control characters escaped.
 fn worded(message: &str) -> String {
     let second_is_lower = message.chars().nth(1).is_some_and(|second| !second.is_uppercase());
     let mut result = String::with_capacity(message.len());

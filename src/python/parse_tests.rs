@@ -8,7 +8,7 @@ fn py(text: &str) -> Parsed {
     parse(text, SourceKind::Py)
 }
 
-/// Parses within a time that leaves room for a debug build on a busy machine, but none for quadratic work.
+/// Parses within a time limit that allows for a debug build on a busy machine, but not for quadratic work.
 fn quickly(what: &str, text: &str) -> Parsed {
     let start = Instant::now();
     let parsed = py(text);
@@ -35,7 +35,7 @@ fn accepts(what: &str, text: &str) {
     assert!(!parsed.module.body.is_empty(), "{what}");
 }
 
-/// Ways of nesting: what, and the text of a given depth.
+/// The text of a construct that is nested to a given depth.
 type Nesting = fn(usize) -> String;
 
 fn nestings() -> Vec<(&'static str, Nesting)> {
@@ -91,7 +91,7 @@ fn refuses_deep_nesting_of_every_kind() {
     for (what, nested) in nestings() {
         refuses(what, &nested(1_001));
         refuses(what, &nested(20_000));
-        // As deep as is built at all: what has three tokens a level, or one.
+        // Close to the greatest depth that is parsed, for constructs with three tokens per level and with one.
         for depth in [33_000, 99_000] {
             refuses(what, &nested(depth));
         }
@@ -260,7 +260,7 @@ fn broken_strings_and_nul_bytes_are_problems_and_the_rest_is_read() {
         assert!(matches!(parsed.module.body.first(), Some(ast::Stmt::Import(_))), "{broken:?}");
     }
     assert!(!py("x = '''abc\ny = 2\n").problems.is_empty());
-    // A null byte makes it a binary file, which is one problem.
+    // A text with a null byte is treated as a binary file, which is one problem.
     assert_eq!(py("import jax\nx = 1\0\0\n").problems.len(), 1);
 }
 
@@ -305,12 +305,12 @@ fn commands_in_a_script_with_cells_are_read_and_one_is_a_problem_elsewhere() {
         let cells = py(&format!("{mark}{commands}"));
         assert_eq!((cells.problems.len(), cells.module.body.len()), (0, 5), "{mark}");
     }
-    // Something else is wrong as well: that alone is a problem.
+    // If something else is wrong too, only that is reported.
     let broken = py(&format!("# %%\n{commands}# %%\ny = (2\n# %%\n%%bash\nfor x in *; do echo \"$x; done\n"));
     assert_eq!(broken.problems.len(), 1, "{:?}", broken.problems);
     let foreign = py("# %%\nx = 1\n# %%\n%%bash\nls -l | wc\n# %%\n%%time\ny = 2\n");
     assert_eq!((foreign.problems.len(), foreign.module.body.len()), (0, 3));
-    // Without cells, the commands are not expected.
+    // Without cells, the commands are invalid.
     assert!(py(&format!("{commands}print 'x'\n")).problems.len() > 1);
 }
 

@@ -1,7 +1,7 @@
-//! Spans and kinds of statements, for comments and documentation that apply to a statement.
+//! Spans and kinds of statements, to find the statement to which a comment or docstring applies.
 //!
-//! **Invariant:** every statement and every clause (`elif`, `else` of an `if`, `except`, `case`) of the tree has exactly one
-//! entry, and entries are sorted by where they start, outer before inner.
+//! **Invariant:** every statement and every clause (`elif`, `else` of an `if`, `except`, `case`) has exactly one entry. Entries are
+//! sorted by start, outer before inner.
 
 use ast::{CmpOp, ExceptHandler, Expr, Stmt};
 use ruff_python_ast as ast;
@@ -9,19 +9,19 @@ use ruff_python_ast as ast;
 use super::span_of;
 use crate::text::Span;
 
-/// What a statement or clause is, as far as it can be documented.
+/// The kind of a statement or clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatementKind {
     /// A `def` or `async def`.
     Function {
         /// Its name.
         name: Span,
-        /// The string that documents it.
+        /// Its docstring.
         docstring: Option<Span>,
     },
     /// A `class`.
     Class {
-        /// The string that documents it.
+        /// Its docstring.
         docstring: Option<Span>,
     },
     /// The block `if __name__ == "__main__":`, which runs only if the file is run as a script.
@@ -30,14 +30,14 @@ pub enum StatementKind {
     Other,
 }
 
-/// The place of one statement or clause.
+/// The spans of one statement or clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatementSpan {
-    /// What it is.
+    /// Its kind.
     pub kind: StatementKind,
-    /// Of a compound statement its decorators and all up to and with the colon; else the whole statement.
+    /// The header of a compound statement: its decorators, and everything up to and including the colon. Otherwise the whole statement.
     pub header: Span,
-    /// The statement with its body; decorators included.
+    /// The statement with its decorators and body.
     pub full: Span,
 }
 
@@ -132,8 +132,8 @@ impl<'a> Walk<'a> {
         self.bodies.push(body);
     }
 
-    /// The offset after the colon that follows `start`; only brackets, keywords, white space and comments are between them. A broken
-    /// statement without colon ends at `start`.
+    /// The offset after the colon that follows `start`. Only brackets, keywords, white space and comments are between them. If the colon is
+    /// missing (a syntax error), the result is `start`.
     fn after_colon(&self, start: u32, limit: u32) -> u32 {
         let mut at = start as usize;
         let limit = (limit as usize).min(self.text.len());
@@ -148,7 +148,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The string that documents a function or class.
+/// The docstring of a function or class.
 fn docstring(body: &[Stmt]) -> Option<Span> {
     match body.first()? {
         Stmt::Expr(first) => matches!(*first.value, Expr::StringLiteral(_)).then(|| span_of(first)),
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use crate::python::{SourceKind, parse};
 
-    /// Headers as text, and whether the whole statement is longer.
+    /// The text of each header, and whether the statement is longer than its header.
     fn headers(text: &str) -> Vec<String> {
         let parsed = parse(text, SourceKind::Py);
         let slice = |span: Span| &text[span.start as usize..span.end as usize];

@@ -1,8 +1,8 @@
 //! The `azure` format: logging commands, which Azure Pipelines shows as issues of a build.
 //!
-//! A notebook's lines are those of the cell that the text names, since an issue has no place for it.
+//! In a notebook, line numbers count within the cell. The message names the cell, because an issue has no field for it.
 //!
-//! **Invariant:** exactly one line per finding, whatever its texts contain.
+//! **Invariant:** there is exactly one line per finding, whatever its texts contain.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::finding::Level;
 
 pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     for finding in report.findings() {
-        // There are no other types.
+        // Azure Pipelines has only these two types.
         let kind = if finding.level == Level::Error { "error" } else { "warning" };
         let file = property(&report.relative(finding.primary.file));
         let start = report.start(finding.primary);

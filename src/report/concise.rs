@@ -1,7 +1,7 @@
 //! The `concise` format: `path:row:column: CODE [level] message`, in a notebook `path:cell number:row:column: …`. `[*]` before the message
 //! marks findings that can be fixed.
 //!
-//! **Invariant:** exactly one line per finding, in the order of the lines of a file, except for raw keys in many files, which share one line.
+//! **Invariant:** there is exactly one line per finding, in the order of the lines of a file; but raw keys in many files share one line.
 
 use std::io::{self, Write};
 

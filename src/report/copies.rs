@@ -1,6 +1,6 @@
 //! Copied code: findings with the same message on the same line in several files.
 //!
-//! **Invariant:** each finding is shown once, either itself or by its place below the first of its copies.
+//! **Invariant:** each finding is shown once, either in full or as a location below the first of its copies.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use super::Report;
 use crate::finding::{Finding, RuleId};
 use crate::text::FileId;
 
-/// Fewest findings that are shown as one: two can be compared at a glance.
+/// The minimum number of findings that are shown as one. Two are short enough to show in full.
 const FEWEST: usize = 3;
 
-/// What copies have in common: the rule, the message, the line and how many such findings their file has before them.
+/// What copies have in common: the rule, the message, the line, and the number of such findings before it in the file.
 type Shape<'a> = (RuleId, &'a str, &'a str, usize);
 
-/// The findings, each with its copies in later files, which do not appear themselves.
+/// The findings to show, each with its copies in later files.
 pub(super) fn folded<'a>(report: &Report<'a>, findings: &[&'a Finding]) -> Vec<(&'a Finding, Vec<&'a Finding>)> {
     let mut before: BTreeMap<(FileId, RuleId, &str, &str), usize> = BTreeMap::new();
     let mut copies: BTreeMap<Shape<'a>, Vec<usize>> = BTreeMap::new();

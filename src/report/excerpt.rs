@@ -1,9 +1,9 @@
 //! Excerpts of source with labels, for a terminal.
 //!
-//! The renderer gets no source but a copy of the lines it will show, neutralised and cut to a window around the labels; labels are mapped
-//! into the copy.
+//! The renderer gets only a copy of the lines to show, neutralised and cut to a window around the labels. Labels are mapped into the
+//! copy.
 //!
-//! **Invariant:** rows and columns that are printed are those of the file, however its lines were cut or escaped.
+//! **Invariant:** printed rows and columns are those of the file, however its lines were cut or escaped.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -17,10 +17,10 @@ use super::neutral::{self, neutral};
 use crate::config::ConfigError;
 use crate::text::{LineIndex, Span};
 
-/// The most characters of a line that are shown.
+/// The maximum number of characters shown of a line.
 const WIDTH: usize = 160;
 
-/// How many characters before a label are shown if a line is cut.
+/// The number of characters shown before a label if the line is cut.
 const LEAD: usize = 40;
 
 /// A label within one file.
@@ -30,13 +30,13 @@ pub(super) struct Mark<'a> {
     pub(super) message: &'a str,
 }
 
-/// A copy of the lines that bear labels.
+/// A copy of the lines with labels.
 pub(super) struct Excerpt {
     name: String,
     source: String,
-    /// Bytes in `source` of each line shown, by 0-based line of the file.
+    /// The bytes in `source` of each line shown, by 0-based line of the file.
     lines: BTreeMap<usize, Range<usize>>,
-    /// The file's column at the start of each label, by byte in `source`.
+    /// The column in the file of each label's start, by byte in `source`.
     columns: BTreeMap<usize, usize>,
 }
 
@@ -45,7 +45,7 @@ impl Excerpt {
     pub(super) fn new(name: &str, text: &str, index: &LineIndex, marks: &[Mark<'_>]) -> (Self, Vec<Label<()>>) {
         let mut excerpt =
             Self { name: neutral(name), source: String::new(), lines: BTreeMap::new(), columns: BTreeMap::new() };
-        // A label over several lines is shown on its first: the name of the call is more useful than its last bracket.
+        // A label that spans several lines is shown on the first: the name of a call is more useful than its closing bracket.
         let placed: Vec<(u32, Span)> = marks
             .iter()
             .map(|mark| {
@@ -62,7 +62,7 @@ impl Excerpt {
                 *anchor = Some(span.start);
             }
         }
-        // Of two labels with one line between them, the renderer shows that line as well.
+        // If one line is between two labels, the renderer shows that line as well.
         let between: Vec<u32> = shown.keys().filter(|row| shown.contains_key(&(*row + 2))).map(|row| row + 1).collect();
         for row in between {
             shown.entry(row).or_default();
@@ -130,10 +130,10 @@ impl<'a> Files<'a> for Excerpt {
     }
 }
 
-/// One line, made inert and cut.
+/// One line, neutralised and cut.
 struct Cut {
     text: String,
-    /// Bytes of the file at which each character shown starts, with its byte in `text`.
+    /// For each character shown, the byte of the file and the byte of `text` at which it starts.
     starts: Vec<(usize, usize)>,
     /// The byte in `text` at which the last character shown ends.
     end: usize,
@@ -163,7 +163,7 @@ impl Cut {
         cut
     }
 
-    /// The position of byte `offset` of the file in the cut text; outside the window, the ellipsis.
+    /// Maps byte `offset` of the file to `text`; outside the window, to the ellipsis.
     fn place(&self, offset: usize) -> usize {
         let index = self.starts.partition_point(|(start, _)| *start < offset);
         match self.starts.get(index) {
@@ -175,7 +175,7 @@ impl Cut {
     }
 }
 
-/// A mistake in the configuration, with an excerpt.
+/// Writes an error in the configuration, with an excerpt.
 pub fn problem(error: &ConfigError, colour: bool, out: &mut dyn Write) -> io::Result<()> {
     let mut diagnostic: Diagnostic<()> =
         Diagnostic::error().with_notes_iter(error.help.iter().map(|help| format!("help: {}", neutral(help))));

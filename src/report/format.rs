@@ -26,22 +26,22 @@ macro_rules! formats {
                 match self { $(Self::$format => $name,)* }
             }
 
-            /// What it is, for help texts.
+            /// A description for help texts.
             pub const fn about(self) -> &'static str {
                 match self { $(Self::$format => $about,)* }
             }
 
-            /// Whether it is for people, and ends with a summary.
+            /// Whether it is for people. Such formats end with a summary.
             pub const fn is_for_people(self) -> bool {
                 matches!(match self { $(Self::$format => Audience::$audience,)* }, Audience::People)
             }
 
-            /// Whether it has a place for fixes.
+            /// Whether it can show fixes.
             pub const fn shows_fixes(self) -> bool {
                 matches!(match self { $(Self::$format => Fixes::$fixes,)* }, Fixes::Shown)
             }
 
-            /// Whether it only marks what the options of the run would fix.
+            /// Whether it only marks findings that the options of the run would fix.
             pub const fn marks_fixes(self) -> bool {
                 matches!(match self { $(Self::$format => Fixes::$fixes,)* }, Fixes::Marked)
             }
@@ -62,7 +62,7 @@ macro_rules! formats {
     };
 }
 
-/// Who reads a format.
+/// The readers of a format.
 enum Audience {
     People,
     Tools,
@@ -71,7 +71,7 @@ enum Audience {
 /// What a format does with fixes.
 enum Fixes {
     Shown,
-    /// It only marks what the options of the run would fix.
+    /// It only marks findings that the options of the run would fix.
     Marked,
     Absent,
 }
@@ -93,7 +93,7 @@ formats! {
 }
 
 impl Report<'_> {
-    /// Writes the findings; for people without the summary, which [`summary()`](super::summary()) gives.
+    /// Writes the findings. The summary is separate: [`summary()`](super::summary()).
     pub fn write(&self, format: Format, colour: bool, out: &mut dyn Write) -> io::Result<()> {
         format.write(self, colour, out)
     }

@@ -1,6 +1,6 @@
-//! The `full` format: an excerpt per finding, with all that is known about it.
+//! The `full` format: an excerpt per finding, with everything that is known about it.
 //!
-//! **Invariant:** places in the finding's own file, or cell of a notebook, are labels in the excerpt, others are notes.
+//! **Invariant:** locations in the finding's own file (in a notebook, its own cell) are labels in the excerpt; others are notes.
 
 use std::io::{self, Write};
 
@@ -22,7 +22,7 @@ pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> i
     folded(report).map_or(Ok(()), |line| writeln!(out, "{line}\n"))
 }
 
-/// Writes a finding, with the places of its copies in other files.
+/// Writes a finding, with the locations of its copies in other files.
 pub(super) fn write_one(
     report: &Report<'_>,
     finding: &Finding,
@@ -32,7 +32,7 @@ pub(super) fn write_one(
 ) -> io::Result<()> {
     let file = finding.primary.file;
     let cell = report.cell(finding.primary);
-    // The excerpt of a notebook is one of the cell, as if that were a file.
+    // In a notebook, the excerpt shows the cell as if it were a file.
     let base = cell.map_or(0, |cell| cell.span.start);
     let within = |span: Span| Span::new(span.start - base, span.end - base);
     let primary = within(finding.primary.span);
@@ -48,13 +48,13 @@ pub(super) fn write_one(
         }
     }
     let intent = finding.intent.as_ref().map(|intent| ("probably intended: ", &intent.reason, intent.place));
-    // Without a place, that both draws are returned, stored or escape adds nothing.
+    // Without a location, it is not informative that both draws are returned, stored or escape.
     let is_plain =
         |kind| matches!(kind, ConsequenceKind::Returned | ConsequenceKind::Stored | ConsequenceKind::Escapes);
     let consequence = finding.consequence.as_ref().filter(|fate| fate.place.is_some() || !is_plain(fate.kind));
     let consequence = consequence.map(|fate| ("", &fate.message, fate.place));
     for (lead, sentence, place) in consequence.into_iter().chain(intent) {
-        // The label of a place says what it is evidence of.
+        // The label says what the location is evidence of.
         if let Some(place) = place.filter(|place| lead.is_empty() && is_near(*place)) {
             let span = within(place.span);
             if marks.iter().all(|mark| mark.span != span) {

@@ -1,9 +1,9 @@
 //! The `github` format: workflow commands, which GitHub Actions shows as annotations.
 //!
-//! A notebook's lines are those of the cell that the text names, since an annotation has no place for it.
+//! In a notebook, line numbers count within the cell. The message names the cell, because an annotation has no field for it.
 //!
-//! **Invariant:** exactly one line per finding, whatever its texts contain. No more annotations than GitHub shows, the most severe first;
-//! the other findings are lines in a group of the log.
+//! **Invariant:** there is exactly one line per finding, whatever its texts contain. There are at most as many annotations as GitHub shows,
+//! the most severe first; the other findings are lines in a group of the log.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use super::Report;
 use super::neutral::{neutral, neutral_line};
 use crate::finding::{Finding, Level};
 
-/// How many annotations of each level GitHub shows of a step.
+/// The number of annotations of each level that GitHub shows for a step.
 const MOST: usize = 10;
 
 pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {

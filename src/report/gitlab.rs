@@ -1,6 +1,6 @@
 //! The `gitlab` format: a code quality report.
 //!
-//! **Invariant:** fingerprints are unique, because GitLab shows only the first of equal ones.
+//! **Invariant:** fingerprints are unique, because GitLab shows only the first finding with a fingerprint.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -23,7 +23,7 @@ struct Entry<'a> {
     location: Location,
 }
 
-/// Further text.
+/// Additional text.
 #[derive(Serialize)]
 struct Content<'a> {
     body: &'a str,

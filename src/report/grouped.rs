@@ -1,6 +1,6 @@
-//! The `grouped` format: under the name of each file its findings, one a line.
+//! The `grouped` format: the name of each file, followed by its findings, one per line.
 //!
-//! **Invariant:** exactly one line per finding, except for raw keys in many files, which share one line.
+//! **Invariant:** there is exactly one line per finding; but raw keys in many files share one line.
 
 use std::io::{self, Write};
 

@@ -1,7 +1,7 @@
 //! The `json` and `json-lines` formats.
 //!
-//! **Invariant:** the fields, their order and their meaning are a contract with scripts; every field is always there, but that `help` is
-//! absent where there is none, and a place other than the primary one names its cell only in a notebook.
+//! **Invariant:** the fields, their order and their meaning are a contract with scripts. Every field is always present, with two exceptions:
+//! `help` is absent if there is none, and a secondary location names its cell only in a notebook.
 
 use std::io::{self, Write};
 
@@ -31,7 +31,7 @@ struct Entry<'a> {
     fix: Option<WrittenFix<'a>>,
     consequence: Option<Fate<'a>>,
     intent: Option<Intended<'a>>,
-    /// A sentence that is right for the place, if there is one.
+    /// A sentence that fits the location, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<&'a str>,
     url: String,
@@ -56,7 +56,7 @@ struct Fate<'a> {
     at: Evidence,
 }
 
-/// Where something is seen, if that is one place.
+/// The location of the evidence, if it is a single one.
 #[derive(Serialize)]
 struct Evidence {
     filename: Option<String>,

@@ -1,11 +1,11 @@
-//! What HTML pages have in common: colours, escaping, and the text of a terminal.
+//! The common parts of HTML pages: colours, escaping, and conversion of terminal output.
 //!
 //! **Invariant:** nothing in the text of a program or a terminal becomes markup.
 
-/// The colours of light and dark.
+/// The colours of the light and the dark theme.
 pub(super) const THEME: &str = include_str!("theme.css");
 
-/// A text in which nothing is markup.
+/// Escapes a text, so that nothing in it is markup.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -21,7 +21,7 @@ pub(super) fn escaped(text: &str) -> String {
     out
 }
 
-/// The text of a terminal: its colours are elements of the classes `bold` and `c1` to `c7`.
+/// Converts terminal output to HTML: colours become elements of the classes `bold` and `c1` to `c7`.
 pub(super) fn terminal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut is_bold, mut colour) = (false, None);

@@ -1,7 +1,7 @@
 //! Findings for people and machines.
 //!
-//! **Invariant:** all output is neutralised: control and bidirectional characters of paths, messages and sources reach no terminal, and
-//! lines are bounded. Machine formats contain the findings shown, nothing else.
+//! **Invariant:** all output is neutralised: control and bidirectional characters in paths, messages and sources never reach a terminal, and
+//! line lengths are bounded. Machine formats contain only the findings shown.
 
 mod azure;
 mod concise;
@@ -47,11 +47,11 @@ pub trait FileTable {
     fn path(&self, file: FileId) -> &Path;
     /// The decoded text.
     fn text(&self, file: FileId) -> &str;
-    /// The cells of a notebook's text; none of any other file's.
+    /// The cells of a notebook; empty for any other file.
     fn cells(&self, file: FileId) -> &Cells;
 }
 
-/// The findings shown, in order, with what is needed to place them.
+/// The findings shown, in order, with the files that they refer to.
 pub struct Report<'a> {
     files: &'a dyn FileTable,
     findings: Vec<&'a Finding>,
@@ -90,13 +90,13 @@ impl<'a> Report<'a> {
         Self { files, findings, hidden, lines, root, failed: false, lists_raw_keys: false, applied, has_links: false }
     }
 
-    /// The same report, of a run whose options apply fixes of this kind or a safer one.
+    /// Sets the least safe kind of fixes that the options of the run apply.
     #[must_use]
     pub fn with_applied(self, applied: Applicability) -> Self {
         Self { applied, ..self }
     }
 
-    /// The same report, for a terminal in which codes can be links to their pages.
+    /// Makes codes links to their pages, for terminals that support links.
     #[must_use]
     pub fn with_links(self, has_links: bool) -> Self {
         Self { has_links, ..self }
@@ -113,7 +113,7 @@ impl<'a> Report<'a> {
         if self.has_links { paint::link(&page_url(finding), code) } else { code.to_owned() }
     }
 
-    /// A text that names the cell, where the format has no place for it.
+    /// Adds the cell to a text, for formats that have no field for it.
     fn in_cell(&self, finding: &Finding, text: &str) -> String {
         match self.cell_number(finding.primary) {
             Some(cell) => format!("{text} (cell {cell})"),
@@ -121,32 +121,32 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The same report, with paths relative to the root of a repository in formats that use that.
+    /// Sets the root of the repository, to which some formats make paths relative.
     #[must_use]
     pub fn with_root(self, root: Root) -> Self {
         Self { root, ..self }
     }
 
-    /// The same report, of a run that failed or did not.
+    /// Sets whether the run failed.
     #[must_use]
     pub fn with_failure(self, failed: bool) -> Self {
         Self { failed, ..self }
     }
 
-    /// The same report, in which the text formats list each finding about raw keys, because the rule was selected explicitly.
+    /// Makes text formats list each finding about raw keys, because the rule was selected explicitly.
     #[must_use]
     pub fn with_raw_keys_listed(self, lists_raw_keys: bool) -> Self {
         Self { lists_raw_keys, ..self }
     }
 
-    /// The findings that are shown one by one, in the order of the lines.
+    /// The findings that are shown individually, in the order of the lines.
     fn by_line(&self) -> Vec<&'a Finding> {
         let folds = self.folded() > 0;
         let is_listed = |finding: &&Finding| !folds || finding.rule != RuleId::LegacyPrngkey;
         self.findings.iter().copied().filter(|finding| is_listed(finding)).collect()
     }
 
-    /// The same: file by file, in each the worst first.
+    /// The same findings, file by file, and in each file the most severe first.
     fn for_people(&self) -> Vec<&'a Finding> {
         let mut listed = self.by_line();
         let path = |finding: &Finding| self.files.path(finding.primary.file);
@@ -154,7 +154,7 @@ impl<'a> Report<'a> {
         listed
     }
 
-    /// How many files with raw keys are reported in one line.
+    /// The number of files with raw keys that are reported in one line.
     fn folded(&self) -> usize {
         let files = self.findings.iter().filter(|finding| finding.rule == RuleId::LegacyPrngkey).count();
         if self.lists_raw_keys || files < 2 { 0 } else { files }
@@ -186,29 +186,29 @@ impl<'a> Report<'a> {
         self.root.relative(self.files.path(file))
     }
 
-    /// The address of a file, and whether it is relative.
+    /// The URI of a file, and whether it is relative.
     fn uri(&self, file: FileId) -> (String, bool) {
         self.root.uri(self.files.path(file))
     }
 
-    /// The cell of a notebook that a place starts in.
+    /// The cell in which a place starts.
     fn cell(&self, place: Place) -> Option<Cell> {
         self.files.cells(place.file).around(place.span.start)
     }
 
-    /// The number of that cell.
+    /// The number of the cell in which a place starts.
     fn cell_number(&self, place: Place) -> Option<u32> {
         self.cell(place).map(|cell| cell.number)
     }
 
-    /// Start and end of a place as row and column from 1; columns count bytes, and rows those of the cell if there is one.
+    /// Start and end of a place as row and column from 1. Columns count bytes; in a notebook, rows count within the cell.
     fn byte_positions(&self, place: Place) -> [(u32, u32); 2] {
         let Some(lines) = self.lines.get(&place.file) else { return [(1, 1); 2] };
         let column = |offset: u32| {
             let line = lines.line(self.text(place.file), lines.row(offset));
             offset.clamp(line.start, line.end) - line.start + 1
         };
-        // A place that ends with its cell ends before the line end that closes it.
+        // A place that extends to the end of its cell ends before the line ending that closes the cell.
         let last = self.cell(place).map_or(u32::MAX, |cell| cell.span.end.saturating_sub(1));
         let (start, end) = (self.start(place), self.end(place));
         [(start.row, column(place.span.start)), (end.row, column(place.span.end.min(last)))]
@@ -226,12 +226,12 @@ impl<'a> Report<'a> {
         self.lines.get(&place.file).map_or(1, |lines| lines.row(place.span.start))
     }
 
-    /// Row and column, within the cell if there is one.
+    /// Row and column of the start; in a notebook, within the cell.
     fn start(&self, place: Place) -> LineColumn {
         self.position(place, place.span.start)
     }
 
-    /// Row and column of the end, within the cell of the start if there is one.
+    /// Row and column of the end; in a notebook, within the cell of the start.
     fn end(&self, place: Place) -> LineColumn {
         self.position(place, place.span.end)
     }
@@ -244,24 +244,24 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// `path:row:column`, or `path:cell number:row:column`, with the path in the form that the format uses.
+    /// `path:row:column`, or `path:cell number:row:column`, with this spelling of the path.
     fn locus_in(&self, path: &str, place: Place) -> String {
         let LineColumn { row, column } = self.start(place);
         format!("{path}{}:{row}:{column}", self.cell_suffix(place))
     }
 
-    /// `:cell number` where there are cells.
+    /// `:cell number` in a notebook; otherwise empty.
     fn cell_suffix(&self, place: Place) -> String {
         self.cell_number(place).map(|number| format!(":cell {number}")).unwrap_or_default()
     }
 
-    /// The place as users write it, neutralised for a terminal.
+    /// The place as path, row and column, neutralised for a terminal.
     fn locus(&self, place: Place) -> String {
         self.locus_in(&neutral(&self.filename(place.file)), place)
     }
 }
 
-/// Address of the page of a finding's rule.
+/// The URL of the page of a finding's rule.
 fn page_url(finding: &Finding) -> String {
     rules::get(finding.rule).url()
 }

@@ -1,14 +1,14 @@
-//! Text made inert for terminals and for readers of raw JSON.
+//! Neutralises text for terminals and for readers of raw JSON.
 //!
-//! **Invariant:** the result holds no character that moves the cursor, reorders its neighbours or is invisible, save
-//! the tabs of source lines.
+//! **Invariant:** the result contains no character that moves the cursor, reorders its neighbours or is invisible, except
+//! tabs in source lines.
 
 use std::fmt::Write;
 
-/// How much of a message or path is printed.
+/// The maximum length of a printed message or path.
 const LONGEST: usize = 600;
 
-/// `text` on one line, with dangerous characters made visible, cut where it is too long to read.
+/// Puts `text` on one line, makes dangerous characters visible, and cuts it if it is too long.
 pub fn neutral(text: &str) -> String {
     let mut out = String::with_capacity(text.len().min(LONGEST));
     for (index, c) in text.chars().enumerate() {
@@ -25,7 +25,7 @@ pub fn neutral(text: &str) -> String {
     out
 }
 
-/// A text of several lines with dangerous characters made visible; tabs and line ends stay.
+/// Makes dangerous characters visible in a text; tabs and line endings stay.
 pub fn neutral_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -39,14 +39,14 @@ pub(super) fn push(out: &mut String, c: char) {
     match c {
         '\t' => out.push('\t'),
         '\u{7f}' => out.push('\u{2421}'),
-        // The control pictures are in the order of the characters that they show.
+        // Unicode's control pictures are in the order of the control characters.
         c if u32::from(c) < 0x20 => out.extend(char::from_u32(0x2400 + u32::from(c))),
         c if is_dangerous(c) => out.extend(c.escape_unicode()),
         c => out.push(c),
     }
 }
 
-/// Escapes dangerous characters in JSON text. They can be within strings only, where an escape is equivalent.
+/// Escapes dangerous characters in JSON text. They occur only within strings, where an escape is equivalent.
 pub(super) fn escape_json(json: &str) -> String {
     if !json.chars().any(is_dangerous) {
         return json.to_owned();
@@ -66,7 +66,7 @@ pub(super) fn escape_json(json: &str) -> String {
     out
 }
 
-/// Characters beyond ASCII's controls that a terminal may obey, or that reorder or hide text.
+/// Whether a terminal may obey the character, or it reorders or hides text (apart from ASCII's control characters).
 fn is_dangerous(c: char) -> bool {
     matches!(c,
         '\u{7f}'..='\u{9f}'

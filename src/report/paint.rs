@@ -1,6 +1,6 @@
 //! Colours and links of a terminal.
 //!
-//! **Invariant:** without colours a text is unchanged.
+//! **Invariant:** without colours, text is unchanged.
 
 use crate::finding::Level;
 
@@ -10,15 +10,15 @@ pub(super) const BOLD: &str = "1";
 pub(super) const RED: &str = "31";
 /// Added lines.
 pub(super) const GREEN: &str = "32";
-/// The position of a change.
+/// Positions of changes.
 pub(super) const CYAN: &str = "36";
 
-/// Puts a text in colours, or leaves it.
+/// Colours text, if colours are on.
 #[derive(Clone, Copy)]
 pub(super) struct Paint(pub(super) bool);
 
 impl Paint {
-    /// The text in a style (the parameters of a terminal's `SGR` sequence).
+    /// The text in a style (the parameters of an `SGR` sequence).
     pub(super) fn with(self, style: &str, text: &str) -> String {
         if self.0 { format!("\u{1b}[{style}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
@@ -33,12 +33,12 @@ pub(super) fn of_level(level: Level) -> &'static str {
     }
 }
 
-/// The text as a link, for terminals that have links (`OSC 8`).
+/// The text as a link, for terminals that support links (`OSC 8`).
 pub(super) fn link(address: &str, text: &str) -> String {
     format!("\u{1b}]8;;{address}\u{1b}\\{text}\u{1b}]8;;\u{1b}\\")
 }
 
-/// A unified diff in colours; line ends are unchanged.
+/// Colours a unified diff; line endings are unchanged.
 pub fn coloured_diff(diff: &str) -> String {
     let paint = Paint(true);
     let line = |line: &str| {

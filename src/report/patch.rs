@@ -14,9 +14,9 @@ use crate::text::{Edit, LineIndex, Span, apply_edits};
 
 /// How many unchanged lines are shown before and after a change.
 const CONTEXT: u32 = 1;
-/// The most lines of a patch that are shown.
+/// The maximum number of lines of a patch.
 const MOST_LINES: usize = 30;
-/// The most characters of a line that are shown.
+/// The maximum number of characters of a line.
 const WIDTH: usize = 120;
 
 /// The lines of a patch, each with a line end.
@@ -65,13 +65,13 @@ pub(super) fn patch(report: &Report<'_>, finding: &Finding, fix: &Fix, colour: b
     patch
 }
 
-/// Edits that are shown together, because no line between them would be omitted.
+/// Groups edits between which no line would be omitted.
 fn groups<'e>(index: &LineIndex, edits: &'e [Edit]) -> Vec<&'e [Edit]> {
     let is_near = |one: &Edit, next: &Edit| index.row(next.span.start) <= index.row(one.span.end) + 2 * CONTEXT + 1;
     edits.chunk_by(is_near).collect()
 }
 
-/// The lines of one piece, which starts at a row of its file.
+/// Adds the changed lines of one group, which starts at this row of the file.
 fn changed(before: &str, after: &str, row: u32, paint: Paint, lines: &mut Vec<String>) {
     let diff = TextDiff::from_lines(before, after);
     let width = (row as usize + diff.iter_all_changes().count()).to_string().len();

@@ -1,6 +1,6 @@
-//! The `pylint` format: `path:row: [CODE] message`, which editors and build servers know from pylint.
+//! The `pylint` format: `path:row: [CODE] message`, which many editors and build servers can read.
 //!
-//! **Invariant:** exactly one line per finding.
+//! **Invariant:** there is exactly one line per finding.
 
 use std::io::{self, Write};
 

@@ -11,7 +11,7 @@ use super::neutral::escape_json;
 use crate::finding::{Finding, Level, Place, Verdict};
 use crate::text::{Edit, Span, apply_edits};
 
-/// The most lines that one suggestion replaces.
+/// The maximum number of lines that one suggestion replaces.
 const MOST_LINES: usize = 40;
 
 #[derive(Serialize)]
@@ -85,7 +85,7 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
 
 fn diagnostic<'a>(report: &Report<'_>, finding: &'a Finding) -> Diagnostic<'a> {
     let fix = finding.fix.as_ref().filter(|fix| fix.verdict == Verdict::Verified);
-    // Lines of a cell are not those of the document that would be edited.
+    // In a notebook, edits of the code are not edits of the JSON document.
     let fix = fix.filter(|_| report.cell(finding.primary).is_none());
     let file = finding.primary.file;
     let mut text = message(report, finding.primary, &finding.message);
@@ -117,8 +117,8 @@ fn diagnostic<'a>(report: &Report<'_>, finding: &'a Finding) -> Diagnostic<'a> {
     }
 }
 
-/// Several edits as one: a reviewer's click applies one suggestion, and one of several edits alone would be useless. `None` if they are too
-/// far apart.
+/// Joins several edits into one, because a reviewer applies suggestions one by one, and one edit of several would be useless. `None` if
+/// they are too far apart.
 fn joined(text: &str, edits: &[Edit]) -> Option<Edit> {
     let (first, last) = (edits.first()?, edits.last()?);
     let span = Span::new(first.span.start, last.span.end);
@@ -134,7 +134,7 @@ fn joined(text: &str, edits: &[Edit]) -> Option<Edit> {
     Some(Edit { span, content })
 }
 
-/// The message, which names the cell since the location cannot.
+/// The message with the cell, because locations have no field for it.
 fn message(report: &Report<'_>, place: Place, message: &str) -> String {
     match report.cell_number(place) {
         Some(cell) => format!("{message} (cell {cell})"),

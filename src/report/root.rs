@@ -1,6 +1,6 @@
-//! How machine formats name files: relative to the root of the repository.
+//! Paths and URIs of files relative to the root of the repository, for machine formats.
 //!
-//! **Invariant:** names have forward slashes; an address is valid wherever it is read, so what must be encoded is.
+//! **Invariant:** paths have forward slashes, and URIs are correctly encoded.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::config::absolute;
 /// The characters that a path segment of a URI may contain unescaped (RFC 3986, section 2.3).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The root of the repository that a report is made for.
+/// The root of the repository.
 #[derive(Clone, Debug, Default)]
 pub struct Root {
     root: PathBuf,
@@ -19,24 +19,24 @@ pub struct Root {
 }
 
 impl Root {
-    /// Both absolute; paths as given are relative to `cwd`.
+    /// Both paths must be absolute. Relative paths of files are relative to `cwd`.
     pub fn new(root: PathBuf, cwd: PathBuf) -> Self {
         Self { root, cwd }
     }
 
-    /// The segments of a path below the root; `None` for other paths.
+    /// The segments of a path relative to the root; `None` if it is not below the root.
     fn segments(&self, path: &Path) -> Option<Vec<String>> {
         let full = absolute(&self.cwd, path);
         let inner = full.strip_prefix(&self.root).ok()?;
         Some(inner.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect())
     }
 
-    /// The path below the root, else as given, with forward slashes.
+    /// The path relative to the root, or as given if it is not below the root; with forward slashes.
     pub(super) fn relative(&self, path: &Path) -> String {
         self.segments(path).map_or_else(|| slashes(path), |segments| segments.join("/"))
     }
 
-    /// The URI of a file: relative to the root, else absolute. The second part tells which.
+    /// The URI of a file, and whether it is relative to the root; otherwise it is absolute.
     pub(super) fn uri(&self, path: &Path) -> (String, bool) {
         match self.segments(path) {
             Some(segments) => (segments.iter().map(|segment| encode(segment)).collect::<Vec<_>>().join("/"), true),
@@ -44,7 +44,7 @@ impl Root {
         }
     }
 
-    /// The address of the root itself, as a folder; `None` where there is none.
+    /// The URI of the root, as a folder; `None` if there is no root.
     pub(super) fn folder_uri(&self) -> Option<String> {
         self.root.is_absolute().then(|| {
             let uri = file_uri(&self.root);

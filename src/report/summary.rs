@@ -1,6 +1,6 @@
-//! The line that ends a report for people, and the counts per rule.
+//! The summary of a report for people, and the counts per rule.
 //!
-//! **Invariant:** what is hidden is always counted, together with the options that would show it.
+//! **Invariant:** hidden findings are always counted, with the options that would show them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use super::Report;
 use crate::config::HiddenCounts;
 use crate::finding::{Level, RuleId};
 
-/// One sentence: what was found and what is hidden.
+/// One sentence on what was found and what is hidden.
 pub fn summary(report: &Report<'_>) -> String {
     let mut counts: BTreeMap<Level, usize> = BTreeMap::new();
     for finding in report.findings() {
@@ -34,7 +34,7 @@ pub fn summary(report: &Report<'_>) -> String {
     line
 }
 
-/// The one line for all files with raw keys, if it replaces their findings.
+/// The line that replaces the findings about raw keys, if there is one.
 pub(super) fn folded(report: &Report<'_>) -> Option<String> {
     let files = report.folded();
     let code = RuleId::LegacyPrngkey.code();
@@ -43,10 +43,10 @@ pub(super) fn folded(report: &Report<'_>) -> Option<String> {
     })
 }
 
-/// Most findings that need no table.
+/// The maximum number of findings without a table.
 const FEW: usize = 12;
 
-/// A table of the rules, where there are enough findings to lose count of them.
+/// A table of the rules, if there are many findings.
 pub fn table(report: &Report<'_>) -> Option<String> {
     let is_long = report.for_people().len() > FEW && per_rule(report).len() > 1;
     is_long.then(|| statistics(report))
@@ -71,7 +71,7 @@ fn hidden(hidden: &HiddenCounts) -> String {
     if let Some((level, _)) = hidden.by_level.first_key_value() {
         let _ = write!(options, "--min-level {level}");
     }
-    // A note may also have low confidence, but then the level hid it first; nothing more is known here.
+    // A note may also have low confidence, but it is counted as hidden by its level.
     if let Some((confidence, _)) = hidden.by_confidence.first_key_value() {
         let gap = if options.is_empty() { "" } else { " " };
         let _ = write!(options, "{gap}--min-confidence {confidence}");

@@ -1,14 +1,14 @@
-//! What the client can do, and what the server offers it in return.
+//! The capabilities of the client, and those that the server offers in return.
 //!
-//! **Invariant:** the server sends only what the client declared to support; if it declared nothing, the oldest form of the protocol is
-//! used.
+//! **Invariant:** the server sends only what the client declares to support. If it declares nothing, the server uses the oldest form of the
+//! protocol.
 
 use gen_lsp_types::{PositionEncodingKind, ServerCapabilities};
 use serde_json::{Value, json};
 
 use crate::text::Unit;
 
-/// The kind of the action that applies every fix.
+/// The kind of the action that applies all fixes.
 pub(super) const FIX_ALL: &str = "source.fixAll.keylint";
 
 /// The same for a whole notebook.
@@ -17,11 +17,11 @@ pub(super) const FIX_ALL_OF_NOTEBOOK: &str = "notebook.source.fixAll.keylint";
 /// The command that returns the lineage of the keys of a function.
 pub(super) const SHOW_LINEAGE: &str = "keylint.showLineage";
 
-/// What the client can do.
+/// The capabilities of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a capability of its own")]
 pub(super) struct Client {
-    /// What it counts within a line.
+    /// The unit in which it counts within a line.
     pub(super) unit: Unit,
     /// It pulls diagnostics.
     pub(super) pulls: bool,
@@ -31,22 +31,22 @@ pub(super) struct Client {
     pub(super) refreshes_hints: bool,
     pub(super) related_information: bool,
     pub(super) code_description: bool,
-    /// It keeps the data of diagnostics and sends them back.
+    /// It keeps the data of diagnostics and returns it.
     pub(super) diagnostic_data: bool,
-    /// Marks unnecessary code as such.
+    /// It supports the tag for unnecessary code.
     pub(super) unnecessary_tag: bool,
-    /// Takes the version of the document with edits.
+    /// It accepts edits with the version of the document.
     pub(super) document_changes: bool,
-    /// Takes the edit of an action later.
+    /// It can resolve the edit of an action later.
     pub(super) resolves_edits: bool,
     pub(super) markdown_hover: bool,
     /// It supports `workspace/configuration`.
     pub(super) configuration: bool,
-    /// It can be asked to report changes of its settings.
+    /// It supports registering for changes of its settings.
     pub(super) registers_configuration: bool,
-    /// It can be asked to watch files.
+    /// It supports registering for changes of files.
     pub(super) watches_files: bool,
-    /// Shows progress that the server begins.
+    /// It shows progress that the server initiates.
     pub(super) progress: bool,
 }
 
@@ -59,7 +59,7 @@ impl Client {
         let lists = |path: &str, item: &Value| {
             capabilities.pointer(path).and_then(Value::as_array).is_some_and(|items| items.contains(item))
         };
-        // Both ways of telling diagnostics have the same details; a client that pulls may state them with either.
+        // Pushed and pulled diagnostics have the same details; a client that pulls may declare them with either.
         let detail = |name: &str| {
             has(&format!("/textDocument/publishDiagnostics/{name}")) || has(&format!("/textDocument/diagnostic/{name}"))
         };
@@ -92,7 +92,7 @@ impl Client {
         }
     }
 
-    /// What the server offers.
+    /// The capabilities of the server.
     pub(super) fn offer(&self) -> Value {
         let encoding = match self.unit {
             Unit::Utf8 => PositionEncodingKind::UTF8,

@@ -1,7 +1,7 @@
-//! `textDocument/codeAction` and `codeAction/resolve`: what can be done about the findings at a place.
+//! `textDocument/codeAction` and `codeAction/resolve`: fixes and suppressions for the findings in a range.
 //!
-//! **Invariant:** an action's edit is what the command line would write: the fix that `check` shows, all that `--fix` applies, the comment
-//! that `--add-ignores` adds.
+//! **Invariant:** an action's edit equals what the command line would write: the fix that `check` shows, all fixes that `--fix` applies, or
+//! the comment that `--add-ignores` adds.
 
 use std::path::Path;
 
@@ -23,12 +23,12 @@ use crate::text::{FileId, LineIndex, Span};
 /// The request that completes an action.
 const RESOLVE: &str = "codeAction/resolve";
 
-/// What an action carries until it is resolved.
+/// The data of an action that is not yet resolved.
 #[derive(Debug, Deserialize, Serialize)]
 struct ActionData {
-    /// What to work out.
+    /// What to compute.
     what: What,
-    /// The address of the document.
+    /// The URI of the document.
     uri: Uri,
     /// Its version.
     version: i32,
@@ -56,7 +56,7 @@ pub(super) fn list(
             .as_ref()
             .is_none_or(|only| only.iter().any(|wanted| is_within(kind, &String::from(wanted.clone()))))
     };
-    // Editors request actions of a whole notebook by separate kinds.
+    // For a whole notebook, editors request a kind of its own.
     let all = if params.context.only.is_some() && wants(FIX_ALL_OF_NOTEBOOK) { FIX_ALL_OF_NOTEBOOK } else { FIX_ALL };
     let (wants_fixes, wants_all) = (wants("quickfix"), wants(all));
     if !wants_fixes && !wants_all {
@@ -69,7 +69,7 @@ pub(super) fn list(
     let here = document.site().findings_at(params);
     let fixable: Vec<Span> =
         here.iter().filter(|(finding, _)| has_fixes(finding.rule)).map(|(finding, _)| finding.primary.span).collect();
-    // Fixes are searched for the requested findings, and for the whole file only if all of it is requested.
+    // Fixes are searched only for the requested findings; for the whole file only if the request covers it.
     let fixes = match fixable.into_iter().reduce(Span::cover) {
         _ if wants_all && params.context.only.is_some() => Fixes::All,
         Some(span) if wants_fixes => Fixes::At(span),
@@ -107,7 +107,7 @@ pub(super) fn resolve(request: &RequestContext<'_>, action: &CodeAction) -> Resu
     Ok(CodeAction { edit: site.ignoring(&findings), ..action.clone() })
 }
 
-/// Whether a kind is one that was requested, or below it.
+/// Whether a kind equals the requested one or is a subkind of it.
 fn is_within(kind: &str, wanted: &str) -> bool {
     wanted.is_empty() || kind == wanted || kind.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('.'))
 }
@@ -117,7 +117,7 @@ fn has_fixes(rule: RuleId) -> bool {
     rules::get(rule).fix != FixAvailability::None
 }
 
-/// A checked document, with where its lines begin.
+/// A checked document.
 struct CheckedDocument<'a> {
     request: &'a RequestContext<'a>,
     folder: &'a Folder,
@@ -149,7 +149,7 @@ impl<'a> CheckedDocument<'a> {
     }
 }
 
-/// The document that actions are for.
+/// The document for which actions are requested.
 struct Site<'a> {
     request: &'a RequestContext<'a>,
     folder: &'a Folder,
@@ -207,7 +207,7 @@ impl<'a> Site<'a> {
         actions
     }
 
-    /// For every finding, the comment that silences it.
+    /// For each finding, the action that suppresses it by a comment.
     fn ignores(&self, here: &[(&'a Finding, Range)], known: &[Diagnostic]) -> Result<Vec<CodeAction>, Failure> {
         let mut actions: Vec<CodeAction> = Vec::new();
         for placed @ (finding, _) in here.iter().filter(|(finding, _)| engine::can_be_ignored(finding.rule)) {
@@ -239,7 +239,7 @@ impl<'a> Site<'a> {
 
     /// The action that applies all fixes, if there is one to apply.
     fn fix_all(&self, kind: &'static str) -> Result<Option<CodeAction>, Failure> {
-        // Where fixes were not tried for all of the file, those that change numbers are likely to be found.
+        // If fixes were not searched for the whole file, assume that unsafe ones exist.
         let likely = self.folder.settings.unsafe_fixes && self.checked.fixes != Fixes::All;
         if !self.findings().any(|finding| self.folder.applies(finding) || (likely && has_fixes(finding.rule))) {
             return Ok(None);
@@ -264,7 +264,7 @@ impl<'a> Site<'a> {
     }
 }
 
-/// What a fix does, who may apply it, and what its replay showed.
+/// The title: what a fix does, its applicability, and the result of its replay.
 fn title(rule: RuleId, fix: &Fix) -> String {
     let verdict = match fix.verdict {
         Verdict::Verified => "verified",
@@ -279,7 +279,7 @@ fn title(rule: RuleId, fix: &Fix) -> String {
     format!("{rule}: {} ({applicability}, {verdict})", fix.message)
 }
 
-/// Those of the client's diagnostics that are these findings.
+/// The client's diagnostics for these findings.
 fn matching(known: &[Diagnostic], findings: &[&(&Finding, Range)]) -> Vec<Diagnostic> {
     let is_one = |diagnostic: &&Diagnostic| {
         findings.iter().any(|(finding, range)| {

@@ -1,7 +1,7 @@
 //! Findings as diagnostics.
 //!
-//! **Invariant:** diagnostics are what the command line shows, finding by finding; the client's capabilities decide on details
-//! only.
+//! **Invariant:** there is one diagnostic for each finding that the command line shows; the client's capabilities affect only
+//! details.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,10 +18,10 @@ use crate::finding::{Finding, Level, RuleId};
 use crate::rules;
 use crate::text::FileId;
 
-/// The rules whose findings are about something that has no use.
+/// The rules whose findings are about unnecessary code.
 const UNNECESSARY: [RuleId; 2] = [RuleId::UnusedSuppression, RuleId::SplitDiscarded];
 
-/// The diagnostics of one open document, by address: of a notebook, those of each of its cells, be there any or not.
+/// The diagnostics of an open document by URI. For a notebook, there is an entry for each cell, even an empty one.
 pub(super) fn of_document(
     snapshot: &Snapshot,
     cwd: &Path,
@@ -35,14 +35,14 @@ pub(super) fn of_document(
         if let Some((uri, diagnostic)) = writer.diagnostic(finding) {
             all.entry(uri).or_default().push(diagnostic);
         } else if let Some(mut first) = all.first_entry() {
-            // A problem of a notebook without code is shown at the top of a cell.
+            // A problem of the notebook as a whole is shown at the top of its first cell.
             first.get_mut().push(writer.details(finding));
         }
     }
     all
 }
 
-/// The diagnostics of many files, by address.
+/// The diagnostics of many files, by URI.
 pub(super) fn of_files(snapshot: &Snapshot, cwd: &Path, outcome: &Outcome) -> BTreeMap<Uri, Vec<Diagnostic>> {
     let mut all: BTreeMap<Uri, Vec<Diagnostic>> = BTreeMap::new();
     let mut writer = Writer { snapshot, places: Places::new(snapshot, cwd, &outcome.files) };
@@ -65,7 +65,7 @@ impl Writer<'_> {
         Some((location.uri, Diagnostic { range: location.range, ..self.details(finding) }))
     }
 
-    /// All but the range.
+    /// A diagnostic without its range.
     fn details(&mut self, finding: &Finding) -> Diagnostic {
         let client = &self.snapshot.client;
         let href = Uri::parse(&rules::get(finding.rule).url()).ok();
@@ -102,7 +102,7 @@ impl Writer<'_> {
     }
 }
 
-/// The file of an outcome at a path.
+/// The file at a path in an outcome.
 pub(super) fn file_of(outcome: &Outcome, cwd: &Path, path: &Path) -> Option<FileId> {
     let index = outcome.files.paths().position(|known| cwd.join(known) == path)?;
     u32::try_from(index).ok().map(FileId)

@@ -1,7 +1,7 @@
 //! The text of an open document, kept in sync with the editor.
 //!
-//! **Invariant:** a text changes by edits of the client only, in the order in which they were sent; positions outside the text are clamped,
-//! as the protocol says. A text that is known to differ from the editor's is not checked.
+//! **Invariant:** a text changes only by edits of the client, in the order in which they were sent. Positions outside the text are clamped,
+//! as the protocol requires. A text that is known to differ from the editor's is not checked.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use gen_lsp_types::{LanguageKind, Position, Range, TextDocumentContentChangeEven
 
 use crate::text::{EditorPosition, LineIndex, Span, Unit};
 
-/// An open text, or the text of an open cell.
+/// An open document, or an open cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Document {
-    /// The version that the client gave it.
+    /// The version in the client.
     pub(super) version: i32,
-    /// Whether it is Python, by the client's word.
+    /// Whether the client declared it to be Python.
     pub(super) is_python: bool,
     pub(super) text: Arc<str>,
-    /// Whether an edit could not be applied since the whole text was last sent; it then counts as empty.
+    /// Whether an edit could not be applied since the whole text was last sent. The text is then treated as empty.
     is_lost: bool,
 }
 
@@ -28,8 +28,8 @@ impl Document {
         Self { version: item.version, is_python, text: item.text.as_str().into(), is_lost: false }
     }
 
-    /// Applies changes one after the other; returns whether the text is now in sync with the editor, as far as one can tell. A change that
-    /// starts outside the text was made to a different text.
+    /// Applies changes in order. Returns false if the text is known to be out of sync with the editor: a change that starts outside the text
+    /// was made to a different text.
     pub(super) fn change(&mut self, version: i32, changes: &[TextDocumentContentChangeEvent], unit: Unit) -> bool {
         let mut text = self.text.to_string();
         for change in changes {
@@ -56,7 +56,7 @@ impl Document {
         !self.is_lost
     }
 
-    /// Takes the whole text, as it was saved; whether it is another one than was known.
+    /// Replaces the text by the saved one. Returns whether it differs from the previous text.
     pub(super) fn resynchronise(&mut self, saved: &str) -> bool {
         let differs = self.is_lost || *self.text != *saved;
         self.is_lost = false;
@@ -65,7 +65,7 @@ impl Document {
     }
 }
 
-/// The bytes of a range; an inverted one is turned around.
+/// The span of a range; start and end may be swapped.
 pub(super) fn span_of(lines: &LineIndex, text: &str, range: Range, unit: Unit) -> Span {
     let (start, end) = (offset_of(lines, text, range.start, unit), offset_of(lines, text, range.end, unit));
     Span::new(start.min(end), start.max(end))
@@ -73,7 +73,7 @@ pub(super) fn span_of(lines: &LineIndex, text: &str, range: Range, unit: Unit) -
 
 /// The offset of a position.
 pub(super) fn offset_of(lines: &LineIndex, text: &str, position: Position, unit: Unit) -> u32 {
-    // A line beyond the last one means the end of the text.
+    // A line beyond the last is treated as the end of the text.
     if position.line >= lines.line_count() {
         return u32::try_from(text.len()).unwrap_or(u32::MAX);
     }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     proptest! {
-        /// An edit given by positions does what the same edit by offsets does.
+        /// An edit by positions gives the same text as the same edit by offsets.
         #[test]
         fn positions_and_offsets_agree(
             parts in prop::collection::vec(prop::sample::select(vec!["a", "é", "😀", "\n", "\r\n", "\t", " "]), 0..30),

@@ -1,6 +1,6 @@
 //! Edits of a document, for the client.
 //!
-//! **Invariant:** the edits of a document are of one version of it, which goes along wherever the client can take it.
+//! **Invariant:** all edits of a document refer to one version, which is sent along if the client supports it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,7 @@ use super::places::Page;
 use super::snapshot::{Opened, Snapshot};
 use crate::text::Edit;
 
-/// Edits of an open document as the client applies them; `None` where one has no place in it.
+/// Edits of an open document as a workspace edit; `None` if one is not within the document.
 pub(super) fn workspace_edit(
     snapshot: &Snapshot,
     opened: &Opened,

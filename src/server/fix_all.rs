@@ -1,6 +1,6 @@
 //! `source.fixAll.keylint`: all fixes of a document at once.
 //!
-//! **Invariant:** the text comes out as `keylint check --fix` would write it: the same rounds, the same fixes.
+//! **Invariant:** the resulting text equals what `keylint check --fix` would write: the same rounds with the same fixes.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::workers::{Failure, RequestContext};
 use crate::engine::{self, Changed, Fixes, RunOptions};
 use crate::text::LineIndex;
 
-/// The edit that applies all fixes; `None` where there are none.
+/// The edit that applies all fixes; `None` if there are none.
 pub(super) fn edit(
     request: &RequestContext<'_>,
     path: &Path,

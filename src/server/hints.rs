@@ -1,6 +1,6 @@
 //! `textDocument/inlayHint`: where a key is consumed for the last time, and where it is consumed again.
 //!
-//! **Invariant:** nothing is marked unless the settings enable hints, and a place is marked once.
+//! **Invariant:** there are no hints unless the settings enable them, and at most one per location.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ fn hint(position: gen_lsp_types::Position, label: String) -> InlayHint {
 
 /// The hints for each consuming call of the document.
 fn marks(keys: &Keys, page: Page<'_>) -> BTreeMap<Place, String> {
-    // Functions see the same key under different derivations; each has its own hint.
+    // One expression may have a different key in each context; each derivation has its own last use.
     let mut last: BTreeMap<(Span, &str), Place> = BTreeMap::new();
     for note in keys.notes.iter().filter(|note| !note.is_called) {
         let within = |place: &Place| place.file == keys.file && note.within.covers(place.span);

@@ -1,6 +1,6 @@
 //! `textDocument/hover`: what is known about the key under the pointer, and about the codes in comments.
 //!
-//! **Invariant:** hovers show what the analysis that makes the findings believes; nothing is guessed from names.
+//! **Invariant:** hovers show the results of the same analysis that gives the findings; nothing is guessed from names.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::finding::{Finding, Place};
 use crate::rules::{self, Rule};
 use crate::text::{LineIndex, Span};
 
-/// The most uses of one key that are listed.
+/// The maximum number of uses listed for a key.
 const USES: usize = 8;
 
 // Writing to a string cannot fail, so the results of `write!` below are ignored.
@@ -50,7 +50,7 @@ pub(super) fn hover(request: &RequestContext<'_>, params: &HoverParams) -> Resul
     Ok(found.map(|(text, span)| answer(text, span)))
 }
 
-/// The notes of the smallest expression at an offset.
+/// The notes on the smallest expression at an offset.
 pub(super) fn notes_at(keys: &Keys, offset: u32) -> Option<(Span, Vec<&KeyNote>)> {
     let around = |note: &&KeyNote| {
         let Place { file, span } = note.place;
@@ -59,7 +59,7 @@ pub(super) fn notes_at(keys: &Keys, offset: u32) -> Option<(Span, Vec<&KeyNote>)
     let span = keys.notes.iter().filter(around).map(|note| note.place.span).min_by_key(|span| span.len())?;
     let mut notes: Vec<&KeyNote> =
         keys.notes.iter().filter(|note| note.place.file == keys.file && note.place.span == span).collect();
-    // What callers pass is listed only where nothing holds for all of them.
+    // Keys that particular callers pass are listed only if nothing is known for all callers.
     if notes.iter().any(|note| !note.is_called) {
         notes.retain(|note| !note.is_called);
     }
@@ -98,12 +98,12 @@ fn about_keys(keys: &Keys, page: Page<'_>, notes: &[&KeyNote]) -> String {
     text
 }
 
-/// A place in words, for people who look at the document.
+/// A location in words, relative to the open document.
 pub(super) fn row(keys: &Keys, page: Page<'_>, place: Place) -> String {
     if place.file == keys.file { page.row(place.span.start) } else { format!("`{}`", keys.files.locus(place)) }
 }
 
-/// What the findings at a place have to add to their messages.
+/// The details of the findings at an offset.
 fn about_findings(request: &RequestContext<'_>, path: &Path, offset: u32) -> Result<String, Failure> {
     let checked = request.snapshot.checked(path, Fixes::None, request.is_cancelled)?;
     let folder = request.snapshot.folder_of(path).ok_or_else(Failure::gone)?;
@@ -134,7 +134,7 @@ fn about_rule(rule: &Rule) -> String {
     format!("**{id} {name}** ({level})\n\n{summary}\n\n[{name}]({})", rule.url())
 }
 
-/// The rule that is named at an offset, in a comment that silences.
+/// The rule whose code or name is at an offset in a suppression comment.
 fn rule_at(page: Page<'_>, offset: u32) -> Option<(&'static Rule, Span)> {
     let line = page.lines.line(page.text, page.lines.row(offset));
     let text = page.text.get(line.range())?;
@@ -145,7 +145,7 @@ fn rule_at(page: Page<'_>, offset: u32) -> Option<(&'static Rule, Span)> {
     }
     let is_part = |character: char| character.is_ascii_alphanumeric() || character == '-' || character == '_';
     let start = text.get(..at)?.rfind(|c| !is_part(c)).map_or(0, |before| before + 1);
-    // The character before a word may have several bytes.
+    // The character before the word may have several bytes.
     let start = (start..=at).find(|start| text.is_char_boundary(*start))?;
     let end = text.get(at..)?.find(|c| !is_part(c)).map_or(text.len(), |length| at + length);
     let word = text.get(start..end)?;

@@ -1,6 +1,6 @@
 //! `workspace/executeCommand` with `keylint.showLineage`: the keys of a function, from their origin to their uses.
 //!
-//! **Invariant:** each key is listed once, below the key that it was derived from.
+//! **Invariant:** each key is listed once, below the key from which it was derived.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ use crate::engine::{FunctionKeys, Keys, Lineage};
 use crate::report::graph::{GraphFormat, draw};
 use crate::text::LineIndex;
 
-/// Where the command was called.
+/// The location for which the command was invoked.
 #[derive(Debug, Deserialize)]
 struct At {
     uri: Uri,
@@ -59,10 +59,10 @@ pub(super) fn execute(request: &RequestContext<'_>, params: &ExecuteCommandParam
     }))
 }
 
-/// The keys of the innermost function around an offset, as text.
+/// The keys of a function as text.
 fn as_text(function: &FunctionKeys, keys: &Keys, page: Page<'_>) -> String {
     let mut text = format!("Keys of {} ({})\n", function.name, page.row(function.within.start));
-    // From the last to the first, so that the first is taken next.
+    // The list is a stack: the first root must be on top.
     let roots: Vec<usize> = function.children(None).collect();
     let mut open: Vec<(usize, usize)> = roots.into_iter().rev().map(|root| (root, 1)).collect();
     while let Some((index, depth)) = open.pop() {

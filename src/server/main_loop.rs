@@ -1,7 +1,7 @@
 //! The main loop: receives messages, starts tasks, and sends results in order.
 //!
-//! **Invariant:** only the loop changes the session, one message at a time. No outdated result is sent as if it were current: diagnostics
-//! are computed again, other requests get an error that says so.
+//! **Invariant:** only the loop changes the session, one message at a time. An outdated result is never sent as current: diagnostics are
+//! computed again, and other requests fail with an error that says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -24,38 +24,38 @@ use super::workers::{Failure, Finished, Flag, Job, Task, code};
 use super::{Ended, requests};
 use crate::engine::contained;
 
-/// Something to react to.
+/// An event of the loop.
 pub(super) enum Event {
-    /// The client sent something.
+    /// The client sent a message.
     Arrived(Incoming),
-    /// The input has ended, or the error that ended it.
+    /// The input ended, possibly with an error.
     Closed(Option<String>),
-    /// A worker is done.
+    /// A worker finished a task.
     Finished(Box<Finished>),
 }
 
-/// What a response of the client will be about.
+/// The subject of a request to the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     /// The settings of these folders.
     Configuration(Vec<String>),
-    /// Nothing that matters.
+    /// A request whose response is ignored.
     Nothing,
 }
 
-/// Where work goes.
+/// The queues of tasks.
 pub(super) struct Lanes {
-    /// For what the person at the editor waits for.
+    /// Tasks that the user waits for.
     pub(super) documents: Sender<Task>,
-    /// For what takes its time.
+    /// Tasks that take long.
     pub(super) workspace: Sender<Task>,
 }
 
-/// A request that a worker is at.
+/// A request that a worker is processing.
 struct Pending {
     flag: Flag,
     method: String,
-    /// How often the workspace had changed when the request was passed.
+    /// The number of changes of the workspace before the request was started.
     changes: u64,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct MainLoop<'a> {
     pub(super) lanes: Lanes,
     start: PathBuf,
     home: Option<PathBuf>,
-    /// Nothing until the client has introduced itself.
+    /// `None` until `initialize`.
     pub(super) session: Option<Session>,
     pub(super) is_shut_down: bool,
     pending: BTreeMap<RequestId, Pending>,
@@ -80,17 +80,17 @@ pub(super) struct MainLoop<'a> {
     expected: BTreeMap<i32, Expected>,
     /// Number of requests sent to the client.
     request: i32,
-    /// When documents are to be checked.
+    /// The documents to check, with the time at which each is due.
     pub(super) due: BTreeMap<PathBuf, Instant>,
-    /// The documents that are being checked, and whether each was open all the time.
+    /// The documents that are being checked, and whether each has been open since the check started.
     pub(super) checking: BTreeMap<PathBuf, bool>,
-    /// How often something was saved, or settings or files have changed.
+    /// The number of times that something was saved, or settings or files changed.
     changes: u64,
-    /// What the client last learned about the workspace, if anything.
+    /// The last response to `workspace/diagnostic`, if any.
     answered: Option<requests::Answered>,
-    /// Those of them that are to be checked again afterwards.
+    /// The documents in `checking` that are checked again afterwards.
     pub(super) again: BTreeSet<PathBuf>,
-    /// When diagnostics were last pushed of a document, and for which addresses.
+    /// When diagnostics of a document were last pushed, and for which URIs.
     pub(super) published: BTreeMap<PathBuf, (Instant, BTreeSet<Uri>)>,
 }
 
@@ -123,10 +123,10 @@ impl<'a> MainLoop<'a> {
         }
     }
 
-    /// Reacts to events until the client leaves.
+    /// Handles events until the client disconnects.
     pub(super) fn run(mut self, events: &Receiver<Event>) -> Ended {
         let ended = self.react(events);
-        // A task whose result is no longer needed ends early.
+        // Tasks whose results are no longer needed end early.
         for pending in self.pending.values() {
             pending.flag.store(true, Ordering::Relaxed);
         }
@@ -234,7 +234,7 @@ impl<'a> MainLoop<'a> {
             Some((is_quick, task)) => {
                 self.pending.insert(id, Pending { flag, method: method.to_owned(), changes: self.changes });
                 let lane = if is_quick { &self.lanes.documents } else { &self.lanes.workspace };
-                // Workers live as long as the loop.
+                // The workers outlive the loop, so this cannot fail.
                 let _ = lane.send(task);
             }
         }
@@ -286,7 +286,7 @@ impl<'a> MainLoop<'a> {
     fn finished(&mut self, finished: Finished) {
         match finished {
             Finished::Answer { id, about, epoch, result } => {
-                // A cancelled request was answered when it was cancelled.
+                // A cancelled request got its response when it was cancelled.
                 let Some(pending) = self.pending.remove(&id) else { return };
                 let is_stale = about
                     .is_some_and(|path| self.session.as_ref().is_some_and(|session| session.changed_at(&path) > epoch));
@@ -317,7 +317,7 @@ impl<'a> MainLoop<'a> {
         }
     }
 
-    /// Cancels a request and answers it at once.
+    /// Cancels a request and responds to it at once.
     pub(super) fn cancel(&mut self, id: &RequestId) {
         let parked = self.parked.iter().position(|parked| parked.id == *id).map(|index| self.parked.remove(index));
         let pending = self.pending.remove(id);
@@ -353,7 +353,7 @@ impl<'a> MainLoop<'a> {
     }
 
     fn send(&self, message: &Value) {
-        // If the client is gone, the reader notices.
+        // If the client is gone, the reader detects it.
         let _ = self.out.send(message.to_string());
     }
 

@@ -1,4 +1,4 @@
-//! The language server: the editor's side of the engine.
+//! The language server.
 //!
 //! One thread reads messages, one writes them, the main loop ([`main_loop`]) owns the session ([`session`]) and passes snapshots of it
 //! ([`snapshot`]) to workers ([`workers`]), one of which is reserved for long tasks. Every request has its own file; [`requests`] lists
@@ -42,23 +42,23 @@ use transport::Incoming;
 /// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The client sent a shutdown request, which was answered.
+    /// The client sent a shutdown request before it disconnected.
     Orderly,
-    /// The client left without a word.
+    /// The client disconnected without a shutdown request.
     Abrupt,
 }
 
 /// The streams of a server.
 pub struct Streams<'a> {
-    /// Where the client writes.
+    /// The messages of the client.
     pub input: &'a mut (dyn Read + Send),
-    /// Where the client reads.
+    /// The messages to the client.
     pub output: &'a mut (dyn Write + Send),
-    /// Where people read.
+    /// Messages to people.
     pub log: &'a mut dyn Write,
 }
 
-/// Serves one client until it disconnects. Files without a folder belong to `start`.
+/// Serves one client until it disconnects. `start` is the folder of files outside all workspace folders.
 pub fn serve(streams: Streams<'_>, start: PathBuf, home: Option<PathBuf>) -> Ended {
     let Streams { input, output, log } = streams;
     let (events, arriving) = mpsc::channel();
@@ -72,7 +72,7 @@ pub fn serve(streams: Streams<'_>, start: PathBuf, home: Option<PathBuf>) -> End
         scope.spawn(move || {
             for message in outgoing {
                 if let Err(error) = transport::write(output, &message) {
-                    // The loop may have ended already.
+                    // The loop may have ended before.
                     let _ = writer.send(Event::Closed(Some(format!("cannot write to the client: {error}"))));
                     return;
                 }
@@ -87,7 +87,7 @@ pub fn serve(streams: Streams<'_>, start: PathBuf, home: Option<PathBuf>) -> End
     })
 }
 
-/// Reads until the client leaves.
+/// Reads messages until the client disconnects.
 fn read(input: &mut dyn Read, events: &mpsc::Sender<Event>) {
     let mut input = BufReader::new(input);
     loop {

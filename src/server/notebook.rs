@@ -1,9 +1,9 @@
-//! An open notebook, and the document that the engine reads in its place.
+//! An open notebook, and the document that the engine reads instead of the file.
 //!
-//! The client sends cells, each a separate text. For the engine they are assembled into a notebook as it would be saved, so that cells are
-//! joined, numbered and skipped as on the command line.
+//! The client sends each cell as a separate text. The cells are assembled into a notebook as it would be saved, so that the engine joins,
+//! numbers and skips cells as on the command line.
 //!
-//! **Invariant:** the cell of a number is the cell at that position in the client's list.
+//! **Invariant:** the number of a cell is its position in the client's list.
 
 use gen_lsp_types::{NotebookCell, NotebookCellKind, NotebookDocumentCellChanges, Uri};
 use serde_json::{Value, json};
@@ -23,12 +23,12 @@ pub(super) struct Notebook {
 pub(super) struct Cell {
     pub(super) uri: Uri,
     pub(super) is_code: bool,
-    /// Its text, where the client has sent it.
+    /// Its text, if the client has sent it.
     pub(super) document: Option<Document>,
 }
 
 impl Notebook {
-    /// A notebook of these cells, with the texts that came along.
+    /// A notebook with these cells and their texts.
     pub(super) fn new(version: i32, cells: &[NotebookCell], mut texts: Vec<(Uri, Document)>) -> Self {
         let mut notebook = Self { version, cells: cells.iter().map(Cell::new).collect() };
         notebook.take_texts(&mut texts);
@@ -43,7 +43,7 @@ impl Notebook {
         }
     }
 
-    /// Applies changes of cells; returns whether their texts are now in sync with the editor, as far as one can tell.
+    /// Applies changes of cells. Returns false if a text is known to be out of sync with the editor.
     pub(super) fn change(&mut self, version: i32, changes: &NotebookDocumentCellChanges, unit: Unit) -> bool {
         self.version = version;
         if let Some(structure) = &changes.structure {
@@ -94,7 +94,7 @@ impl Cell {
             Some(document) if self.is_code && document.is_python => json!({
                 "cell_type": "code", "metadata": {}, "source": &*document.text, "outputs": [], "execution_count": null,
             }),
-            // Cells in another language keep their number and contain no code.
+            // Cells in another language keep their number but contain no code.
             _ => json!({"cell_type": "raw", "metadata": {}, "source": ""}),
         }
     }

@@ -1,6 +1,6 @@
-//! Notifications of the client: documents that open, change and close, settings, files.
+//! Notifications from the client about documents, settings and files.
 //!
-//! **Invariant:** every one leaves the session as the client sees it; one that is malformed leaves it as it was.
+//! **Invariant:** after each notification, the session matches the client's state. A malformed notification changes nothing.
 
 use gen_lsp_types::{
     DidChangeNotebookDocumentParams, DidChangeTextDocumentParams, DidChangeWatchedFilesParams,
@@ -16,7 +16,7 @@ use super::main_loop::{Expected, MainLoop};
 use super::notebook::Notebook;
 use super::session::{Session, file_path};
 
-/// The files whose changes matter besides Python files: configuration files, and files that pin the version of JAX.
+/// The files to watch besides Python files: configuration files, and files that pin the version of JAX.
 const CONFIGURATION: [&str; 6] = [
     "**/keylint.toml",
     "**/.keylint.toml",
@@ -26,11 +26,11 @@ const CONFIGURATION: [&str; 6] = [
     "**/setup.{py,cfg}",
 ];
 
-/// Reacts to a notification.
+/// Handles a notification.
 pub(super) fn react(main: &mut MainLoop<'_>, notification: Notification) -> Result<(), String> {
     let Notification { method, params } = notification;
     if main.session.is_none() {
-        // The protocol has it that these are dropped.
+        // The protocol requires these to be dropped.
         return Ok(());
     }
     match method.as_str() {
@@ -145,7 +145,7 @@ fn warn_of_loss(main: &mut MainLoop<'_>, uri: &gen_lsp_types::Uri, is_known: Opt
     }
 }
 
-/// Something was saved. Where the client does not watch files, a configuration may have been.
+/// A document was saved. If the client does not watch files, it may be a configuration file.
 fn saved(main: &mut MainLoop<'_>) {
     match &mut main.session {
         Some(session) if !session.client().watches_files => {

@@ -1,4 +1,4 @@
-//! Places of findings as addresses and ranges of the client.
+//! Converts places to the client's URIs and ranges, and back.
 //!
 //! **Invariant:** a place in an open notebook is given in its cell, with lines counted within the cell; a place in a closed notebook is
 //! given by the URI of the file.
@@ -15,7 +15,7 @@ use crate::engine::FileTable;
 use crate::finding::Place;
 use crate::text::{Cell, Cells, FileId, LineIndex, Span, Unit};
 
-/// Turns the places of one outcome into those of the client.
+/// Converts the places of one outcome.
 pub(super) struct Places<'a> {
     snapshot: &'a Snapshot,
     cwd: &'a Path,
@@ -24,12 +24,12 @@ pub(super) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// For paths that count from `cwd`.
+    /// For paths relative to `cwd`.
     pub(super) fn new(snapshot: &'a Snapshot, cwd: &'a Path, files: &'a FileTable) -> Self {
         Self { snapshot, cwd, files, lines: BTreeMap::new() }
     }
 
-    /// Where a place is, for the client; `None` where it has no address.
+    /// A place as a location of the client; `None` if its file has no URI.
     pub(super) fn location(&mut self, place: Place) -> Option<Location> {
         let path = absolute(self.cwd, self.files.path(place.file));
         let (text, cells) = (self.files.text(place.file), self.files.cells(place.file));
@@ -42,7 +42,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// One text as the engine knows it.
+/// A document as the engine reads it.
 #[derive(Clone, Copy)]
 pub(super) struct Page<'a> {
     pub(super) text: &'a str,
@@ -64,7 +64,7 @@ impl Page<'_> {
         Some(Location { uri, range: self.range(span) })
     }
 
-    /// A span, within the cell in which it begins if there is one.
+    /// A span as a range; in a notebook, relative to the cell in which it begins.
     pub(super) fn range(&self, span: Span) -> Range {
         let cell = self.cells.around(span.start);
         Range { start: self.position(cell, span.start), end: self.position(cell, span.end) }
@@ -72,13 +72,13 @@ impl Page<'_> {
 
     fn position(&self, cell: Option<Cell>, offset: u32) -> Position {
         let Some(cell) = cell else { return position_of(self.lines, self.text, offset, self.unit) };
-        // The last line end is not the cell's own.
+        // The line ending that closes the cell was added when the cells were joined.
         let offset = offset.min(cell.span.end.saturating_sub(1)).max(cell.span.start);
         let Position { line, character } = position_of(self.lines, self.text, offset, self.unit);
         Position { line: line - (self.lines.row(cell.span.start) - 1).min(line), character }
     }
 
-    /// The offset of a position of a document, or of one of its cells.
+    /// The offset of a position in a document or in one of its cells.
     pub(super) fn offset(&self, opened: &Opened, uri: &Uri, position: Position) -> Option<u32> {
         let Some(cells) = &opened.cells else { return Some(offset_of(self.lines, self.text, position, self.unit)) };
         let index = cells.iter().position(|(cell, _)| cell == uri)?;
@@ -88,7 +88,7 @@ impl Page<'_> {
         Some(offset.clamp(cell.span.start, cell.span.end.saturating_sub(1).max(cell.span.start)))
     }
 
-    /// The row of an offset for people, and the cell if there is one.
+    /// The row of an offset, from 1, and its cell in a notebook.
     pub(super) fn row(&self, offset: u32) -> String {
         let line = self.cells.line_column(self.lines, self.text, offset, offset).row;
         match self.cells.around(offset) {

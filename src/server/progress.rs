@@ -1,6 +1,6 @@
 //! Progress reports of long tasks, for clients that sent a token.
 //!
-//! **Invariant:** every progress that begins also ends, even if the task breaks off; percentages never decrease.
+//! **Invariant:** every progress report that begins also ends, even if the task is aborted; percentages never decrease.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::workers::RequestContext;
 
-/// The progress of one piece of work.
+/// The progress of one task.
 pub(super) struct Progress<'a> {
     notify: &'a (dyn Fn(&str, Value) + Sync),
     /// `None` if the client wants no reports.
@@ -25,7 +25,7 @@ impl<'a> Progress<'a> {
         progress
     }
 
-    /// So many files of so many are done.
+    /// Reports that `done` of `total` files are done.
     pub(super) fn report(&self, done: usize, total: usize) {
         if self.token.is_none() {
             return;

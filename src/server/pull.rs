@@ -36,7 +36,7 @@ fn of_address(
     Ok(all.remove(uri).unwrap_or_default())
 }
 
-/// A report of these diagnostics, or of their being the same as before.
+/// A report with these diagnostics, or one that says that they are unchanged.
 pub(super) fn report(diagnostics: &[Diagnostic], previous: Option<&str>) -> Value {
     let items = serde_json::to_value(diagnostics).unwrap_or_default();
     let mut hasher = FxHasher::default();

@@ -1,7 +1,7 @@
-//! Diagnostics for clients that wait for notifications: checks after edits, and which of their results are sent.
+//! Diagnostics for clients that do not pull them: when documents are checked after edits, and which results are sent.
 //!
-//! **Invariant:** diagnostics name the version that they belong to, and are never older than what was sent before; those of the newest text
-//! follow as soon as they are ready. Diagnostics of a removed URI are cleared.
+//! **Invariant:** diagnostics name the version to which they belong, and are never older than those sent before; those of the newest text
+//! are sent as soon as they are ready. Diagnostics of a removed URI are cleared.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,10 +18,10 @@ use super::snapshot::{Checked, Opened, Snapshot};
 use super::workers::{Failure, Finished, Published};
 use crate::engine::{Fixes, contained};
 
-/// How long after an edit a document is checked. Edits that come in between are checked together.
+/// The delay between an edit and the check. Edits in between are checked together.
 const PAUSE: Duration = Duration::from_millis(30);
 
-/// How long somebody who types on is left with what was sent before something is sent that the text has outrun.
+/// While the user keeps typing, outdated diagnostics are sent if the last ones are older than this.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 impl MainLoop<'_> {
@@ -36,8 +36,8 @@ impl MainLoop<'_> {
                 if now.holds(&path, checked.epoch, &checked.outcome) {
                     return self.publish(&path, published);
                 }
-                // Checks of a document follow each other, so that this one is newer than what was sent. Settings do not
-                // change with every key: what they have outrun is never sent.
+                // Checks of a document run one after another, so this one is newer than the last one sent. Results under outdated
+                // settings are never sent, because settings rarely change.
                 let waits_long = self.published.get(&path).is_none_or(|(at, _)| at.elapsed() >= PATIENCE);
                 if was_open && waits_long && now.reset <= checked.epoch {
                     let versions: BTreeMap<Uri, Option<i32>> =
@@ -64,7 +64,7 @@ impl MainLoop<'_> {
         }
     }
 
-    /// Pushes the diagnostics of a document, and takes back those of addresses that it no longer has.
+    /// Pushes the diagnostics of a document, and clears those of URIs that it no longer has.
     fn publish(&mut self, path: &Path, published: Published) {
         let addresses: BTreeSet<Uri> = published.iter().map(|(uri, _, _)| uri.clone()).collect();
         let before = self.published.insert(path.to_owned(), (Instant::now(), addresses.clone()));
@@ -77,7 +77,7 @@ impl MainLoop<'_> {
         }
     }
 
-    /// Checks the documents whose time has come.
+    /// Starts the checks that are due.
     pub(super) fn check_due(&mut self) {
         let now = Instant::now();
         let Some(session) = &self.session else { return };
@@ -88,7 +88,7 @@ impl MainLoop<'_> {
             if !session.is_open(&path) {
                 continue;
             }
-            // A check that is under way ends first.
+            // A running check must end first.
             if let Entry::Vacant(entry) = self.checking.entry(path.clone()) {
                 entry.insert(true);
                 let snapshot = session.snapshot();
@@ -100,7 +100,7 @@ impl MainLoop<'_> {
         }
     }
 
-    /// Something changed: documents for which it matters are checked again, in the way that the client prefers.
+    /// After a change: checks affected documents again, or makes the client pull again.
     pub(super) fn changed(&mut self, pause: bool) {
         let Some(session) = &self.session else { return };
         if self.is_shut_down || session.client().pulls {
@@ -125,7 +125,7 @@ impl MainLoop<'_> {
     }
 }
 
-/// Checks one document in order to push what is found.
+/// The task that checks one document and returns the diagnostics to push.
 fn check(snapshot: &Snapshot, path: PathBuf) -> Finished {
     let work = || -> Result<_, Failure> {
         let opened = snapshot.open.get(&path).ok_or_else(Failure::gone)?;

@@ -1,13 +1,13 @@
 //! The supported requests, and their handlers.
 //!
-//! **Invariant:** a request that is not listed is refused; nothing but this list knows the names.
+//! **Invariant:** a request that is not listed is rejected; only this list contains the names of requests.
 
 use serde_json::{Value, json};
 
 use super::workers::{Job, Task};
 use super::{code_action, hints, hover, lineage, pull, workspace};
 
-/// The task of a request, and whether the client waits for it.
+/// The task of a request, and whether the user waits for it.
 pub(super) fn task(method: &str, job: Job) -> Option<(bool, Task)> {
     Some(match method {
         "textDocument/codeAction" => (true, job.task(code_action::list)),
@@ -30,18 +30,18 @@ pub(super) fn nothing(method: &str) -> Value {
     }
 }
 
-/// What the client last learned about the workspace.
+/// The last response about the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answered {
-    /// How many changes there had been by then.
+    /// The number of changes before it.
     pub(super) changes: u64,
-    /// Whether the client learned anything.
+    /// Whether it contained any reports.
     pub(super) has_items: bool,
 }
 
-/// Whether a request is answered only when something changes, given what the client has received since the last change: clients request the
-/// diagnostics of the workspace again as soon as they have them. A client with a clean workspace has no result identifiers to send; one
-/// that sends none although there were some has lost them.
+/// Whether to delay the response to a request until something changes. Clients request the diagnostics of the workspace again as soon as
+/// they have received them, so a repeated request without a change must wait. A client with a clean workspace has no result identifiers to
+/// send; a client that sends none although it received some has lost them, and gets a response at once.
 pub(super) fn waits(method: &str, params: &Value, answered: Option<Answered>) -> bool {
     let names_any = params["previousResultIds"].as_array().is_some_and(|ids| !ids.is_empty());
     is_long(method) && answered.is_some_and(|answered| names_any || !answered.has_items)

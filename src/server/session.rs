@@ -1,6 +1,6 @@
-//! What the client has sent so far: folders, documents, settings.
+//! The state of the session: folders, documents and settings of the client.
 //!
-//! **Invariant:** only the main loop has a session; every change raises the epoch, so that outdated results can be recognised.
+//! **Invariant:** only the main loop owns the session. Every change increments the epoch, so that outdated results can be recognised.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,14 +17,14 @@ use super::snapshot::{Folder, Opened, Snapshot};
 use crate::config::Resolver;
 use crate::engine;
 
-/// What is open at an address.
+/// An open document.
 #[derive(Clone, Debug)]
 enum Open {
     Text(Document),
     Notebook(Notebook),
 }
 
-/// What the client has sent.
+/// The state of the session.
 pub(super) struct Session {
     snapshot: Snapshot,
     /// The home directory of the user.
@@ -37,7 +37,7 @@ pub(super) struct Session {
     /// Problems of the settings that are not reported yet.
     problems: BTreeSet<String>,
     reported: BTreeSet<String>,
-    /// What prevented a check and was reported.
+    /// Errors that prevented a check and were reported.
     troubles: BTreeSet<String>,
 }
 
@@ -79,12 +79,12 @@ impl Session {
         self.snapshot.clone()
     }
 
-    /// The epoch of the last change that affects a file, as far as that is known without a check.
+    /// The epoch of the last change that is known, without a check, to affect a file.
     pub(super) fn changed_at(&self, path: &Path) -> u64 {
         self.snapshot.changed.get(path).copied().unwrap_or_default().max(self.snapshot.reset)
     }
 
-    /// The addresses of the folders of the workspace.
+    /// The URIs of the folders of the workspace.
     pub(super) fn roots(&self) -> impl Iterator<Item = &Uri> {
         self.roots.iter().map(|(_, uri)| uri)
     }
@@ -97,12 +97,12 @@ impl Session {
         fresh
     }
 
-    /// Whether what prevents a check was not reported since settings and files were read; from now on it was.
+    /// Whether an error that prevents a check has not been reported since settings or files last changed; marks it as reported.
     pub(super) fn tells(&mut self, message: &str) -> bool {
         self.troubles.insert(message.to_owned())
     }
 
-    /// The path at which the engine knows an address: of a cell, that of its notebook.
+    /// The path that the engine uses for a URI; for a cell, the path of its notebook.
     pub(super) fn path_of(&self, uri: &Uri) -> PathBuf {
         if let Some((path, _)) = self.snapshot.open.iter().find(|(_, opened)| opened.speaks_of(uri)) {
             return path.clone();
@@ -110,11 +110,11 @@ impl Session {
         self.path_for(uri)
     }
 
-    /// The path that was opened under a URI, unless it is that of a cell.
+    /// The path of the document that is open under a URI, unless the URI is that of a cell.
     fn path_opened(&self, uri: &Uri) -> Option<PathBuf> {
         let path = self.path_of(uri);
         let opened = self.snapshot.open.get(&path)?;
-        // Clients may write one path in several ways.
+        // Clients may spell one path in several ways.
         let is_its_own = opened.uri == *uri || !opened.speaks_of(uri) && file_path(uri).is_some_and(|it| it == path);
         is_its_own.then_some(path)
     }
@@ -161,14 +161,14 @@ impl Session {
     pub(super) fn open_notebook(&mut self, uri: &Uri, notebook: Notebook) -> PathBuf {
         let mut path = self.path_for(uri);
         if path.extension().is_none_or(|suffix| suffix != "ipynb") {
-            // The engine knows notebooks by their name.
+            // The engine recognises notebooks by their suffix.
             path.as_mut_os_string().push(".ipynb");
         }
         self.put(uri, &path, Open::Notebook(notebook));
         path
     }
 
-    /// Applies changes of an open text; returns whether it is now in sync with the editor, as far as one can tell.
+    /// Applies changes of an open document. Returns false if it is known to be out of sync with the editor.
     pub(super) fn change_text(
         &mut self,
         uri: &Uri,
@@ -186,7 +186,7 @@ impl Session {
         Some(is_known)
     }
 
-    /// Takes the text that was saved, where it is another one than was known.
+    /// Updates a document to the saved text, if it differs.
     pub(super) fn resynchronise(&mut self, uri: &Uri, saved: &str) -> Option<()> {
         let path = self.path_opened(uri)?;
         let mut open = self.open.remove(&path)?;
@@ -202,7 +202,7 @@ impl Session {
         differs.then_some(())
     }
 
-    /// Applies changes of an open notebook; returns whether it is now in sync with the editor, as far as one can tell.
+    /// Applies changes of an open notebook. Returns false if it is known to be out of sync with the editor.
     pub(super) fn change_notebook(
         &mut self,
         uri: &Uri,
@@ -221,7 +221,7 @@ impl Session {
         Some(is_known)
     }
 
-    /// Forgets closed documents; returns the addresses for which diagnostics were sent.
+    /// Forgets closed documents. Returns the URIs for which diagnostics were sent.
     pub(super) fn close(&mut self, uri: &Uri) -> Option<(PathBuf, Opened)> {
         let path = self.path_opened(uri)?;
         self.open.remove(&path)?;
@@ -238,7 +238,7 @@ impl Session {
         Arc::make_mut(&mut self.snapshot.changed).insert(path.to_owned(), self.snapshot.epoch);
     }
 
-    /// Records that settings changed, or files were added or removed: everything is checked again.
+    /// Records that settings changed, or files were added or removed. Everything is checked again.
     pub(super) fn reset(&mut self) {
         self.snapshot.epoch += 1;
         self.snapshot.reset = self.snapshot.epoch;
@@ -276,7 +276,7 @@ impl Session {
         self.know_folder(path);
     }
 
-    /// Makes sure that the folder of a file is known.
+    /// Adds a folder for a file outside the workspace.
     fn know_folder(&mut self, path: &Path) {
         let Some(parent) = path.parent() else { return };
         if self.snapshot.folder_of(path).is_none() {
@@ -305,8 +305,8 @@ impl Session {
         EditorSettings::read(&self.written.of(is_here))
     }
 
-    /// The path of a URI. A URI that is not a file is placed in the first folder, under a name that no file has: an unsaved document, or an
-    /// older version that is shown beside a file, must not replace a file.
+    /// The path of a URI. If the URI is not that of a file, the path is in the first folder, with a name that no file has: an unsaved document,
+    /// or an older version that is shown beside a file, must not replace a file.
     fn path_for(&self, uri: &Uri) -> PathBuf {
         if let Some(path) = file_path(uri) {
             return path;
@@ -323,13 +323,13 @@ impl Session {
             });
             if engine::is_source(&path) { path } else { path.with_added_extension("py") }
         };
-        // Only so many are open.
+        // The number of open documents is finite, so a free name is found.
         let mut free = (1..=self.open.len() + 1).map(numbered).filter(|path| !self.open.contains_key(path));
         free.next().unwrap_or_else(|| numbered(1))
     }
 }
 
-/// The path of a URI, if it is that of a file: others, such as an older version from Git, may have paths too.
+/// The path of a `file` URI. Other URIs, such as that of an older version in Git, may have paths too.
 pub(super) fn file_path(uri: &Uri) -> Option<PathBuf> {
     if uri.scheme() == "file" { uri.to_file_path().ok() } else { None }
 }
@@ -347,7 +347,7 @@ impl Opened {
         Self { uri: uri.clone(), version, bytes: bytes.into(), cells }
     }
 
-    /// The addresses that diagnostics are sent for, with their versions: of a notebook, those of its cells.
+    /// The URIs for which diagnostics are sent, with their versions; for a notebook, those of its cells.
     pub(super) fn addresses(&self) -> Vec<(Uri, Option<i32>)> {
         match &self.cells {
             None => vec![(self.uri.clone(), Some(self.version))],
@@ -355,7 +355,7 @@ impl Opened {
         }
     }
 
-    /// Whether an address is this document's, or that of one of its cells.
+    /// Whether a URI is that of this document or of one of its cells.
     pub(super) fn speaks_of(&self, uri: &Uri) -> bool {
         self.uri == *uri || self.cells.iter().flatten().any(|(cell, _)| cell == uri)
     }

@@ -1,6 +1,6 @@
-//! The settings of an editor, as the client sends them.
+//! The settings that the client sends.
 //!
-//! **Invariant:** a setting that is unknown or malformed is reported and otherwise ignored: the server works with the rest.
+//! **Invariant:** an unknown or malformed setting is reported and otherwise ignored.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -26,7 +26,7 @@ const NAMES: [&str; 12] = [
     "inlayHints",
 ];
 
-/// Settings that clients have for themselves in the same section.
+/// Settings of the client itself in the same section.
 const OF_CLIENTS: [&str; 6] = ["path", "args", "trace", "importStrategy", "interpreter", "logLevel"];
 
 /// The settings of one folder.
@@ -35,15 +35,15 @@ const OF_CLIENTS: [&str; 6] = ["path", "args", "trace", "importStrategy", "inter
 pub(super) struct EditorSettings {
     /// Whether findings are reported at all.
     pub(super) enable: bool,
-    /// Changes to the configuration, as options of the command line would make them.
+    /// Overrides of the configuration, as on the command line.
     pub(super) command_line: CommandLine,
     /// Whether findings are replayed.
     pub(super) verify: bool,
-    /// Whether fix-all applies fixes that change numbers, as `--unsafe-fixes` would.
+    /// Whether fix-all applies unsafe fixes, as with `--unsafe-fixes`.
     pub(super) unsafe_fixes: bool,
     /// The reason in comments that suppress a finding.
     pub(super) ignore_reason: String,
-    /// Whether consumptions are marked in the text.
+    /// Whether inlay hints show where keys are consumed.
     pub(super) inlay_hints: bool,
 }
 
@@ -150,20 +150,20 @@ impl Reader<'_> {
     }
 }
 
-/// The settings of all folders, as they came.
+/// The settings of all folders, as received.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Written {
     /// For every folder.
     global: Map<String, Value>,
-    /// For the folders of some address, from `initialize`.
+    /// For folders by URI, from `initialize`.
     by_folder: Vec<(String, Map<String, Value>)>,
-    /// For the folders of some address, or with an empty one for all, from `workspace/configuration`.
+    /// For folders by URI, or for all with an empty one, from `workspace/configuration`.
     configured: Vec<(String, Map<String, Value>)>,
 }
 
 impl Written {
-    /// Reads `initializationOptions`: the settings themselves, or below `settings` and `globalSettings`. `settings` is either an object, or
-    /// a list with the URI of a folder in each item.
+    /// Reads `initializationOptions`: either the settings themselves, or objects with the keys `settings` and `globalSettings`. `settings` is
+    /// an object, or a list in which each item names the URI of a folder.
     pub(super) fn from_initialize(options: &Value) -> Self {
         let mut written = Self::default();
         let object = |value: &Value| value.as_object().cloned().unwrap_or_default();
@@ -205,8 +205,8 @@ impl Written {
         self.configured = configured.into_iter().map(|(address, settings)| (address, section(&settings))).collect();
     }
 
-    /// The settings of a folder, the most specific last. In a response, `null` removes the value from `initialize`; an empty URI stands for
-    /// all folders.
+    /// The settings of a folder, the most specific last. In a response, `null` removes the value from `initialize`, and an empty URI means all
+    /// folders.
     pub(super) fn of(&self, is_folder: impl Fn(&str) -> bool) -> Map<String, Value> {
         let mut all = self.global.clone();
         let here = |(address, _): &&(String, Map<String, Value>)| !address.is_empty() && is_folder(address);
@@ -283,7 +283,7 @@ mod tests {
         let merged = all(both);
         assert_eq!((&merged["unsafeFixes"], &merged["verify"]), (&json!(true), &json!(true)));
         let mut written = Written::from_initialize(&json!({"unsafeFixes": true}));
-        // Some clients send the settings of every server to each.
+        // Some clients send the settings of all servers to each server.
         assert!(!written.replace_global(&json!({"python": {"path": "x"}})) && !written.replace_global(&json!({})));
         assert_eq!(written.of(|_| true)["unsafeFixes"], true);
         assert!(written.replace_global(&json!({"python": {}, "keylint": {"verify": false}})));
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(a, json!({"verify": false, "inlayHints": true}));
         let elsewhere = Value::Object(written.of(|_| false));
         assert_eq!(elsewhere, json!({"verify": false, "inlayHints": true, "unsafeFixes": true}));
-        // Who knows nothing of us changes nothing.
+        // Settings without keylint's section change nothing.
         written.replace_configured(vec![(String::new(), json!(null)), ("file:///a".to_owned(), json!({}))]);
         assert_eq!(written.of(|_| true)["ignore"], json!(["KEY101"]));
     }

@@ -1,6 +1,6 @@
-//! The state that a request may use, as of when the request was read; and the checks that requests share.
+//! The immutable state that a request uses, as of the time when it was received, and the checks that requests share.
 //!
-//! **Invariant:** a snapshot never changes. A check is used again only while nothing has changed that it has read.
+//! **Invariant:** a snapshot never changes. A check is reused only while nothing that it read has changed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,65 +14,65 @@ use crate::config::{ConfigError, Resolver};
 use crate::engine::{self, Fixes, Keys, Outcome, RunContext, RunInputs, RunOptions};
 use crate::finding::{Applicability, Finding};
 
-/// What is open at a path.
+/// An open document.
 #[derive(Clone, Debug)]
 pub(super) struct Opened {
     pub(super) uri: Uri,
     pub(super) version: i32,
-    /// The file as the engine is to read it.
+    /// The file as the engine reads it.
     pub(super) bytes: Arc<[u8]>,
-    /// Of a notebook, address and version of each cell.
+    /// The URI and version of each cell of a notebook.
     pub(super) cells: Option<Vec<(Uri, Option<i32>)>>,
 }
 
-/// A folder of the workspace, or one around files outside of it.
+/// A folder of the workspace, or the folder of files outside it.
 #[derive(Debug)]
 pub(super) struct Folder {
-    /// Where the command line would be run.
+    /// The directory in which the command line would run.
     pub(super) cwd: PathBuf,
     pub(super) settings: EditorSettings,
-    /// Gives the settings of files; otherwise what is wrong with the editor's own.
+    /// Resolves the settings of files; the error is about the editor's settings.
     pub(super) resolver: Result<Resolver, ConfigError>,
 }
 
 /// The result of a check.
 pub(super) struct Checked {
-    /// The epoch of the snapshot that it used.
+    /// The epoch of its snapshot.
     pub(super) epoch: u64,
-    /// Which findings have their fixes.
+    /// For which findings fixes were searched.
     pub(super) fixes: Fixes,
     pub(super) outcome: Outcome,
 }
 
-/// What files of a project were found, by its root.
+/// The files of each project, by its root.
 pub(super) type Surveyed = Mutex<BTreeMap<PathBuf, Arc<Vec<PathBuf>>>>;
 
-/// What is believed of the keys of files, each with the epoch in which that was so.
+/// The key facts of files, each with the epoch of its analysis.
 type KnownKeys = BTreeMap<PathBuf, (u64, Arc<Keys>)>;
 
-/// The state that a request may use.
+/// The state that a request uses.
 #[derive(Clone)]
 pub(super) struct Snapshot {
     pub(super) client: Arc<Client>,
-    /// Counts the changes so far.
+    /// The number of changes so far.
     pub(super) epoch: u64,
-    /// The epoch of the last change other than to the text of a Python file: settings, the set of files.
+    /// The epoch of the last change of settings or of the set of files.
     pub(super) reset: u64,
     /// The epoch of the last change of each file.
     pub(super) changed: Arc<BTreeMap<PathBuf, u64>>,
-    /// What is open.
+    /// The open documents.
     pub(super) open: Arc<BTreeMap<PathBuf, Opened>>,
-    /// The folders of the workspace, the first one first.
+    /// The folders of the workspace, in order.
     pub(super) roots: Arc<Vec<Arc<Folder>>>,
-    /// The folders of open files outside of the workspace.
+    /// The folders of open files outside the workspace.
     pub(super) others: Arc<BTreeMap<PathBuf, Arc<Folder>>>,
     pub(super) surveyed: Arc<Surveyed>,
     pub(super) checks: Arc<Mutex<BTreeMap<PathBuf, Arc<Checked>>>>,
-    /// What is believed of the keys of files.
+    /// The key facts of files.
     pub(super) keys: Arc<Mutex<KnownKeys>>,
 }
 
-/// Why there is no outcome.
+/// Why a check has no outcome.
 #[derive(Clone, Debug)]
 pub(super) enum Trouble {
     /// The configuration is wrong.
@@ -93,14 +93,14 @@ impl From<ConfigError> for Trouble {
 pub(super) type Cancelled<'a> = &'a (dyn Fn() -> bool + Sync);
 
 impl Snapshot {
-    /// The folder whose settings hold for a file: the innermost of the workspace, else its own.
+    /// The folder whose settings apply to a file: the innermost of the workspace that contains it, or its own.
     pub(super) fn folder_of(&self, path: &Path) -> Option<&Arc<Folder>> {
         let around = self.roots.iter().filter(|folder| path.starts_with(&folder.cwd));
         let own = || self.others.get(path.parent()?);
         around.max_by_key(|folder| folder.cwd.components().count()).or_else(own)
     }
 
-    /// What the command line would report for an open file, run in its folder; from an earlier check if that is still valid.
+    /// What the command line would report for an open file in its folder; from an earlier check if that is still valid.
     pub(super) fn checked(
         &self,
         path: &Path,
@@ -121,7 +121,7 @@ impl Snapshot {
         }
         let checked = Arc::new(Checked { epoch: self.epoch, fixes, outcome });
         let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
-        // A later check may have come in between.
+        // Another request may have stored a later check.
         if checks.get(path).is_none_or(|known| known.epoch <= self.epoch) {
             checks.insert(path.to_owned(), checked.clone());
         }
@@ -135,7 +135,7 @@ impl Snapshot {
         (known.epoch <= self.epoch && self.holds(path, known.epoch, &known.outcome)).then_some(known)
     }
 
-    /// What is believed of the keys of an open file; `None` where it has nothing to do with keys.
+    /// The key facts of an open file; `None` if the file does not use keys.
     pub(super) fn keys(&self, path: &Path, is_cancelled: Cancelled<'_>) -> Result<Option<Arc<Keys>>, Trouble> {
         let known = self.keys.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
         if let Some((_, keys)) = known.filter(|(epoch, _)| *epoch == self.epoch) {
@@ -164,7 +164,7 @@ impl Snapshot {
         self.reset <= epoch && is_old(path) && outcome.read.iter().all(|path| is_old(path))
     }
 
-    /// Runs `work` with an open file as the only input; with none if the configuration excludes it.
+    /// Runs `work` with an open file as the only input, or without input if the configuration excludes it.
     pub(super) fn run(
         &self,
         path: &Path,
@@ -202,7 +202,7 @@ impl Snapshot {
         }
     }
 
-    /// The files of a project, looked for once until files come or go.
+    /// The files of a project, cached until files are added or removed.
     fn survey(&self, root: &Path) -> Vec<PathBuf> {
         let known = self.surveyed.lock().unwrap_or_else(PoisonError::into_inner).get(root).cloned();
         let found = known.unwrap_or_else(|| {
@@ -222,7 +222,7 @@ impl Folder {
     }
 }
 
-/// Hides what the baseline accepts.
+/// Hides the findings that the baseline accepts.
 pub(super) fn accept(folder: &Folder, outcome: &mut Outcome) -> Result<(), Trouble> {
     let resolver = folder.resolver.as_ref().map_err(Clone::clone)?;
     engine::accept(resolver, outcome)?.map_err(Trouble::Baseline)

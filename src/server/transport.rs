@@ -1,14 +1,13 @@
 //! The framing of messages: the header with the length, then JSON.
 //!
-//! **Invariant:** a frame without a valid message is distinguished from a stream that has ended or lost its framing; only the latter ends
-//! the session.
+//! **Invariant:** an invalid message does not end the session; only the end of the stream or a loss of framing does.
 
 use std::io::{self, BufRead, Read, Write};
 
 use lsp_server::Message;
 use serde_json::Value;
 
-/// What the other side sent.
+/// What the client sent.
 #[derive(Debug)]
 pub(super) enum Incoming {
     /// A message.
@@ -20,7 +19,7 @@ pub(super) enum Incoming {
 /// A frame that holds no message.
 #[derive(Debug, PartialEq)]
 pub(super) struct Garbage {
-    /// The identity of the request that it may have been, or null.
+    /// The identifier of the request that it may have been, or null.
     pub(super) id: Value,
     /// The code of the error.
     pub(super) code: i32,
@@ -31,14 +30,14 @@ pub(super) struct Garbage {
 const PARSE_ERROR: i32 = -32_700;
 const INVALID_REQUEST: i32 = -32_600;
 
-/// The name of the header that counts, in lower case.
+/// The name of the length header, in lower case.
 const LENGTH: &str = "content-length:";
-/// The longest accepted message.
+/// The maximum length of a message.
 const LONGEST: u64 = 1 << 30;
-/// The longest line of a header.
+/// The maximum length of a header line.
 const LONGEST_LINE: u64 = 1 << 16;
 
-/// Reads one frame; `None` where the stream ends between two.
+/// Reads one frame; `None` if the stream ends between two frames.
 pub(super) fn read(from: &mut dyn BufRead) -> io::Result<Option<Incoming>> {
     let length = match header(from)? {
         Some(Ok(length)) => length,
@@ -46,7 +45,7 @@ pub(super) fn read(from: &mut dyn BufRead) -> io::Result<Option<Incoming>> {
         None => return Ok(None),
     };
     let mut body = Vec::new();
-    // Room is made as bytes arrive, so that a length made up costs nothing.
+    // The buffer grows as bytes arrive, so that a bogus length costs nothing.
     if from.take(length).read_to_end(&mut body)? as u64 != length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
@@ -68,7 +67,7 @@ pub(super) fn read(from: &mut dyn BufRead) -> io::Result<Option<Incoming>> {
     Ok(Some(incoming))
 }
 
-/// The length in a header; for a header without one, the response. The next header is searched for after it.
+/// The length in a header. The error is the response to a header without one; reading continues at the next header.
 fn header(from: &mut dyn BufRead) -> io::Result<Option<Result<u64, Garbage>>> {
     let mut length = None;
     let mut is_first = true;
@@ -88,9 +87,9 @@ fn header(from: &mut dyn BufRead) -> io::Result<Option<Result<u64, Garbage>>> {
     }
 }
 
-/// A length as written, if it is acceptable.
+/// Parses a length, if it is acceptable.
 fn length_in(line: &str) -> Option<u64> {
-    // The text before the name is the rest of a frame whose length was missing.
+    // The text before the header's name is the rest of a frame whose length was missing.
     let at = line.to_ascii_lowercase().rfind(LENGTH)?;
     line.get(at + LENGTH.len()..)?.trim().parse().ok().filter(|length| *length <= LONGEST)
 }

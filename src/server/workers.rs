@@ -1,6 +1,6 @@
-//! The threads that run tasks, and what a task may use.
+//! The threads that run tasks, and the context of a task.
 //!
-//! **Invariant:** every task ends with a response: a panic becomes an error, and the thread continues with the next task.
+//! **Invariant:** every task gives a response: a panic becomes an error, and the thread continues with the next task.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use super::main_loop::Event;
 use super::snapshot::{Cancelled, Checked, Opened, Snapshot, Trouble};
 use crate::engine::contained;
 
-/// The codes of errors that the protocol gives names to.
+/// Error codes of the protocol.
 pub(super) mod code {
     pub(in crate::server) const INVALID_PARAMS: i32 = -32_602;
     pub(in crate::server) const INTERNAL: i32 = -32_603;
@@ -48,13 +48,13 @@ impl Failure {
         Self::new(code::REQUEST_CANCELLED, "the request was cancelled")
     }
 
-    /// The document is not the one that the request is about any more.
+    /// The document has changed since the request.
     pub(super) fn stale(method: &str) -> Self {
         const MESSAGE: &str = "the document has changed";
         if method != "textDocument/diagnostic" {
             return Self::new(code::CONTENT_MODIFIED, MESSAGE);
         }
-        // The client should request diagnostics again.
+        // This error makes the client request diagnostics again.
         let mut failure = Self::new(code::SERVER_CANCELLED, MESSAGE);
         failure.error.data = Some(serde_json::json!({"retriggerRequest": true}));
         failure
@@ -89,41 +89,41 @@ pub(super) struct RequestContext<'a> {
 }
 
 impl<'a> RequestContext<'a> {
-    /// The open document of an address, or the notebook of a cell.
+    /// The open document with a URI, or the notebook of a cell.
     pub(super) fn document(&self, uri: &Uri) -> Option<(&'a Path, &'a Opened)> {
         let found = self.snapshot.open.iter().find(|(_, opened)| opened.speaks_of(uri));
         found.map(|(path, opened)| (path.as_path(), opened))
     }
 }
 
-/// What came of a piece of work.
+/// The result of a task.
 pub(super) enum Finished {
     /// The response to a request.
     Answer {
         id: RequestId,
         /// The document it is about.
         about: Option<PathBuf>,
-        /// The epoch of the snapshot that it was worked out from.
+        /// The epoch of the snapshot that it used.
         epoch: u64,
         result: Result<Value, Failure>,
     },
-    /// Diagnostics to be pushed.
+    /// Diagnostics to push.
     Checked { path: PathBuf, result: Result<(Arc<Checked>, Published), Failure> },
 }
 
-/// Diagnostics of one document, by address and version.
+/// The diagnostics of one document, by URI and version.
 pub(super) type Published = Vec<(Uri, Option<i32>, Vec<Diagnostic>)>;
 
-/// A piece of work.
+/// A task.
 pub(super) type Task = Box<dyn FnOnce() -> Finished + Send>;
 
 /// Whether a request was cancelled.
 pub(super) type Flag = Arc<AtomicBool>;
 
-/// Runs tasks until there are no more.
+/// Runs tasks until the queue is closed.
 pub(super) fn work(tasks: &Receiver<Task>, events: &Sender<Event>) {
     for task in tasks {
-        // Tasks contain their own panics; this holds those of the frame around them.
+        // Tasks catch their own panics; this catches those of the code around them.
         if let Ok(finished) = contained(task)
             && events.send(Event::Finished(Box::new(finished))).is_err()
         {
@@ -154,7 +154,7 @@ impl Job {
             let is_cancelled = || flag.load(Ordering::Relaxed);
             let notify = |method: &str, params: Value| {
                 let message = serde_json::json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string();
-                // If the receiver is closed, the client is gone.
+                // If the receiver is closed, the client has disconnected.
                 let _ = notify.lock().map(|sender| sender.send(message));
             };
             let result = if is_cancelled() {

@@ -1,7 +1,7 @@
-//! Bytes → text, as Python reads source files: byte order mark, encoding cookie (PEP 263), else UTF-8.
+//! Decodes source files as Python does: by byte order mark, then encoding cookie (PEP 263), then as UTF-8.
 //!
-//! **Invariant:** no byte is replaced or dropped. Either the whole file decodes under the encoding that Python would use,
-//! and [`SourceFile::encode`] gives the same bytes back for every single-byte or UTF-8 encoding, or there is a [`Problem`].
+//! **Invariant:** no byte is replaced or dropped. Either the whole file decodes in the encoding that Python would use, and for
+//! UTF-8 and single-byte encodings [`SourceFile::encode`] gives the same bytes back; or there is a [`Problem`].
 
 use std::path::Path;
 
@@ -11,16 +11,16 @@ use crate::text::{Cells, Edit, Span};
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// How a file spells its text in bytes.
+/// The encoding of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// UTF-8, including files that declare ASCII and contain only that.
     Utf8,
-    /// ISO 8859-1: bytes are code points. The web's tables take this name for windows-1252, Python does not.
+    /// ISO 8859-1: bytes are code points. In the Encoding Standard this name means windows-1252; in Python it does not.
     Latin1,
-    /// An ISO 8859 part whose table on the web differs in the control characters 0x80 to 0x9F.
+    /// A part of ISO 8859 whose table in the Encoding Standard differs for the bytes 0x80 to 0x9F.
     Iso(&'static encoding_rs::Encoding),
-    /// Any other encoding that contains ASCII.
+    /// Any other superset of ASCII.
     Table(&'static encoding_rs::Encoding),
 }
 
@@ -29,21 +29,21 @@ pub enum Encoding {
 pub struct SourceFile {
     /// The path as given, for people.
     pub path: String,
-    /// The text without byte order mark.
+    /// The text without the byte order mark.
     pub text: String,
-    /// How the file spells it.
+    /// The encoding of the file.
     pub encoding: Encoding,
     /// Whether the file starts with a byte order mark.
     pub had_bom: bool,
-    /// Of a notebook, the cells that the text is made of.
+    /// The cells of a notebook, in order; empty for other files.
     pub cells: Cells,
-    /// Of a notebook, the document that holds the text.
+    /// The JSON document of a notebook.
     pub(super) document: Option<Box<str>>,
 }
 
 impl SourceFile {
-    /// The bytes to write for `text` in the encoding of this file. What belongs to which cell of a notebook is known
-    /// where one cell changed only; [`SourceFile::rewrite`] knows it always.
+    /// Encodes `text` for this file. In a notebook, only one cell may have changed, because the cells of the new text are not
+    /// known; [`SourceFile::rewrite`] has no such limit.
     pub fn encode(&self, text: &str) -> Result<Vec<u8>, Problem> {
         if self.document.is_some() {
             return self.rewrite(&[difference(&self.text, text)]);
@@ -78,7 +78,7 @@ impl SourceFile {
     }
 }
 
-/// The smallest edit that makes one text of the other.
+/// The smallest single edit that turns one text into the other.
 fn difference(before: &str, after: &str) -> Edit {
     let same = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
         pairs.take_while(|(old, new)| old == new).map(|(old, _)| old.len_utf8()).sum()
@@ -86,7 +86,7 @@ fn difference(before: &str, after: &str) -> Edit {
     let start = same(&mut before.chars().zip(after.chars()));
     let (old, new) = (&before[start..], &after[start..]);
     let tail = same(&mut old.chars().rev().zip(new.chars().rev()));
-    // A text holds less than 4 GiB.
+    // A text is smaller than 4 GiB.
     let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
     let span = Span::new(offset(start), offset(before.len() - tail));
     Edit { span, content: new[..new.len() - tail].to_owned() }
@@ -144,7 +144,7 @@ pub fn decode(path: &str, bytes: Vec<u8>) -> Result<SourceFile, Problem> {
         }
         Declared::Latin1 => (bytes.iter().copied().map(char::from).collect(), Encoding::Latin1),
         Declared::Iso(table) => {
-            // Bytes up to 0x9F are code points, as in every part of ISO 8859.
+            // In every part of ISO 8859, bytes up to 0x9F are code points.
             let character = |byte: u8| match byte {
                 0..=0x9F => Some(char::from(byte)),
                 _ => table.decode_without_bom_handling(&[byte]).0.chars().next().filter(|c| *c != '\u{FFFD}'),
@@ -164,9 +164,9 @@ pub fn decode(path: &str, bytes: Vec<u8>) -> Result<SourceFile, Problem> {
     Ok(SourceFile { path: path.to_owned(), text, encoding, had_bom, cells: Cells::NONE, document: None })
 }
 
-/// The bytes that a text is read from, in the encoding that it declares itself; UTF-8 where that cannot spell it.
+/// Encodes a text in the encoding that it declares, or in UTF-8 if that encoding cannot represent it.
 pub fn encoded(text: &str) -> Vec<u8> {
-    // The declaration is in ASCII, on one of the first two lines.
+    // The declaration is ASCII, on one of the first two lines.
     let head: String = text.split_inclusive('\n').take(2).collect();
     if !head.contains("coding") {
         return text.as_bytes().to_vec();
@@ -223,7 +223,7 @@ fn cookie_of_comment(comment: &[u8]) -> Option<String> {
     })
 }
 
-/// The codec of a name of Python's, if it is one in which source can be written.
+/// The codec with a name of Python's, if source can be written in it.
 fn codec(name: &str) -> Option<Declared> {
     let name = name.to_ascii_lowercase().replace(['_', ' '], "-");
     let table = |label: &str| encoding_rs::Encoding::for_label_no_replacement(label.as_bytes());
@@ -258,7 +258,7 @@ fn codec(name: &str) -> Option<Declared> {
     })
 }
 
-/// Decodes without replacement, or gives the offset of the first bytes that have no character.
+/// Decodes without replacement; otherwise returns the offset of the first bytes that cannot be decoded.
 fn decode_table(table: &'static encoding_rs::Encoding, bytes: &[u8]) -> Result<String, usize> {
     if let Some(text) = table.decode_without_bom_handling_and_without_replacement(bytes) {
         return Ok(text.into_owned());

@@ -1,8 +1,8 @@
 //! Which files a run checks.
 //!
-//! **Invariant:** the result is sorted by path and contains each file once, even if links lead to it, for any order of the arguments and of
-//! the file system. A path that cannot be read is a problem beside the result. Links to folders below the given paths are not followed, so
-//! no loop and no file outside them can be reached.
+//! **Invariant:** the result is sorted by path and contains each file once, even if links lead to it, whatever the order of the arguments
+//! and of the directory listings. A path that cannot be read is reported as a problem. Links to folders are not followed below the given
+//! paths, so loops and files outside them are never reached.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -46,7 +46,7 @@ pub const DEFAULT_EXCLUDES: &[&str] = &[
     "venv",
 ];
 
-/// What to take of the paths given.
+/// Which files to select below the given paths.
 #[derive(Clone, Debug)]
 pub struct Selection {
     /// Globs to exclude. One without `/` matches the name of any file or folder; one with `/` matches a path relative to `root`, or an
@@ -56,9 +56,9 @@ pub struct Selection {
     pub default_excludes: bool,
     /// Whether `exclude` also applies to files that are given by name.
     pub force_exclude: bool,
-    /// Whether `.gitignore`, `.ignore` and git's own excludes hold below the folders given.
+    /// Whether `.gitignore`, `.ignore` and git's own excludes apply below the given folders.
     pub ignore_files: bool,
-    /// The folder that globs are relative to; relative paths given are relative to the current folder.
+    /// The folder that globs are relative to. Given paths are relative to the current folder.
     pub root: PathBuf,
 }
 
@@ -77,31 +77,31 @@ impl Default for Selection {
 /// A file to check.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Found {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// The path as people wrote it, or what follows from it.
+    /// The path for display, built from the path as the user wrote it.
     pub display: String,
-    /// Whether the file itself was given, and not a folder around it.
+    /// Whether the file itself was given, not a folder that contains it.
     pub explicit: bool,
 }
 
-/// What was found.
+/// The result of discovery.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Discovery {
     /// The files, sorted.
     pub files: Vec<Found>,
     /// Paths that could not be read, sorted.
     pub problems: Vec<Problem>,
-    /// The paths given at which there is nothing, in the order given.
+    /// The given paths that do not exist, in the order given.
     pub missing: Vec<Problem>,
 }
 
-/// Finds the files at the paths: files themselves, and all `.py`, `.pyi`, `.pyw` and `.ipynb` files below folders.
+/// Finds the files: the given files themselves, and all `.py`, `.pyi`, `.pyw` and `.ipynb` files below the given folders.
 pub fn discover(paths: &[PathBuf], selection: &Selection) -> Discovery {
     discover_where(paths, selection, &|_| None)
 }
 
-/// The same with a filter for the files in a folder; if it has no opinion, the usual patterns apply.
+/// Like [`discover`], with a filter for the files in folders. If the filter returns `None`, the default patterns apply.
 pub fn discover_where(
     paths: &[PathBuf],
     selection: &Selection,
@@ -131,7 +131,7 @@ pub fn discover_where(
     Discovery { files, problems, missing }
 }
 
-/// Why nothing is found at a path.
+/// Why a path does not exist.
 fn absent(path: &Path) -> &'static str {
     match std::fs::symlink_metadata(path) {
         Ok(_) => "the link is broken",
@@ -141,7 +141,7 @@ fn absent(path: &Path) -> &'static str {
 
 struct Search<'a> {
     excluded: Excluded,
-    /// By where the files are in truth, so that `a.py`, `./a.py` and a link to it are one.
+    /// By canonical path, so that `a.py`, `./a.py` and a link to it are one file.
     files: BTreeMap<PathBuf, Found>,
     problems: Vec<Problem>,
     is_included: &'a dyn Fn(&Path) -> Option<bool>,
@@ -151,7 +151,7 @@ impl Search<'_> {
     fn add(&mut self, path: &Path, explicit: bool, real: PathBuf) {
         let display = if explicit { path.display().to_string() } else { plain(path).display().to_string() };
         let found = Found { path: path.to_owned(), display, explicit };
-        // A file that was given by name keeps that name; a file with several names has its own, or the first.
+        // If a file is found under several names, an explicitly given name wins, then one that is not a link, then the first by path.
         let rank = |found: &Found| {
             let is_link = std::fs::symlink_metadata(&found.path).is_ok_and(|data| data.file_type().is_symlink());
             (!found.explicit, is_link, plain(&found.path))
@@ -222,7 +222,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether what should be an ignore file of a folder is a pipe or a device, which may never end.
+/// Whether an ignore file of a folder is a pipe or a device; reading it may never end.
 pub(super) fn has_endless_ignores(folder: &Path) -> bool {
     [".gitignore", ".ignore"]
         .iter()
@@ -234,7 +234,7 @@ pub(super) fn is_python(path: &Path) -> bool {
     path.extension().is_some_and(|suffix| suffix == "py" || suffix == "pyi" || suffix == "pyw")
 }
 
-/// Whether the name is that of a file to check.
+/// Whether the name is that of a source file.
 pub fn is_source(path: &Path) -> bool {
     is_python(path) || is_notebook(path)
 }
@@ -257,7 +257,7 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
     }
 }
 
-/// Where a file or folder is once links are followed.
+/// The canonical path of a file or folder.
 fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| absolute(path))
 }
@@ -267,7 +267,7 @@ fn plain(path: &Path) -> PathBuf {
     path.components().filter(|part| *part != Component::CurDir).collect()
 }
 
-/// Globs that leave out.
+/// Globs that exclude.
 #[derive(Clone, Debug, Default)]
 struct Excluded {
     names: GlobSet,
@@ -292,7 +292,7 @@ impl Excluded {
                 }),
             }
         }
-        // Every glob was built already, so that a set of them fails at most by size.
+        // Every glob was compiled before, so a set of them can fail only because of its size.
         let mut built = |set: &GlobSetBuilder| {
             set.build().unwrap_or_else(|error| {
                 problems.push(Problem { path: String::new(), message: format!("too many exclude globs: {error}") });
@@ -322,7 +322,7 @@ impl Excluded {
     }
 }
 
-/// The absolute path without `.` parts. Parts `..` stay, since what they mean depends on links.
+/// The absolute path without `.` parts. Parts `..` stay, because their meaning depends on links.
 fn absolute(path: &Path) -> PathBuf {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let full: io::Result<PathBuf> = std::path::absolute(path);

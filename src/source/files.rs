@@ -1,6 +1,6 @@
-//! The file system as far as keylint reads it, behind one trait.
+//! Read access to the file system, behind one trait.
 //!
-//! **Invariant:** nothing here writes, and [`MemoryFiles`] never reads an underlying file that it overlays.
+//! **Invariant:** nothing here writes, and [`MemoryFiles`] never reads the underlying file of an overlay.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -26,7 +26,7 @@ impl Files for OsFiles {
     }
 }
 
-/// Files in memory: alone, for tests, or over others, for the unsaved texts of an editor.
+/// Files in memory: on their own for tests, or overlaid on other files for the unsaved texts of an editor.
 #[derive(Default)]
 pub struct MemoryFiles {
     files: BTreeMap<PathBuf, Vec<u8>>,
@@ -34,7 +34,7 @@ pub struct MemoryFiles {
 }
 
 impl MemoryFiles {
-    /// No files yet; underlying ones show through.
+    /// No overlays yet: all files come from `under`.
     pub fn over(under: impl Files + 'static) -> Self {
         Self { files: BTreeMap::new(), under: Some(Box::new(under)) }
     }
@@ -44,7 +44,7 @@ impl MemoryFiles {
         self.files.insert(path.into(), content.into());
     }
 
-    /// Whether there are no overlays, so that all files come from below.
+    /// Whether there are no overlays.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
@@ -67,7 +67,7 @@ impl Files for MemoryFiles {
     }
 }
 
-/// Reads and decodes the file at `path`, which people know as `display`.
+/// Reads and decodes the file at `path`, which is displayed as `display`.
 pub fn read(files: &dyn Files, path: &Path, display: &str) -> Result<SourceFile, Problem> {
     decoded(files.read(path), display)
 }
@@ -92,7 +92,7 @@ pub fn digest(bytes: &io::Result<Vec<u8>>) -> Digest {
     digester.finish()
 }
 
-/// Decodes what was read.
+/// Decodes bytes that were read.
 pub fn decoded(bytes: io::Result<Vec<u8>>, display: &str) -> Result<SourceFile, Problem> {
     match bytes {
         Ok(bytes) => decode(display, bytes),
@@ -100,7 +100,7 @@ pub fn decoded(bytes: io::Result<Vec<u8>>, display: &str) -> Result<SourceFile, 
     }
 }
 
-/// What an error of the system means, and what to do.
+/// The meaning of an I/O error, and what to do about it.
 pub(super) fn unreadable(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file or directory; check the path".to_owned(),

@@ -1,7 +1,7 @@
-//! Which files, and their contents: discovery, reading, decoding, editor overlays.
+//! Discovery, reading and decoding of files, and editor overlays.
 //!
-//! **Invariant:** no problem of a file or folder stops a run: it becomes a [`Problem`] beside the results. All access to the file system
-//! outside discovery goes through [`Files`].
+//! **Invariant:** a problem with a file or folder never stops a run; it is returned as a [`Problem`] with the results. All access to the
+//! file system outside discovery goes through [`Files`].
 
 mod decode;
 mod discover;

@@ -1,7 +1,7 @@
 //! Notebooks as text: the Python of all code cells in order.
 //!
-//! **Invariant:** this is the only file that uses the crate for the format. Each cell's code is followed by one line end, so that a
-//! statement never joins lines of two cells; cells with a foreign magic (`%%bash`) are skipped.
+//! **Invariant:** only this file uses the crate for the format. Each cell's code is followed by one line ending, so that no statement spans
+//! two cells. Cells with a magic for another language (`%%bash`) are skipped.
 
 use std::borrow::Cow;
 
@@ -15,9 +15,9 @@ use crate::text::{Cell, Cells, Span};
 /// The first words of a Git LFS pointer, which Git LFS leaves if the contents were not fetched (its specification, "The Pointer").
 const LFS_POINTER: &str = "version https://git-lfs.github.com/spec/";
 
-/// The code of a notebook and where its cells are; of one in another language than Python there is none.
+/// The code of a notebook and its cells. A notebook in another language than Python has no code.
 pub(super) fn code(document: &str) -> Result<(String, Cells), String> {
-    // An editor makes a notebook of an empty file when it opens it.
+    // Editors open an empty file as an empty notebook.
     if document.trim().is_empty() {
         return Ok((String::new(), Cells::NONE));
     }
@@ -47,9 +47,8 @@ pub(super) fn code(document: &str) -> Result<(String, Cells), String> {
     Ok((text, Cells::new(cells)))
 }
 
-/// A document of the same length and with the same strings and lists at the same offsets, in which what only some
-/// readers of JSON take is something that all take: Python writes `NaN` and `Infinity` into outputs, and halves of
-/// surrogate pairs.
+/// Replaces what is not strict JSON by strict JSON of the same length, with all strings and lists at the same offsets: Python
+/// writes `NaN`, `Infinity` and lone surrogates into outputs.
 pub(super) fn strict(document: &str) -> Cow<'_, str> {
     let bytes = document.as_bytes();
     let mut strict: Option<Vec<u8>> = None;
@@ -91,7 +90,7 @@ pub(super) fn strict(document: &str) -> Cow<'_, str> {
         };
         at += length;
     }
-    // Characters of ASCII took the place of such.
+    // ASCII was replaced by ASCII, so the result is still UTF-8.
     strict.and_then(|strict| String::from_utf8(strict).ok()).map_or(Cow::Borrowed(document), Cow::Owned)
 }
 
@@ -109,8 +108,8 @@ fn surrogate(rest: &[u8]) -> Option<Half> {
     }
 }
 
-/// The parts of a notebook that are read, as written. Outputs make up most of many documents, and Jupyter opens notebooks whose other
-/// fields do not quite match the format.
+/// The parts of a notebook that are read, as written. Other fields are skipped: outputs make up most of many documents, and Jupyter opens
+/// notebooks in which other fields do not match the format.
 #[derive(Deserialize)]
 struct Document<'d> {
     #[serde(borrow)]
@@ -121,7 +120,7 @@ struct Document<'d> {
     nbformat: &'d RawValue,
 }
 
-/// What is read of a cell.
+/// The parts of a cell that are read.
 #[derive(Deserialize)]
 struct Part<'d> {
     #[serde(borrow)]
@@ -132,7 +131,7 @@ struct Part<'d> {
     metadata: Option<&'d RawValue>,
 }
 
-/// A notebook from the parts of it that matter; `None` where one of them is missing or wrong.
+/// A notebook with only these parts; `None` if one of them is missing or malformed.
 fn read(document: &str) -> Option<Notebook> {
     let Document { cells, metadata, nbformat } = serde_json::from_str(document).ok()?;
     let cell = |Part { cell_type, source, metadata }: &Part<'_>| {
@@ -146,7 +145,7 @@ fn read(document: &str) -> Option<Notebook> {
     Notebook::from_source_code(&reduced).ok()
 }
 
-/// The part of a notebook that names what runs it, where it does not name the language.
+/// The part of a notebook that names the kernel, for notebooks that do not name the language.
 #[derive(Deserialize)]
 struct Head {
     metadata: Metadata,
@@ -164,8 +163,8 @@ struct Kernel {
     language: Option<IgnoredAny>,
 }
 
-/// Whether only the name of the kernel shows the language, and it is Python's. Notebooks that never ran and those written by tools are like
-/// this.
+/// Whether the language is given only by the name of the kernel, and is Python. This is so in notebooks that never ran and in those
+/// written by tools.
 fn names_python(document: &str) -> bool {
     let head: Result<Head, _> = serde_json::from_str(document);
     let kernel = head.ok().map(|head| head.metadata).filter(|metadata| metadata.language_info.is_none());
@@ -174,7 +173,7 @@ fn names_python(document: &str) -> bool {
         .is_some_and(|kernel| kernel.language.is_none() && kernel.name.starts_with("python"))
 }
 
-/// What is wrong with a document, and what to do.
+/// Words an error of the notebook format: what is wrong, and what to do.
 fn worded(error: &NotebookError) -> String {
     match error {
         NotebookError::Io(error) => format!("the notebook cannot be read: {error}"),

@@ -1,10 +1,9 @@
-//! Edits of a text as new bytes of its file.
+//! Applies edits of a text to the bytes of its file.
 //!
-//! In a notebook the text is spread over the strings of a JSON document. In the edited cells, only the edited strings are rewritten, in the
-//! cell's own style: one string, or a list with one string per line, formatted as before.
+//! In a notebook, the text is spread over the strings of a JSON document. In an edited cell, only the edited strings are rewritten, in the
+//! same style as before: one string, or a list with one string per line.
 //!
-//! **Invariant:** everything that no edit touches keeps its bytes: white space, the order of fields, outputs, and how characters are
-//! escaped.
+//! **Invariant:** everything outside the edits keeps its bytes: white space, the order of fields, outputs, and how characters are escaped.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -17,7 +16,7 @@ use super::{Problem, SourceFile, notebook};
 use crate::text::{Cell, Edit, apply_edits};
 
 impl SourceFile {
-    /// The bytes of the file once its text is edited. Edits are in order, do not overlap, and stay within a cell each.
+    /// The bytes of the file after edits. The edits must be in order and must not overlap, and each must lie within one cell.
     pub fn rewrite(&self, edits: &[Edit]) -> Result<Vec<u8>, Problem> {
         let problem = |message: String| Problem { path: self.path.clone(), message };
         let text = apply_edits(&self.text, edits).map_err(|error| problem(format!("cannot be edited: {error}")))?;
@@ -85,16 +84,16 @@ struct Source<'a> {
 #[derive(Clone, Copy)]
 struct Letter<'a> {
     character: char,
-    /// Its source text, if it existed before.
+    /// Its text in the JSON source, if it existed before.
     kept: Option<&'a str>,
-    /// The string that contains it or that it was put before.
+    /// The index of the string that contains it, or that it was inserted before.
     string: usize,
-    /// Whether it is the last one of its string.
+    /// Whether it is the last character of its string.
     is_last: bool,
 }
 
 impl<'a> Source<'a> {
-    /// Reads `written`, which is `strict` to those who are.
+    /// Reads `written`; `strict` is the same text as strict JSON.
     fn read(written: &'a str, strict: &str, escapes: bool) -> Option<Self> {
         let is_list = strict.starts_with('[');
         let strings = if is_list {
@@ -110,14 +109,14 @@ impl<'a> Source<'a> {
         Some(Self { written, strings, is_list, escapes })
     }
 
-    /// The same code with edits, whose spans are those of the text around `cell`.
+    /// The code after edits, whose spans refer to the whole text.
     fn edited(&self, cell: Cell, edits: &[&Edit]) -> String {
         let mut before = Vec::new();
         for (index, range) in self.strings.iter().enumerate() {
             let string = self.written.get(range.start + 1..range.end - 1).unwrap_or_default();
             letters(string, index, &mut before);
         }
-        // The line end that closes the cell is written nowhere.
+        // The line ending that closes the cell is not in the document.
         let last = self.strings.len().saturating_sub(1);
         before.push(Letter { character: '\n', kept: None, string: last, is_last: false });
         let mut after = Vec::with_capacity(before.len());
@@ -153,8 +152,8 @@ impl<'a> Source<'a> {
         string
     }
 
-    /// A list of which only the strings that lost or gained characters are rewritten; the text between the others, empty strings included,
-    /// is unchanged.
+    /// A list in which only the strings whose characters changed are rewritten; all other strings, empty ones too, and the text between them
+    /// are unchanged.
     fn list(&self, letters: &[Letter<'_>]) -> String {
         let Some((first, last)) = self.strings.first().zip(self.strings.last()) else {
             let lines: Vec<String> = lines(letters).into_iter().map(|line| self.string(line)).collect();
@@ -162,13 +161,13 @@ impl<'a> Source<'a> {
         };
         let mut list = self.slice(0..first.start).to_owned();
         let mut is_first = true;
-        // The start of the letters that are not written yet, and the string of the first of them.
+        // The start of the letters that are not yet written, and the string of the first of them.
         let (mut from, mut opened) = (0, 0);
         for (index, range) in self.strings.iter().enumerate() {
             let to = letters.partition_point(|letter| letter.string <= index);
             let own = letters.get(from..to).unwrap_or_default();
             let is_kept = opened == index && is_same(own, range);
-            // A line whose end was removed continues with the next one.
+            // A line whose line ending was removed continues with the next string.
             let had_end = opened < index || self.slice(range.clone()).ends_with("\\n\"");
             let has_end = own.last().is_none_or(|last| last.character == '\n');
             if !is_kept && had_end && !has_end && to < letters.len() {
@@ -201,13 +200,13 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Whether these letters are the ones that a string was read as.
+/// Whether these letters are exactly those of an original string.
 fn is_same(letters: &[Letter<'_>], range: &Range<usize>) -> bool {
     let length: Option<usize> = letters.iter().map(|letter| letter.kept.map(str::len)).sum();
     length.is_some_and(|length| length + 2 == range.len())
 }
 
-/// Cuts where strings ended and after every new line end.
+/// Splits the letters where strings ended and after every new line ending.
 fn lines<'l, 'a>(letters: &'l [Letter<'a>]) -> Vec<&'l [Letter<'a>]> {
     let mut lines = Vec::new();
     let mut start = 0;
@@ -252,7 +251,7 @@ fn unescape(rest: &str) -> (char, usize) {
         Some(b'b') => ('\u{8}', 2),
         Some(b'f') => ('\u{c}', 2),
         Some(b'u') => match (unit(2), unit(8)) {
-            // Two halves of a character beyond the basic plane; JSON has no others.
+            // JSON writes a character beyond the basic plane as a surrogate pair.
             (Some(high @ 0xd800..=0xdbff), Some(low @ 0xdc00..=0xdfff)) => {
                 (char::from_u32(0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)).unwrap_or('\u{fffd}'), 12)
             }

@@ -1,7 +1,7 @@
-//! A cheap survey: which Python files a project contains beyond those that a run checks.
+//! A cheap survey of the Python files of a project, to resolve imports of files that are not checked.
 //!
 //! **Invariant:** at most [`SURVEY_LIMIT`] entries are visited, in an order that does not depend on the file system, and no file is read.
-//! Unreadable folders are skipped silently, because they were not requested.
+//! Unreadable folders are skipped silently, because the user did not name them.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,10 @@ use crate::config::PROJECT_MARKS;
 
 use super::discover::{DEFAULT_EXCLUDES, has_endless_ignores, is_python};
 
-/// Most entries that a survey visits. Beyond them, files are unknown and imports of them stay unresolved.
+/// The maximum number of entries that a survey visits. Files beyond it are unknown, and imports of them stay unresolved.
 pub const SURVEY_LIMIT: usize = 100_000;
 
-/// Folders below each other that a survey enters.
+/// The maximum depth of folders that a survey enters.
 const DEPTH: usize = 24;
 
 /// Whether a folder of this name can be imported.
@@ -23,8 +23,8 @@ fn is_identifier(name: &str) -> bool {
         && name.chars().all(|part| part == '_' || part.is_alphanumeric())
 }
 
-/// The `.py` and `.pyi` files below `root`, sorted; ignore files and [`DEFAULT_EXCLUDES`] hold, links to folders are not
-/// followed. Around loose files, which nothing but their imports holds together, only folders are entered that can be imported.
+/// The `.py` and `.pyi` files below `root`, sorted. Ignore files and [`DEFAULT_EXCLUDES`] apply, and links to folders are not
+/// followed. If nothing marks `root` as the root of a project, only folders that can be imported are entered.
 pub fn survey(root: &Path) -> Vec<PathBuf> {
     let is_project = PROJECT_MARKS.iter().any(|mark| root.join(mark).exists());
     if root.ancestors().any(has_endless_ignores) {

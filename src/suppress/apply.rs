@@ -1,6 +1,6 @@
-//! Which findings a comment reaches, and the findings about the comments themselves.
+//! Applies suppression comments to findings, and reports invalid and unused comments.
 //!
-//! **Invariant:** findings keep their order; those about comments follow at the end, in source order.
+//! **Invariant:** findings keep their order; findings about comments follow at the end, in source order.
 
 use super::parse::{Directive, NoqaPlace, Problem, parse};
 use crate::config::suggest;
@@ -9,7 +9,7 @@ use crate::python::{Comment, StatementSpan};
 use crate::rules;
 use crate::text::{Cells, Edit, FileId, LineIndex, Span};
 
-/// The file whose comments apply.
+/// The file that contains the comments.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
     /// Its identity.
@@ -18,7 +18,7 @@ pub struct Source<'a> {
     pub text: &'a str,
     /// The lines of the text.
     pub lines: &'a LineIndex,
-    /// Of a notebook, the cells: a comment that ends one is not above the statement that begins the next.
+    /// The cells of a notebook: a comment at the end of a cell does not apply to the first statement of the next one.
     pub cells: &'a Cells,
     /// All comments, in source order.
     pub comments: &'a [Comment],
@@ -26,7 +26,7 @@ pub struct Source<'a> {
     pub statements: &'a [StatementSpan],
 }
 
-/// Where a suppression holds.
+/// The scope of a suppression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// One statement.
@@ -40,24 +40,24 @@ pub enum Scope {
 pub struct Suppressed {
     /// The finding.
     pub finding: Finding,
-    /// The reason given in the comment; empty where there is none.
+    /// The reason in the comment; empty if there is none.
     pub reason: String,
     /// The bytes of the comment.
     pub comment: Span,
-    /// Where the comment holds.
+    /// The scope of the comment.
     pub scope: Scope,
 }
 
-/// The findings of a file after its comments were applied.
+/// The findings of a file after applying its comments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// Those that remain, with those about the comments (KEY002, KEY003) at the end.
+    /// The remaining findings, followed by those about comments (KEY002, KEY003).
     pub findings: Vec<Finding>,
-    /// Those that were suppressed.
+    /// The suppressed findings.
     pub suppressed: Vec<Suppressed>,
 }
 
-/// Applies the comments of one file to its findings; `is_selected` tells whether a rule's findings count in this file.
+/// Applies the comments of a file to its findings; `is_selected` tells whether a rule is selected for this file.
 pub fn apply(source: Source<'_>, is_selected: &dyn Fn(RuleId) -> bool, findings: Vec<Finding>) -> Applied {
     let mut read = Comments::default();
     for comment in source.comments {
@@ -99,17 +99,17 @@ struct Named {
     used: bool,
 }
 
-/// One suppression of one comment.
+/// A directive that suppresses findings.
 #[derive(Debug)]
 struct Suppression {
     scope: Scope,
-    /// Its row, or the row below it if it is alone on its line.
+    /// The row to which it applies: its own, or the row below if it is alone on its line.
     line: u32,
     /// Whether it is alone on its line, and so applies only to the statement that starts at `line`.
     own_line: bool,
-    /// What it names; `None` for a blanket `noqa`.
+    /// The rules that it names; `None` for a blanket `noqa`.
     named: Option<Vec<Named>>,
-    /// Whether it has keylint's own syntax, and so is checked.
+    /// Whether it has keylint's own syntax, so that unused codes are reported.
     ours: bool,
     reason: String,
     span: Span,
@@ -140,7 +140,7 @@ impl Suppression {
         if !self.ours {
             return None;
         }
-        // Findings about comments are made here, so a comment cannot suppress them.
+        // Codes of rules about comments never count as unused: their findings are created here, after suppression.
         let is_unused = |named: &&Named| !named.used && is_selected(named.rule) && !is_about_comments(named.rule);
         let named = self.named.as_deref().unwrap_or_default();
         let unused: Vec<&Named> = named.iter().filter(is_unused).collect();
@@ -169,7 +169,7 @@ impl Suppression {
     }
 }
 
-/// The brackets of a comment without the codes that suppress nothing.
+/// The edit that removes unused codes from the brackets of a comment.
 fn shortened(source: Source<'_>, named: &[Named], unused: &[&Named]) -> Option<Edit> {
     let written = |named: &Named| source.text.get(named.span.start as usize..named.span.end as usize);
     let is_kept = |named: &&Named| !unused.iter().any(|one| one.span == named.span);
@@ -179,7 +179,7 @@ fn shortened(source: Source<'_>, named: &[Named], unused: &[&Named]) -> Option<E
     Some(Edit::replace(around, kept.join(", ")))
 }
 
-/// The comments of a file, as understood.
+/// The parsed comments of a file.
 #[derive(Debug, Default)]
 struct Comments {
     suppressions: Vec<Suppression>,
@@ -198,7 +198,7 @@ impl Comments {
             match directive {
                 Directive::Effect { .. } => {}
                 Directive::Noqa { codes, place } => {
-                    // As in the tools that own them, a comment holds for its line, for its statement or, alone on a line, for the file.
+                    // The scopes are those of the tools that define these comments: a line, a statement, or (only on a line of its own) the file.
                     let (scope, own_line) = match place {
                         NoqaPlace::Line if !comment.own_line => (Scope::Statement, false),
                         NoqaPlace::Statement => (Scope::Statement, comment.own_line),
@@ -243,7 +243,8 @@ impl Comments {
         }
     }
 
-    /// The suppression that silences a finding; narrow ones come before those of the file, ours before `noqa`.
+    /// Finds the suppression that applies to a finding, and marks its code as used. A statement's suppressions win over the file's,
+    /// keylint's own over `noqa`.
     fn suppress(&mut self, rule: RuleId, reach: Reach) -> Option<usize> {
         if is_reserved(rule) {
             return None;
@@ -268,7 +269,7 @@ impl Comments {
     }
 }
 
-/// The rules that a comment of other tools names: one by its code or name, or several by the start of their codes.
+/// The rules that a code in a comment for another tool denotes: one by its code or name, or several by a prefix of their codes.
 fn named_elsewhere(written: &str) -> Vec<RuleId> {
     if let Some(rule) = rules::find(written) {
         return vec![rule.id];
@@ -278,7 +279,7 @@ fn named_elsewhere(written: &str) -> Vec<RuleId> {
     rules::in_force().filter(is_named).map(|rule| rule.id).collect()
 }
 
-/// The code that an item names; otherwise what is wrong with it and what to do.
+/// Resolves an item to a rule; the error is the problem and what to do about it.
 fn resolve(written: &str, whole_file: bool) -> Result<RuleId, (String, String)> {
     let Some(rule) = rules::find(written) else {
         let several = named_elsewhere(if written.eq_ignore_ascii_case("ALL") { "KEY" } else { written });
@@ -308,17 +309,17 @@ fn resolve(written: &str, whole_file: bool) -> Result<RuleId, (String, String)> 
     }
 }
 
-/// Whether a comment on a statement can suppress findings of a code.
+/// Whether a comment on a statement can suppress findings of a rule.
 pub fn can_be_ignored(rule: RuleId) -> bool {
     !is_reserved(rule)
 }
 
-/// Codes that no comment on a statement can suppress.
+/// Rules that no comment on a statement can suppress.
 fn is_reserved(rule: RuleId) -> bool {
     rule.family() == Family::Run
 }
 
-/// Whether a code is about the comments themselves.
+/// Whether a rule is about the comments themselves.
 pub fn is_about_comments(rule: RuleId) -> bool {
     matches!(rule, RuleId::UnusedSuppression | RuleId::InvalidSuppression)
 }
@@ -334,7 +335,7 @@ fn invalid(file: FileId, span: Span, problem: &str, help: Option<String>) -> Fin
     finding
 }
 
-/// The rows on which a comment reaches a finding; both included.
+/// The rows on which a comment applies to a finding; both are inclusive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reach {
     pub(super) first: u32,
@@ -348,7 +349,7 @@ impl Reach {
 }
 
 impl Source<'_> {
-    /// The text that is deleted with a comment: the white space before it, and its line if nothing else is on it.
+    /// The span to delete in order to remove a comment: with the white space before it, and with the line if nothing else is on it.
     fn without(self, comment: Span) -> Span {
         let line = self.lines.line(self.text, self.lines.row(comment.start));
         let before = self.text.get(line.start as usize..comment.start as usize).unwrap_or_default();
@@ -360,8 +361,8 @@ impl Source<'_> {
         Span::new(start, comment.end + if is_alone { u32::try_from(ending).unwrap_or_default() } else { 0 })
     }
 
-    /// The first row below `row` that is not itself a comment: stacked comments all apply to it. At the end of a cell there is none; the
-    /// result then equals no row.
+    /// The first row below `row` that is not a comment: all comments above it apply to it. If there is none in the cell, the result is an
+    /// impossible row.
     pub(super) fn after_comments(self, row: u32) -> u32 {
         let is_comment = |row: u32| {
             let span = self.lines.line(self.text, row);
@@ -373,8 +374,8 @@ impl Source<'_> {
         if cell(below) == cell(row) { below } else { u32::MAX }
     }
 
-    /// The rows of the innermost statement that holds `primary`. In a part of a compound statement that is neither
-    /// header nor body, the finding's own rows.
+    /// The rows of the innermost statement that contains `primary`; for a compound statement, those of its header. If `primary`
+    /// is in neither, its own rows.
     pub(super) fn reach(self, primary: Span) -> Reach {
         let holds = |span: Span| span.start <= primary.start && (primary.start < span.end || span == primary);
         let around = self.statements.iter().filter(|statement| holds(statement.full));

@@ -1,9 +1,9 @@
-//! The baseline: findings that existed when keylint was adopted, and that are not reported again.
+//! The baseline: accepted findings, usually those that existed when keylint was adopted, which are not reported.
 //!
-//! A finding is known by its fingerprint, which is made of path, rule, enclosing function, normalised statement and ordinal and of
-//! no line; the other fields of an entry are for those who review the file.
+//! A finding is identified by its fingerprint, which depends on path, rule, enclosing function, normalised statement and ordinal, but on
+//! no line number. The other fields of an entry are for people who review the file.
 //!
-//! **Invariant:** entries are sorted and unique, so that equal baselines are equal files and two branches merge line by line.
+//! **Invariant:** entries are sorted and unique, so that equal baselines are equal files, and branches merge line by line.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::{Family, Finding};
 
-/// The version of the format. Another way to make fingerprints is another version, for no entry would match any more.
+/// The version of the format. It changes when fingerprints change, because no old entry would match.
 const VERSION: u32 = 2;
 
-/// One finding that is accepted.
+/// An accepted finding.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -26,17 +26,17 @@ pub struct Entry {
     pub function: String,
     /// Its message.
     pub message: String,
-    /// The fingerprint, by which the finding is known again.
+    /// The fingerprint, which identifies the finding.
     pub fingerprint: String,
 }
 
-/// The findings that are accepted.
+/// The accepted findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Baseline {
     entries: BTreeSet<Entry>,
 }
 
-/// The file as written.
+/// The file format.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
@@ -44,20 +44,20 @@ struct Document {
     findings: Vec<Entry>,
 }
 
-/// Why a text is no baseline.
+/// Why a text is not a valid baseline.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}, at row {row}, column {column}")]
 pub struct BaselineError {
     /// What is wrong.
     pub message: String,
-    /// Where, from 1.
+    /// The row, from 1.
     pub row: usize,
-    /// Where, from 1.
+    /// The column, from 1.
     pub column: usize,
 }
 
 impl Baseline {
-    /// A baseline that accepts these findings of files with these paths.
+    /// A baseline that accepts these findings; each comes with the path of its file.
     pub fn of<'a>(findings: impl IntoIterator<Item = (String, &'a Finding)>) -> Self {
         let entry = |(path, finding): (String, &Finding)| Entry {
             path,
@@ -69,11 +69,11 @@ impl Baseline {
         Self { entries: findings.into_iter().map(entry).collect() }
     }
 
-    /// Reads what [`Baseline::render`] wrote.
+    /// Parses the output of [`Baseline::render`].
     pub fn parse(text: &str) -> Result<Self, BaselineError> {
         let wrong = |error: &serde_json::Error| {
             let whole = error.to_string();
-            // The place is reported separately from the message.
+            // The location is reported separately.
             let message = whole.rsplit_once(" at line ").map_or(whole.as_str(), |(message, _)| message).to_owned();
             BaselineError { message, row: error.line().max(1), column: error.column().max(1) }
         };
@@ -92,18 +92,18 @@ impl Baseline {
     /// The text of the file.
     pub fn render(&self) -> String {
         let document = Document { version: VERSION, findings: self.entries.iter().cloned().collect() };
-        // Strings and a number: there is nothing that JSON could not hold.
+        // Strings and a number always serialise.
         let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
         text.push('\n');
         text
     }
 
-    /// How many findings are accepted.
+    /// The number of accepted findings.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether none is.
+    /// Whether no finding is accepted.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -113,13 +113,13 @@ impl Baseline {
         self.entries.iter().map(|entry| entry.fingerprint.as_str()).collect()
     }
 
-    /// Whether a finding can be accepted: not one about the run itself, for a file that cannot be read or parsed is not
-    /// checked.
+    /// Whether a finding can be accepted. Findings about files that cannot be read or parsed cannot: such files are not checked.
     pub fn can_accept(finding: &Finding) -> bool {
         finding.rule.family() != Family::Run
     }
 
-    /// The entries that match none of the findings, among those for which `is_decided` tells that the run would have found them.
+    /// The entries that match none of the findings. Only entries count for which `is_decided` holds: this run would have reported the
+    /// finding again.
     pub fn stale<'a>(
         &self,
         findings: impl IntoIterator<Item = &'a Finding>,
@@ -136,7 +136,7 @@ impl Baseline {
         Self { entries: self.entries.iter().filter(|entry| !dropped.contains(entry)).cloned().collect() }
     }
 
-    /// The baseline with the entries of another one; where both know a finding, the other's words count.
+    /// The union with another baseline; for a finding in both, the other's entry wins.
     #[must_use]
     pub fn with(&self, other: &Self) -> Self {
         let known: BTreeSet<&str> = other.entries.iter().map(|entry| entry.fingerprint.as_str()).collect();

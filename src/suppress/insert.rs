@@ -1,7 +1,7 @@
-//! Comments that suppress findings, as edits of the program.
+//! Edits that insert comments which suppress findings.
 //!
-//! **Invariant:** what is inserted is a comment to Python, or nothing is inserted at all: the edited text has the same statements,
-//! and as many comments more as were added.
+//! **Invariant:** Python sees the inserted text as comments, or nothing is inserted: the edited text has the same statements, and exactly
+//! as many more comments as were inserted.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,22 @@ use crate::finding::RuleId;
 use crate::python::{self, Comment, SourceKind, StatementSpan};
 use crate::text::{Cells, Edit, FileId, LineIndex, Span, apply_edits};
 
-/// A finding that is to be suppressed.
+/// A finding to suppress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Its rule.
     pub rule: RuleId,
-    /// Its primary location.
+    /// Its primary span.
     pub span: Span,
 }
 
-/// The longest line that gets a comment at its end rather than above.
+/// Comments go above a line if they would make it longer than this.
 const LONGEST: usize = 100;
 
-/// The edits that suppress these findings of one text, in order. Findings that no comment can suppress are skipped.
+/// The edits that suppress these findings, in order. Findings that no comment can suppress are skipped.
 pub fn insertions(text: &str, cells: &Cells, kind: SourceKind, wanted: &[Wanted], reason: &str) -> Vec<Edit> {
     let parsed = python::parse_cells(text, cells, kind);
-    // An error in one cell of a notebook does not prevent edits in the others.
+    // A syntax error in one cell of a notebook does not prevent edits in others.
     let broken = python::broken_cells(&parsed, cells);
     if !parsed.problems.is_empty() && broken.is_empty() {
         return Vec::new();
@@ -64,14 +64,14 @@ pub fn insertions(text: &str, cells: &Cells, kind: SourceKind, wanted: &[Wanted]
     if is_harmless { edits } else { Vec::new() }
 }
 
-/// A text that comments are added to.
+/// The text to which comments are added.
 #[derive(Clone, Copy)]
 struct Page<'a> {
     source: Source<'a>,
 }
 
 impl Page<'_> {
-    /// The edit that silences findings of one statement, and whether it adds a comment.
+    /// The edit that suppresses findings of one statement, and whether it adds a comment.
     fn suppress(self, rows: (u32, u32), span: Span, rules: &[RuleId], reason: &str) -> Option<(Edit, bool)> {
         let listed = rules.iter().map(|rule| rule.code()).collect::<Vec<_>>().join(", ");
         if let Some(at) = self.brackets(rows) {
@@ -95,7 +95,7 @@ impl Page<'_> {
         }
     }
 
-    /// Where a code can be added to a directive that holds for these rows already.
+    /// The offset at which a code can be added to an existing directive for these rows.
     fn brackets(self, (first, last): (u32, u32)) -> Option<u32> {
         self.source.comments.iter().find_map(|comment| {
             let row = self.source.lines.row(comment.span.start);
@@ -120,7 +120,7 @@ impl Page<'_> {
         })
     }
 
-    /// The end of the statement's last row, if a comment can be added there, and whether there is one already.
+    /// The end of the statement's last row, if a comment can be added there, and whether the row already has a comment.
     fn at_end(self, (_, last): (u32, u32), span: Span) -> Option<(u32, bool)> {
         let Source { text, lines, comments, statements, .. } = self.source;
         let line = lines.line(text, last);
@@ -128,14 +128,14 @@ impl Page<'_> {
             return Some((line.end, true));
         }
         let written = text.get(line.range())?;
-        // Within a string that another statement begins on this row, or before a line that this one continues on.
+        // A statement that starts on this row may continue on the next one.
         let runs_on = |statement: &StatementSpan| {
             statement.header.start < line.end && line.end < statement.header.end && statement.header.start >= span.start
         };
         (!written.ends_with('\\') && !statements.iter().any(runs_on)).then_some((line.end, false))
     }
 
-    /// Where a line above the statement begins, with the statement's indentation and the file's line end.
+    /// The offset for a comment line above the statement, with the statement's indentation and the file's line ending.
     fn above(self, (first, _): (u32, u32)) -> Option<(u32, String, String)> {
         let Source { text, lines, .. } = self.source;
         let line = lines.line(text, first);

@@ -1,7 +1,7 @@
-//! What silences findings: comments, with those that are unused or wrong, and the baseline.
+//! Suppression of findings by comments and by the baseline, and findings about unused and invalid comments.
 //!
-//! **Invariant:** suppressions are matched against all findings of a file, before any is hidden for its level or confidence; whether a
-//! comment is needed must not depend on what is shown.
+//! **Invariant:** suppressions are matched against all findings of a file, before any are hidden because of level or confidence. Whether a
+//! comment is unused must not depend on what is shown.
 
 mod apply;
 mod baseline;

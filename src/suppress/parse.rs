@@ -1,4 +1,4 @@
-//! The grammar of our comments, and of the part of `# noqa` that concerns us.
+//! The grammar of keylint's comments, and of the relevant part of `# noqa` and of ruff's comments.
 //!
 //! ```text
 //! # keylint: ignore[KEY101, key-arithmetic] reason
@@ -9,10 +9,10 @@
 //! # ruff: ignore[KEY101]            # ruff: file-ignore[KEY101]
 //! ```
 //!
-//! One comment may hold several, each after its own `#`: `# type: ignore # keylint: ignore[KEY101] reason`.
+//! One comment may contain several directives, each after its own `#`: `# type: ignore # keylint: ignore[KEY101] reason`.
 //!
-//! **Invariant:** parsing is total. A comment that starts with keylint's prefix and does not follow the grammar is a [`Problem`] at its
-//! place; other comments are ignored.
+//! **Invariant:** parsing is total. A comment that starts with keylint's prefix and does not follow the grammar is a [`Problem`]; other
+//! comments are ignored.
 
 use crate::config::suggest;
 
@@ -27,7 +27,7 @@ pub enum Effect {
     Observes,
 }
 
-/// A code or name within brackets, with its place in the comment.
+/// A code or name within brackets, with its offset in the comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// As written.
@@ -41,20 +41,20 @@ pub struct Item {
 pub enum Directive {
     /// `keylint: ignore[…]` or `keylint: file-ignore[…]`.
     Ignore {
-        /// Whether it holds for the whole file.
+        /// Whether it applies to the whole file.
         file: bool,
-        /// What it names.
+        /// The rules that it names.
         items: Vec<Item>,
         /// The text after the brackets.
         reason: String,
         /// The directive's bytes, from its `#`.
         range: (usize, usize),
     },
-    /// What other tools define: `noqa`, and ruff's own comments, with the codes that they are limited to.
+    /// A directive that another tool defines: `noqa` or one of ruff's own, with the codes to which it is limited.
     Noqa {
         /// The codes, those of other tools included; `None` for a blanket one.
         codes: Option<Vec<String>>,
-        /// Where it holds.
+        /// Its scope.
         place: NoqaPlace,
     },
     /// `keylint: consumes(…)` and similar comments.
@@ -66,25 +66,25 @@ pub enum Directive {
     },
 }
 
-/// Where a comment of other tools holds.
+/// The scope of a directive of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoqaPlace {
-    /// On its line.
+    /// Its line.
     Line,
-    /// On its statement, or alone on a line on the one below.
+    /// Its statement; on a line of its own, the statement below.
     Statement,
-    /// In the file.
+    /// The file.
     File,
 }
 
-/// A comment that is addressed to keylint but is invalid.
+/// An invalid comment for keylint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// What is wrong: lower case, no full stop.
     pub message: String,
     /// What to do instead.
     pub help: Option<String>,
-    /// The bytes that are wrong, from the comment's `#`.
+    /// The invalid bytes, counted from the comment's `#`.
     pub range: (usize, usize),
 }
 
@@ -126,7 +126,7 @@ impl<'a> Part<'a> {
         if let Some(rest) = rest.strip_prefix(':') {
             return Some(self.ours(rest.trim_start()));
         }
-        // Without the colon it is prose, unless what follows is unmistakably a directive.
+        // Without a colon it is prose, unless a directive follows unmistakably.
         let word = leading_word(rest);
         let is_directive = matches!(word, "ignore" | "file-ignore") && rest[word.len()..].trim_start().starts_with('[');
         is_directive.then(|| Err(self.problem("missing `:` after `keylint`", format!("write `# keylint: {word}[…]`"))))
@@ -143,7 +143,7 @@ impl<'a> Part<'a> {
         let place = match word {
             "ignore" => NoqaPlace::Statement,
             "file-ignore" => NoqaPlace::File,
-            // What holds between two comments is reported only where it would concern us.
+            // keylint does not support ranges; this is reported only if the comment names one of its rules.
             "disable" if codes.iter().any(|code| code.to_ascii_uppercase().starts_with("KEY")) => {
                 let help = "write `# keylint: ignore[…]` at each statement, or `# keylint: file-ignore[…]`".to_owned();
                 return Some(Err(self.problem("only ruff supports ranges of lines", help)));
@@ -216,8 +216,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// What follows `noqa`. With a colon but no code after it, the comment is malformed and silences nothing; telling so is
-/// the business of the tools that own it.
+/// Parses what follows `noqa`. With a colon but no code, the comment is malformed and suppresses nothing; the tools that define it
+/// report this.
 fn noqa(rest: &str, place: NoqaPlace) -> Option<Directive> {
     let Some(list) = rest.trim_start().strip_prefix(':') else {
         return Some(Directive::Noqa { codes: None, place });
@@ -235,7 +235,7 @@ fn pieces(list: &str) -> impl Iterator<Item = &str> {
     list.split(',').map(str::trim).filter(|piece| !piece.is_empty())
 }
 
-/// The rest of `text` after `word` in any case, if the word ends there.
+/// Strips `word`, in any case, from the start of `text`, if it is a whole word there.
 fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let head = text.get(..word.len())?;
     let rest = &text[word.len()..];

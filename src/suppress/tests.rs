@@ -1,4 +1,4 @@
-//! Program text in, remaining findings out. Every call of `draw` stands for a finding of KEY101, every `1 + key` for one of KEY202.
+//! Tests of suppression. In these programs, every call of `draw` is a finding of KEY101, and every `1 + key` is one of KEY202.
 
 use proptest::prelude::*;
 
@@ -39,7 +39,7 @@ fn run(text: &str, is_selected: &dyn Fn(RuleId) -> bool) -> Applied {
     apply(source, is_selected, findings)
 }
 
-/// What remains, as `row: code`; for findings about comments also their span and message.
+/// The remaining findings as `row: code`; those about comments also with their span and message.
 fn left(text: &str) -> Vec<String> {
     let lines = LineIndex::new(text);
     let show = |finding: &Finding| {

@@ -1,19 +1,19 @@
 //! The code cells of a notebook, as parts of one text.
 //!
-//! **Invariant:** cells are in order, and each reaches to where the next one starts. A text without cells is no notebook's.
+//! **Invariant:** cells are in order, and each ends where the next one starts. The text of a file that is not a notebook has no cells.
 
 use super::{Edit, LineColumn, LineIndex, Span};
 
 /// A code cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// Its number among all cells of the notebook, those that hold no code included, from 1.
+    /// Its number among all cells of the notebook, counted from 1; cells without code count too.
     pub number: u32,
-    /// Its code within the text, with the line end that closes it.
+    /// Its code within the text, with the line ending that closes it.
     pub span: Span,
 }
 
-/// The code cells of a text; none where it is not a notebook's.
+/// The code cells of a text; empty if the file is not a notebook.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cells(Vec<Cell>);
 
@@ -21,13 +21,13 @@ impl Cells {
     /// No cells.
     pub const NONE: Self = Self(Vec::new());
 
-    /// No cells, for whoever has to lend some.
+    /// No cells, with a static lifetime.
     pub fn none() -> &'static Self {
         static NONE: Cells = Cells::NONE;
         &NONE
     }
 
-    /// Cells by number and by where each starts and the last one ends, in order.
+    /// Creates the list; `cells` must be in order.
     pub fn new(cells: Vec<Cell>) -> Self {
         Self(cells)
     }
@@ -37,12 +37,12 @@ impl Cells {
         self.0.iter().copied()
     }
 
-    /// Whether the text is no notebook's, or one's without code.
+    /// Whether there are no cells: the file is not a notebook, or has no code.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The cells after sorted edits, each of which lies in one cell.
+    /// The cells after edits. The edits must be sorted, and each must lie in one cell.
     #[must_use]
     pub fn edited(&self, edits: &[Edit]) -> Self {
         let growth = |before: &dyn Fn(&Edit) -> bool| -> i64 {
@@ -52,7 +52,7 @@ impl Cells {
         let moved = |at: u32, by: i64| u32::try_from(i64::from(at) + by).unwrap_or(at);
         let cells = self.0.iter().map(|cell| {
             let Span { start, end } = cell.span;
-            // What is inserted between two cells belongs to the second.
+            // Text that is inserted between two cells belongs to the second.
             let start = moved(start, growth(&|edit| edit.span.start < start));
             let end = moved(end, growth(&|edit| edit.span.start < end));
             Cell { number: cell.number, span: Span::new(start, end) }
@@ -60,22 +60,22 @@ impl Cells {
         Self(cells.collect())
     }
 
-    /// The cell that an offset lies in.
+    /// The cell that contains an offset.
     pub fn around(&self, offset: u32) -> Option<Cell> {
         let before = self.0.partition_point(|cell| cell.span.start <= offset);
         self.0.get(before.checked_sub(1)?).copied()
     }
 
-    /// The cell of a number.
+    /// The cell with a number.
     pub fn numbered(&self, number: u32) -> Option<Cell> {
         self.0.iter().copied().find(|cell| cell.number == number)
     }
 
-    /// Row and column of an offset, within the cell that `anchor` lies in if there is one: an end is reported in the cell of its
-    /// start.
+    /// Row and column of an offset within the cell that contains `anchor`, if there is one. The end of a span is reported
+    /// relative to the cell of its start.
     pub fn line_column(&self, lines: &LineIndex, text: &str, anchor: u32, offset: u32) -> LineColumn {
         let Some(cell) = self.around(anchor) else { return lines.line_column(text, offset) };
-        // The last line end is not the cell's own.
+        // The line ending that closes the cell was added when the cells were joined.
         let offset = offset.min(cell.span.end.saturating_sub(1)).max(cell.span.start);
         let LineColumn { row, column } = lines.line_column(text, offset);
         LineColumn { row: row - lines.row(cell.span.start) + 1, column }

@@ -1,4 +1,4 @@
-//! What tells two contents apart.
+//! Digests of content.
 //!
 //! **Invariant:** the same parts in the same order give the same digest on every machine.
 
@@ -8,7 +8,7 @@ use std::hash::Hasher;
 use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-/// 128 bits that stand for some content.
+/// A 128-bit digest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Digest(u64, u64);
 
@@ -27,19 +27,19 @@ impl fmt::Display for Digest {
     }
 }
 
-/// Makes one digest of several parts.
+/// Computes one digest of several parts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Digester(SipHasher13);
 
 impl Digester {
-    /// Adds a part; where it ends counts.
+    /// Adds a part. The boundaries of parts affect the digest.
     pub fn add(&mut self, part: impl AsRef<[u8]>) {
         let part = part.as_ref();
         self.0.write_u64((part.len() as u64).to_le());
         self.0.write(part);
     }
 
-    /// The digest of what was added.
+    /// The digest of all parts.
     pub fn finish(&self) -> Digest {
         let hash = self.0.finish128();
         Digest(hash.h1, hash.h2)

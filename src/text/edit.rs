@@ -1,32 +1,32 @@
 //! Edits of a text.
 //!
-//! **Invariant:** [`apply_edits`] either applies all edits to the text as it was before any of them, or none.
+//! **Invariant:** [`apply_edits`] applies either all edits or none. All spans refer to the original text.
 
 use serde::{Deserialize, Serialize};
 
 use super::Span;
 
-/// Replaces the bytes of a span; an empty span inserts, an empty content deletes.
+/// Replaces the bytes of a span. An edit with an empty span inserts, one with empty content deletes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Edit {
-    /// What is replaced, in the text before all edits.
+    /// The replaced bytes, in the original text.
     pub span: Span,
-    /// What stands there afterwards.
+    /// The replacement.
     pub content: String,
 }
 
 impl Edit {
-    /// Puts text at an offset.
+    /// Inserts text at an offset.
     pub fn insert(at: u32, content: impl Into<String>) -> Self {
         Self::replace(Span::new(at, at), content)
     }
 
-    /// Puts text in the place of what stands at a span.
+    /// Replaces the text of a span.
     pub fn replace(span: Span, content: impl Into<String>) -> Self {
         Self { span, content: content.into() }
     }
 
-    /// Takes out what stands at a span.
+    /// Deletes the text of a span.
     pub fn delete(span: Span) -> Self {
         Self::replace(span, String::new())
     }
@@ -38,21 +38,21 @@ pub enum EditError {
     /// An edit starts before the one before it ends: they overlap, or are not sorted.
     #[error("the edit at bytes {}..{} starts before the edit at bytes {}..{} ends", .later.start, .later.end, .earlier.start, .earlier.end)]
     Overlap {
-        /// The edit that comes first in the list.
+        /// The first of the two in the list.
         earlier: Span,
-        /// The one that follows it.
+        /// The second.
         later: Span,
     },
-    /// An edit reaches beyond the text, or into the middle of a character.
+    /// An edit extends beyond the text, or starts or ends within a character.
     #[error("the edit at bytes {}..{} does not lie within the text, on boundaries of characters", .span.start, .span.end)]
     OutOfText {
-        /// Where the edit would be.
+        /// The span of the edit.
         span: Span,
     },
 }
 
-/// The text after edits that are sorted by where they start and do not overlap. Edits may touch, and insertions at the same
-/// place appear in their order.
+/// Applies edits, which must be sorted by start and must not overlap. Adjacent edits are allowed, and insertions at the same
+/// offset keep their order.
 pub fn apply_edits(text: &str, edits: &[Edit]) -> Result<String, EditError> {
     let mut result = String::with_capacity(text.len() + edits.iter().map(|edit| edit.content.len()).sum::<usize>());
     let mut previous = Span::default();
@@ -70,7 +70,7 @@ pub fn apply_edits(text: &str, edits: &[Edit]) -> Result<String, EditError> {
         result.push_str(&edit.content);
         previous = edit.span;
     }
-    // The edit that ends here was found to lie within the text.
+    // The last edit was checked to lie within the text.
     result.push_str(text.get(previous.end as usize..).unwrap_or_default());
     Ok(result)
 }
@@ -83,7 +83,7 @@ pub fn written(edit: &Edit, edits: &[Edit]) -> Option<Span> {
     Some(Span::new(start, start.saturating_add(length)))
 }
 
-/// The position of an offset after edits.
+/// The new offset of an offset of the original text.
 pub fn moved(offset: u32, edits: &[Edit]) -> u32 {
     let end = edits.iter().filter(|edit| edit.span.end <= offset).fold(i64::from(offset), |at, edit| {
         at + i64::try_from(edit.content.len()).unwrap_or_default() - i64::from(edit.span.len())
@@ -120,7 +120,7 @@ mod tests {
     }
 
     proptest! {
-        /// Applying all at once equals applying one by one from the back.
+        /// Applying all edits at once equals applying them one by one, starting with the last.
         #[test]
         fn batches_of_edits_equal_single_edits(
             text in "[a-zé\n]{0,40}",

@@ -1,12 +1,12 @@
 //! Byte offsets ↔ rows and columns for people, lines and characters for editors.
 //!
-//! **Invariant:** everything is total: an offset beyond the text stands for its end, one within a character for the
-//! character's start, one within a line end for the end of the line's content, and a row or column too large for the last
-//! there is. For the text the index was built from, offset → position → offset gives that normalised offset back.
+//! **Invariant:** all functions are total. An offset beyond the text is treated as the end of the text, one within a character
+//! as the start of the character, one within a line ending as the end of the line's content; a row or column that is too large
+//! as the last one. Converting an offset to a position and back gives the offset normalised in this way.
 
 use super::Span;
 
-/// A place as people count: rows and columns from 1, columns in characters (Unicode scalar values).
+/// A position for people: rows and columns count from 1, columns in characters (Unicode scalar values).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineColumn {
     /// Row, from 1.
@@ -15,7 +15,7 @@ pub struct LineColumn {
     pub column: u32,
 }
 
-/// A place as editors count: from 0, within the line in some [`Unit`].
+/// A position for editors: lines and characters count from 0, characters in some [`Unit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EditorPosition {
     /// Line, from 0.
@@ -24,7 +24,7 @@ pub struct EditorPosition {
     pub character: u32,
 }
 
-/// What an editor counts within a line.
+/// The unit in which an editor counts within a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// Bytes of UTF-8.
@@ -47,7 +47,7 @@ impl Unit {
     }
 }
 
-/// Where the lines of one text start. A line ends with CR, LF or CRLF, as for Python.
+/// The offsets at which the lines of a text start. A line ends with CR, LF or CRLF, as in Python.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineIndex {
     /// Offsets of the first byte of every line; the first is 0.
@@ -64,14 +64,14 @@ impl LineIndex {
             if bytes[at] == b'\r' && bytes.get(at + 1) == Some(&b'\n') {
                 continue;
             }
-            // Spans cannot speak of anything beyond 4 GiB.
+            // Spans cannot represent offsets beyond 4 GiB.
             let Ok(start) = u32::try_from(at + 1) else { break };
             starts.push(start);
         }
         Self { starts }
     }
 
-    /// Number of lines; a text that ends with a line end has an empty last line.
+    /// Number of lines; a text that ends with a line ending has an empty last line.
     pub fn line_count(&self) -> u32 {
         u32::try_from(self.starts.len()).unwrap_or(u32::MAX)
     }
@@ -81,7 +81,7 @@ impl LineIndex {
         u32::try_from(self.starts.partition_point(|start| *start <= offset)).unwrap_or(u32::MAX).max(1)
     }
 
-    /// The line of a row, from 1, without its line end.
+    /// The line of a row, from 1, without its line ending.
     pub fn line(&self, text: &str, row: u32) -> Span {
         let full = self.full_line(text, row);
         let bytes = text.as_bytes().get(full.start as usize..full.end as usize).unwrap_or_default();
@@ -93,7 +93,7 @@ impl LineIndex {
         Span::new(full.start, full.end - ending)
     }
 
-    /// The line of a row, from 1, with its line end.
+    /// The line of a row, from 1, with its line ending.
     pub fn full_line(&self, text: &str, row: u32) -> Span {
         let index = (row.max(1) as usize).min(self.starts.len());
         let end = text_end(text);
@@ -177,7 +177,7 @@ mod tests {
     fn counts_rows_of_every_line_end() {
         let text = "a\nb\rc\r\nd";
         let rows: Vec<_> = (0..=8).map(|offset| place(text, offset)).collect();
-        // The byte 6 is within the CRLF and stands for the end of `c`.
+        // Byte 6 is within the CRLF, and is treated as the end of `c`.
         assert_eq!(rows, [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2), (3, 2), (4, 1), (4, 2)]);
         assert_eq!(LineIndex::new("").line_count(), 1);
         assert_eq!(LineIndex::new("a\n").line_count(), 2);
@@ -191,7 +191,7 @@ mod tests {
         let at = |unit| index.position(text, end, unit).character;
         assert_eq!((at(Unit::Utf8), at(Unit::Utf16), at(Unit::Utf32)), (13, 10, 9));
         assert_eq!(index.line_column(text, end), LineColumn { row: 1, column: 10 });
-        // The middle of a surrogate pair stands for the character's start.
+        // The middle of a surrogate pair is treated as the character's start.
         assert_eq!(index.offset_at(text, EditorPosition { line: 0, character: 7 }, Unit::Utf16), 7);
     }
 

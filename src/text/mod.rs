@@ -1,4 +1,4 @@
-//! Source text as bytes, spans, lines and edits: nothing here knows Python.
+//! Source text as bytes, spans, lines and edits. Nothing here knows Python.
 //!
 //! **Invariant:** every offset is a byte offset into the decoded UTF-8 text of one file, and spans are half open.
 

@@ -16,7 +16,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span from `start` to `end`; an inverted pair is taken as empty at `start`.
+    /// The span from `start` to `end`; empty at `start` if `end` is smaller.
     pub const fn new(start: u32, end: u32) -> Self {
         Self { start, end: if end < start { start } else { end } }
     }

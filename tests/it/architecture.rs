@@ -1,10 +1,9 @@
-//! The shape of the source: which room imports from which, how modules open, how long files are.
+//! Checks the structure of the source: which room imports from which, how modules start, how long files are.
 //!
-//! The law is the table of `docs/architecture.md`, read from there. A room is a folder of `src/`, or a folder in one (`analysis/store`);
-//! its files are read as tokens, so that comments and strings count for nothing and grouped imports (`use crate::{a, b::c}`) count in
-//! full.
+//! The rules are read from the table of `docs/architecture.md`. A room is a folder of `src/`, or a folder in one (`analysis/store`). Its
+//! files are read as tokens, so that comments and strings are ignored and grouped imports (`use crate::{a, b::c}`) are expanded.
 //!
-//! **Invariant:** there is no second copy of the table: what the document says is what is enforced.
+//! **Invariant:** there is no second copy of the table: the document is what is enforced.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,16 +14,16 @@ use walkdir::WalkDir;
 /// The hard limit on the length of a file.
 const LONGEST: usize = 800;
 
-/// The most files that the methods of one type are spread over. A type with more is a room without walls.
+/// The maximum number of files over which the methods of one type are spread.
 const MOST_FILES: usize = 12;
 
 /// The only room that may name the parser's crates.
 const PARSER_ROOM: &str = "python";
 
-/// The only file that may name the crate for notebooks, which has no syntax in it.
+/// The only file that may name the crate for notebooks.
 const NOTEBOOKS: (&str, &str) = ("src/source/notebook.rs", "ruff_notebook");
 
-/// Stands in the table for every room of a lower layer, with all that is in it.
+/// In the table, this means every room of a lower layer with everything in it.
 const ALL_LOWER: &str = "all lower rooms";
 
 /// One row of the table.
@@ -222,7 +221,7 @@ fn use_tree(tokens: &[Token], mut index: usize, prefix: &[String], paths: &mut V
     }
 }
 
-/// What a file names below `crate::`, with rows; a `super::` that leaves the file's room, whose path has so many parts, is a problem.
+/// The paths below `crate::` that a file names, with their rows. A `super::` that leaves the file's room is a problem.
 fn references(source: &Source, parts: usize, problems: &mut Vec<String>) -> Vec<(usize, Vec<String>)> {
     let tokens = &source.tokens;
     let depth = (source.module().len() + 1).saturating_sub(parts);

@@ -1,4 +1,4 @@
-//! The baseline, through the executable: old findings are silent, new ones are reported, and nothing is lost.
+//! The baseline, through the executable: accepted findings are hidden, new ones are reported, and no entry is lost.
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! The cache: a run that uses cached results reports the same as one without the cache, whatever happened in between.
 //!
-//! **Invariant:** runs are compared by all that they print and by their status, in formats that show everything.
+//! **Invariant:** runs are compared by their status and by everything that they print, in formats that show everything.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,10 +13,10 @@ use proptest::sample::select;
 
 use crate::run::keylint;
 
-/// How many histories are tried.
+/// The number of random histories.
 const CASES: u32 = if cfg!(debug_assertions) { 4 } else { 100 };
 
-/// What a module of the generated projects may say: parts that give each other keys, helpers, classes and registries.
+/// The parts of modules in generated projects: functions that pass keys to each other, helpers, classes and registries.
 const PARTS: &[&str] = &[
     "import jax\n\ndef noise(key):\n    return jax.random.normal(key, (3,))\n",
     "import jax\n\ndef noise(key):\n    a, b = jax.random.split(key)\n    return jax.random.normal(a), b\n",
@@ -38,11 +38,11 @@ const PARTS: &[&str] = &[
     "",
 ];
 
-/// Where modules may be.
+/// The paths of modules.
 const PATHS: &[&str] =
     &["a.py", "b.py", "c.py", "pkg/__init__.py", "pkg/base.py", "pkg/dense.py", "tests/test_a.py", "main.py"];
 
-/// What the configuration may say.
+/// The possible configurations.
 const SETTINGS: &[&str] = &[
     "",
     "min-level = \"note\"\n",
@@ -61,7 +61,7 @@ enum Step {
     Remove(&'static str),
     Rename(&'static str, &'static str),
     Configure(&'static str),
-    /// Some byte of some file of the cache is changed, or all from there on is cut off.
+    /// A random byte of a cache file is changed, or the file is truncated there.
     Damage(usize, usize, bool),
     Nothing,
 }
@@ -186,7 +186,7 @@ proptest! {
     }
 }
 
-/// What a verbose run says of the cache.
+/// What a verbose run reports about the cache.
 fn reported(root: &Path, arguments: &[&str]) -> Vec<String> {
     let (_, _, err) = ran(root, &[&["check", "--verbose"], arguments].concat());
     err.lines().filter(|line| line.starts_with("Cache:")).map(str::to_owned).collect()
@@ -212,7 +212,7 @@ fn results_are_taken_from_the_cache_only_where_nothing_changed() {
     write(&root.join("new.py"), "");
     assert_eq!(reported(root, &[]), [ANALYSED]);
     fs::remove_file(root.join("new.py")).unwrap();
-    // A text that nothing of the project needs.
+    // A file that nothing in the project imports.
     write(&root.join("notes.txt"), "");
     assert_eq!(reported(root, &[]), [TAKEN]);
     write(&root.join("keylint.toml"), "models = [\"models.toml\"]");
@@ -263,7 +263,7 @@ fn unwritable_caches_are_not_errors() {
     assert_eq!(ran(root, &["check", "--cache-dir", "file"]), fresh);
     let said = reported(root, &["--cache-dir", "file"]);
     assert!(said[1].starts_with("Cache: nothing was stored in `"), "{said:?}");
-    // A folder of somebody else's.
+    // A folder that keylint did not create.
     assert_eq!(ran(root, &["check", "--cache-dir=pkg"]), fresh);
     assert!(entries(&root.join("pkg")).is_empty());
     let (status, _, err) = ran(root, &["clean", "--cache-dir=pkg"]);

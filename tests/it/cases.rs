@@ -1,5 +1,5 @@
-//! Python programs that state what keylint must say of them: `fixtures/cases`, `fixtures/clean`, and the examples of
-//! the rules' pages.
+//! Python programs with marks for the findings that keylint must report: `fixtures/cases`, `fixtures/clean`, and the
+//! examples of the rules' pages.
 //!
 //! A mark is a comment on the line where the finding starts:
 //!
@@ -17,7 +17,7 @@
 //! `fixtures/pairs` holds pairs: of a program whose lines begin with `+|` or `-|`, the former stand in the right version only,
 //! which must be silent, and the latter in the wrong one, where the marks count.
 //!
-//! **Invariant:** a shown finding without a mark fails, but for KEY301, which every file with raw keys has once.
+//! **Invariant:** a shown finding without a mark fails, except KEY301, which every file with raw keys has once.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -37,7 +37,7 @@ const UNMARKED: &str = "KEY301";
 struct Case {
     /// The file that holds it.
     file: String,
-    /// The path that it is checked under.
+    /// The path under which it is checked.
     path: String,
     /// Row of its first line within the file.
     first_row: usize,
@@ -48,7 +48,7 @@ struct Case {
     is_silent: bool,
 }
 
-/// What a mark demands.
+/// What a mark requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Demand {
     Shown,
@@ -140,7 +140,7 @@ fn phrase(checked: &Checked) -> String {
     )
 }
 
-/// What is wrong with the findings of one case: row within the case, and a sentence.
+/// The problems of one case: row within the case, and a sentence.
 fn mismatches(case: &Case, findings: &[Checked]) -> Vec<(usize, String)> {
     let marks = match marks(&case.text, case.rule) {
         Ok(marks) => marks,
@@ -183,7 +183,7 @@ fn mismatches(case: &Case, findings: &[Checked]) -> Vec<(usize, String)> {
     wrong
 }
 
-/// Runs all cases, and fails with everything that is wrong in any of them.
+/// Runs all cases, and fails with the problems of all of them.
 fn run(cases: &[Case]) {
     let mut report = String::new();
     let (mut count, mut files) = (0, BTreeSet::new());

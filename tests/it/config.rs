@@ -1,4 +1,4 @@
-//! Configuration files: which one applies, what it means, and how mistakes in it are shown.
+//! Configuration files: which one applies, what it means, and how errors in it are shown.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ impl Project {
         self.resolve(file, CommandLine::default()).unwrap()
     }
 
-    /// The mistake as it is shown, with the directory's name taken out.
+    /// The error as it is shown, without the directory's name.
     fn mistake(&self, command_line: CommandLine) -> String {
         let error = self.resolve("a.py", command_line).unwrap_err();
         let mut out = Vec::new();
@@ -61,7 +61,7 @@ impl Project {
     }
 }
 
-/// The mistake in a `keylint.toml` with this text.
+/// The error in a `keylint.toml` with this text.
 fn mistake(text: &str) -> String {
     Project::new(&[("keylint.toml", text)]).mistake(CommandLine::default())
 }
@@ -333,7 +333,7 @@ fn the_jax_version_may_be_an_upper_bound_of_the_projects_metadata() {
     assert_eq!(version("p/a.py").as_deref(), Some("0.3.25"));
     assert_eq!(version("q/a.py").as_deref(), Some("0.4.20"));
     assert_eq!(version("r/a.py").as_deref(), Some("<0.4.11"));
-    // What a project requires is no configuration of ours.
+    // The requirements of a project are not keylint's configuration.
     let isolated = CommandLine { isolated: true, ..CommandLine::default() };
     let pin = project.resolve("a.py", isolated).unwrap().jax_version;
     assert_eq!(pin.map(|pin| pin.to_string()).as_deref(), Some("<0.4.0"));
@@ -370,7 +370,7 @@ fn the_schema_accepts_what_is_accepted_and_refuses_unknown_keys() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
 
-    /// Whatever a file holds, it is either settings or a mistake that can be shown.
+    /// Whatever a file contains, the result is settings or an error that can be shown.
     #[test]
     fn any_file_parses_as_settings_or_problems(
         text in "((select|ignore|levels|extend|exclude|tests|min-level|x) ?= ?|\\[|\\]|'|\"|KEY1|note|\\*|\\{|\\}|,|\n|é|\u{1b}| ){0,24}"

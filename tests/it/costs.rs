@@ -1,10 +1,10 @@
-//! What an analysis costs, in operations: the same number on every machine, so that a regression is a difference in a reviewed file.
+//! The cost of analyses in operations, which does not depend on the machine, so that a regression shows up as a diff of a reviewed file.
 //!
 //! `fixtures/costs.txt` has a line for each script of `fixtures/clean/scripts` and for generated programs of the kinds that explode;
 //! `BLESS=1 cargo test --test it costs` writes it again.
 //!
-//! **Invariant:** no kind of program costs more than the operations that a module may run together, and twice as many lines cost at
-//! most about twice as much below that.
+//! **Invariant:** no kind of program costs more than the budget of a module, and below that budget, twice as many lines cost at most about
+//! twice as much.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -19,13 +19,13 @@ use keylint::judge;
 use keylint::judge::facts::Facts;
 use keylint::source::MemoryFiles;
 
-/// A kind of program: its name, its text by size, two sizes, and how often the larger may cost what the smaller does.
+/// A kind of program: its name, its text by size, two sizes, and the maximum ratio of their costs.
 type Kind = (&'static str, fn(usize) -> String, [usize; 2], u64);
 
-/// Operations that the functions of a module may run together, with those of the last one that began within them.
+/// The budget of a module: the operations that its functions may run together, plus those of the last function that started within it.
 const OPERATIONS: u64 = 1_000_000 + 30_000;
 
-/// Most keys that are noted of one place on average: eight from callers, and the function's own.
+/// The maximum average number of keys recorded per place: eight from callers, and the function's own.
 const KEYS: usize = 10;
 
 const HEAD: &str = "import jax\nimport jax.numpy as jnp\nfrom jax import random\n\n\n";
@@ -69,7 +69,7 @@ fn that_call_two(count: usize) -> String {
     (0..count).map(one).collect()
 }
 
-/// Helpers that have nothing to do with keys, each of which calls the next one twice, and a function that draws and calls them.
+/// Helpers that do not use keys, each of which calls the next one twice, and a function that draws and calls them.
 fn helpers(count: usize) -> String {
     let one = |i: usize| format!("def h{i}(x):\n    return h{next}(x) + h{next}(x + 1)\n\n\n", next = i + 1);
     let text: String = (0..count).map(one).collect();
@@ -125,7 +125,7 @@ fn operations_are_those_that_were_reviewed() {
         writeln!(counted, "{name}: {}", facts(&text, false).operations).unwrap();
     }
     counted.push('\n');
-    // Each with two sizes, and how often the larger one may cost what the smaller one does.
+    // Each with two sizes, and the maximum ratio of their costs.
     let kinds: [Kind; 6] = [
         ("functions that call two", that_call_two, [12, 24], u64::MAX),
         ("helpers that call one twice", helpers, [8, 16], u64::MAX),

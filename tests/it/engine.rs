@@ -14,7 +14,7 @@ use keylint::judge::facts::{Facts, Reference, ReferenceKind};
 use keylint::models::Models;
 use keylint::source::{MemoryFiles, Problem};
 
-/// Texts by path; those of `given` are reported on, the others are there to be imported.
+/// Texts by path; those of `given` are checked, the others are only imported.
 struct Tree<'a> {
     texts: &'a [(&'a str, &'a str)],
     given: &'a [&'a str],

@@ -45,7 +45,7 @@ fn answer(settings: Settings, text: &str) -> Value {
     }
 }
 
-/// The same truth value, a few times.
+/// The same boolean, a few times.
 fn all(value: bool, count: usize) -> Value {
     vec![value; count].into()
 }
@@ -288,7 +288,7 @@ fn split_and_fold_in_share_keys() {
             ("split(key(42), 1)[0] == fold_in(key(42), 1)", json!(true)),
         ],
     );
-    // Where counters are what `fold_in` hashes, a child and a fold of one number are one key.
+    // With implementations for which `fold_in` hashes the same counters, a child and a fold with the same number are one key.
     for implementation in Implementation::ALL {
         let meets = implementation != Implementation::UnsafeRbg;
         let settings = Settings { implementation, ..NEW };
@@ -478,7 +478,7 @@ fn unsupported_functions_say_why() {
     );
 }
 
-/// Whatever the replay knows of Python is known here: it is the same machine.
+/// Everything that the replay knows about Python works here: it is the same interpreter.
 #[test]
 fn expressions_of_python_are_run() {
     check(
@@ -565,7 +565,7 @@ fn one_error_of_many_sets_the_status() {
     assert!(run.err.starts_with("error: unknown name `oops`\n  oops\n  ^^^^\n"), "{}", run.err);
 }
 
-/// Numbers that JAX 0.10.2 gives, for programs of several statements.
+/// Numbers from JAX 0.10.2 for programs of several statements.
 #[test]
 fn statements_and_functions_of_arrays_give_the_numbers_of_jax() {
     let table = [
@@ -645,7 +645,7 @@ fn the_documents_show_real_output() {
     for block in page.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next()) {
         for step in block.split("$ keylint eval ").skip(1) {
             let (line, want) = step.split_once('\n').unwrap();
-            // Quotes hold every argument that has blanks, and no others.
+            // Exactly the arguments with spaces are quoted.
             let words = line.split('"').enumerate().flat_map(|(index, part)| match index % 2 {
                 1 => vec![part],
                 _ => part.split_whitespace().collect(),
@@ -658,8 +658,8 @@ fn the_documents_show_real_output() {
     assert!(commands > 10);
 }
 
-/// Pieces that make expressions more often than noise does.
-/// The comparison with JAX, which needs JAX, is made of programs that use all that the page lists.
+/// Tokens from which valid expressions are more likely than from noise.
+/// The comparison with JAX, which needs JAX, uses programs that cover everything that the page lists.
 #[test]
 fn the_programs_compared_with_jax_use_every_function_of_the_page() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -781,7 +781,7 @@ fn total(settings: Settings, text: &str) -> Result<(), TestCaseError> {
             prop_assert!(!problem.message.is_empty());
         }
     }
-    // The command line has to find the place in any text.
+    // The command line must be able to locate the error in any text.
     let _ = run(&["--", text], "");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `keylint eval`: functions of arrays, samplers by rejection and complex numbers have the numbers of JAX.
+//! `keylint eval`: array functions, rejection samplers and complex numbers give the same numbers as JAX.
 //!
 //! **Invariant:** expected values come from JAX 0.10.2, never from a run of this program.
 

@@ -1,9 +1,9 @@
-//! Programs that make an analyser explode: values and terms that double, containers that hold themselves, many calls of small
-//! functions.
+//! Programs that could make the analysis explode: values and terms that double, containers that contain themselves, many calls of
+//! small functions.
 //!
 //! Each runs through the built executable with fixes and replays, as a user's would.
 //!
-//! **Invariant:** whatever precedes it, a plain reuse at the end of the file is reported.
+//! **Invariant:** a plain reuse at the end of the file is reported, whatever precedes it.
 
 use std::fmt::Write;
 use std::fs;
@@ -32,7 +32,7 @@ fn check_program(name: &str, program: &str) -> Run {
     run
 }
 
-/// A first line, one that is repeated, and lines at the end.
+/// The first line, a line that is repeated, and the last lines.
 fn repeated(first: &str, line: &str, times: usize, last: &[&str]) -> Vec<String> {
     let lines = std::iter::once(first).chain(std::iter::repeat_n(line, times)).chain(last.iter().copied());
     lines.map(str::to_owned).collect()

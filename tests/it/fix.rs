@@ -1,4 +1,4 @@
-//! Fixes as their users see them: what `--fix` writes, in every layout that Python allows.
+//! Fixes as users see them: what `--fix` writes, in every layout that Python allows.
 //!
 //! **Invariant:** everything here goes through the command line and so through the whole pipeline, replay included.
 
@@ -18,7 +18,7 @@ fn keylint(arguments: &[&str], cwd: &Path, input: &[u8]) -> (Status, Vec<u8>, St
     (ran.status, ran.out, ran.err)
 }
 
-/// A folder without Python files around it.
+/// A folder with no Python files near it.
 fn nowhere() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/rules/models"))
 }
@@ -172,7 +172,7 @@ fn line_ends_marks_and_encodings_are_kept() {
     };
     let (_, out, _) = keylint(&["--fix", "--unsafe-fixes", "-"], nowhere(), &latin(&text));
     assert_eq!(out, latin(&plain));
-    // Without a last line end there is none afterwards.
+    // A file without a final line ending stays without.
     assert_eq!(fixed(text.trim_end()), plain.trim_end());
 }
 
@@ -181,11 +181,11 @@ fn unsound_fixes_are_not_offered() {
     let programs = [
         // The key is rebound between the uses.
         "def f(key, other, p):\n    a = jax.random.normal(key)\n    if p:\n        key = other\n    return a + jax.random.normal(key)\n",
-        // Nothing spells `split` here, and `jax` is something else.
+        // No name for `split` is imported here, and `jax` is something else.
         "from jax.random import normal\n\ndef f(key, jax):\n    return normal(key), normal(key)\n",
         // A class body.
         "class A:\n    a = jax.random.normal(K)\n    b = jax.random.normal(K)\n",
-        // What does not parse is not touched.
+        // A file that does not parse is not changed.
         "def f(key):\n    return jax.random.normal(key), jax.random.normal(key)\n)\n",
     ];
     for text in programs {
@@ -247,7 +247,7 @@ fn intended_reuse_gets_no_fix() {
     assert_eq!(String::from_utf8(out).unwrap(), text);
 }
 
-/// The fix of the raw key is in the same function, and changes nothing about the reuse.
+/// The fix of the raw key is in the same function and does not affect the reuse.
 #[test]
 fn typing_a_key_leaves_room_for_other_fixes() {
     let text = "import jax\nfrom environment import env, wrapped\n\nenv = wrapped(env)\nreset = jax.jit(env.reset)\nstep = jax.jit(env.step)\nkey = jax.random.PRNGKey(0)\n_, key = jax.random.split(key)\nstate = reset(key)\nstates = [state]\nfor i in range(1000):\n    _, key = jax.random.split(key)\n    action = jax.random.normal(key, shape=(4,))\n    state = step(state, action)\n    states.append(state)\n";
@@ -265,7 +265,7 @@ fn removed_types_are_safe_to_replace() {
     let (status, out, err) = keylint(&["--fix", "-"], nowhere(), text.as_bytes());
     let expected = "from jax.random import normal\nimport jax\n\ndef f(key: jax.Array) -> jax.Array:\n    return key\n";
     assert_eq!((status, String::from_utf8(out).unwrap().as_str()), (Status::Clean, expected), "{err}");
-    // What is tested for is the dtype of typed keys.
+    // The program tests for the dtype of typed keys.
     let text = "import jax\n\ndef f(key):\n    if isinstance(key, jax.random.KeyArray):\n        return 1\n    return not isinstance(key, jax.random.KeyArray)\n";
     let test = "isinstance(key, jax.Array) and jax.dtypes.issubdtype(key.dtype, jax.dtypes.prng_key)";
     let expected = format!("import jax\n\ndef f(key):\n    if {test}:\n        return 1\n    return not ({test})\n");
@@ -304,7 +304,7 @@ fn unsound_migrations_are_left_to_people() {
         "def f(key):\n    _, a = jax.random.split(key)\n    return jax.random.normal(a) + jax.random.normal(_), key\n",
         // A tracer would be stored.
         "class A:\n    def __init__(self, key):\n        self.key = key\n    def draw(self):\n        return jax.random.normal(self.key)\n    def run(self):\n        return jax.jit(self.draw)()\n",
-        // What is not called for a key by its annotation, or is several.
+        // Names whose annotation does not denote a key, or denotes several.
         "def f(x, key: str):\n    return x + jax.random.normal(jax.random.key(0))\n",
         "def f(x, keys):\n    return x + jax.random.normal(jax.random.key(0))\n",
         "def f(x, seed: str):\n    return x + jax.random.normal(jax.random.key(0))\n",
@@ -338,7 +338,7 @@ fn unused_children_are_renamed_safely() {
     }
     let of_others = of_two.replace("normal(a)", "normal(a, b=x.b)");
     assert_eq!(spare(&of_others), of_others.replace("b = jax", "_ = jax"));
-    // The fix of a mistake may want the child.
+    // The fix of a reuse may need the child.
     let of_mistaken = "def f(key):\n    a, b = jax.random.split(key)\n    x = jax.random.normal(key)\n    return x + jax.random.normal(a)\n";
     assert_eq!(spare(of_mistaken), of_mistaken);
     // The first program draws from the carried key although the child may have been intended; the second splits it

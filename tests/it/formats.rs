@@ -1,4 +1,4 @@
-//! The formats that other programs read: their shape, and that nothing in a finding can break it.
+//! The formats that other programs read: their structure, and that no text in a finding can break it.
 
 use std::path::PathBuf;
 
@@ -103,7 +103,7 @@ fn html_pages_are_self_contained_and_escaped() {
     assert_eq!(page.matches("data-kind=\"rule\"").count(), 2);
     assert!(page.contains("consumed again here") && page.contains("both draws are given the key [0, 0]"));
     assert!(page.contains("<li>created here <span>"));
-    // Advice is long, and nothing lines up with it.
+    // Advice is long and needs no alignment.
     assert!(page.lines().any(|line| line.starts_with("<span class=\"prose\">") && line.contains("</span> note: ")));
     assert!(empty(Format::Html).contains("<p>All checks passed.</p>"));
     let mut files = FileTable::default();

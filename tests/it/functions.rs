@@ -1,9 +1,9 @@
-//! The shape of functions: how long they are, and how many parameters they have.
+//! The length of functions and the number of their parameters.
 //!
-//! The source is formatted, so that a function ends with the first line that holds nothing but a brace as far in as its
+//! The source is formatted, so a function ends with the first line that is only a closing brace with the indentation of its
 //! `fn`.
 //!
-//! **Invariant:** the lists of exceptions only ever shrink: an entry that is no longer needed fails as well.
+//! **Invariant:** the lists of exceptions can only shrink: an entry that is no longer needed fails too.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,10 +11,10 @@ use std::path::Path;
 
 use walkdir::WalkDir;
 
-/// The most lines of a function.
+/// The maximum number of lines of a function.
 const LONGEST: usize = 100;
 
-/// The most parameters of a function of `analysis`, receiver aside.
+/// The maximum number of parameters of a function of `analysis`, without the receiver.
 const PARAMETERS: usize = 6;
 
 /// Functions that are longer.
@@ -68,13 +68,13 @@ fn opens(line: &str) -> Option<&str> {
     (!name.is_empty() && before.split_whitespace().all(is_word)).then_some(name)
 }
 
-/// How many parameters a function has, receiver aside.
+/// The number of parameters of a function, without the receiver.
 fn parameters(text: &str) -> usize {
     let (mut depth, mut angle, mut list, mut before) = (0_usize, 0_usize, String::new(), ' ');
     for c in text.chars() {
         match c {
             '<' if depth <= 1 => angle += 1,
-            // The head of an arrow closes nothing.
+            // The `>` of `->` is not a closing bracket.
             '>' if depth <= 1 && before != '-' => angle = angle.saturating_sub(1),
             '(' | '[' => depth += 1,
             ')' | ']' if depth == 1 && angle == 0 => break,
@@ -90,7 +90,7 @@ fn parameters(text: &str) -> usize {
     list.filter(|parameter| !matches!(*parameter, "self" | "mut self" | "&self" | "&mut self")).count()
 }
 
-/// Holds what was found to its list of exceptions.
+/// Compares what was found with its list of exceptions.
 fn hold(found: &[(String, String)], exceptions: &[&str]) {
     let new: Vec<&str> =
         found.iter().filter(|(name, _)| !exceptions.contains(&name.as_str())).map(|(_, text)| text.as_str()).collect();

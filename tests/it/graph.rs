@@ -1,7 +1,7 @@
 //! `keylint graph`: pictures of how keys are derived and consumed.
 //!
-//! **Invariant:** the pictures of fixtures are recorded; whatever the program contains, a page has one script and no
-//! address.
+//! **Invariant:** the graphs of fixtures are recorded. Whatever the program contains, a page has one script and no
+//! URL.
 
 use std::path::{Path, PathBuf};
 
@@ -104,12 +104,12 @@ fn graphs_report_syntax_errors() {
     assert_eq!(ran.status, Status::Clean);
     assert!(ran.err.starts_with("warning: ") && ran.err.contains("a.py:5:1: syntax error: "), "{}", ran.err);
     assert!(ran.text().contains("jax.random.normal"));
-    // What `why` says about such a file is not all.
+    // `why` does not show everything about such a file.
     let line = format!("{}:4", file.to_str().unwrap());
     let ran = run::keylint(dir.path(), ["why", "--isolated", &line], &[]);
     let said = ran.text();
     assert!(said.contains("a.py:5:1: syntax error: "), "{said}");
-    // Nor is a file without a library known to have none.
+    // A file that imports no library may still receive keys.
     std::fs::write(&file, "def f(:\n").unwrap();
     let ran = run::keylint(dir.path(), ["graph", "--isolated", file.to_str().unwrap()], &[]);
     assert_eq!(ran.status, Status::Failed);
@@ -125,7 +125,7 @@ fn html_pages_are_self_contained_and_escaped() {
     assert!(
         !page.contains("http:") && !page.contains("https:") && !page.contains(" src=") && !page.contains("@import")
     );
-    // Both consumptions of `noise_key` stand out, in the picture and in the source.
+    // Both consumptions of `noise_key` are highlighted, in the graph and in the source.
     assert!(page.contains("✗ normal, line 9") && page.contains("✗ bernoulli, line 13"));
     assert!(page.contains("<li id=\"row-9\" class=\"bad\">") && page.contains("<li id=\"row-13\" class=\"bad\">"));
     // `fold_in(key, 1)` is `split(key)[1]`.

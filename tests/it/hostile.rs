@@ -1,9 +1,9 @@
-//! Input that nobody would write: a message or a result, never a crash, a hang or a stack overflow.
+//! Hostile input: it gives a message or a result, never a crash, a hang or a stack overflow.
 //!
-//! Every program goes through the built executable, as a user's would, and must be finished within [`PATIENCE`], a
-//! limit that only a hang or worse than linear work can reach.
+//! Every program goes through the built executable, as a user's would, and must finish within [`PATIENCE`], a limit that
+//! only a hang or superlinear work can reach.
 //!
-//! **Invariant:** the exit status is that of the contract: 0 nothing shown, 1 findings shown, 2 the run itself failed.
+//! **Invariant:** the exit status is as documented: 0 nothing shown, 1 findings shown, 2 the run itself failed.
 
 use std::fmt::Write;
 use std::fs;
@@ -240,7 +240,7 @@ fn long_loops_cost_no_more_than_short_ones() {
     }
 }
 
-/// Numbers at the edge of what any machine word holds, wherever a number can stand.
+/// Numbers at the limits of machine words, wherever a number is allowed.
 const LARGE_NUMBERS: &str = r#"from jax import random
 def f(key, x, n):
     least = -2**126 * 2
@@ -285,7 +285,7 @@ fn many_branches_terminate() {
             .unwrap();
         writeln!(chain, "    elif a == {index}:\n        random.normal(key)").unwrap();
     }
-    // Fewer: each handler's draw is reported, and a fix is searched for it.
+    // Fewer of these, because each handler's draw is reported and a fix is searched for it.
     for index in 0..300 {
         writeln!(attempts, "    try:\n        a = a(key)\n    except E{index}:\n        random.normal(key)").unwrap();
     }
@@ -321,7 +321,7 @@ fn long_functions_terminate() {
 
 #[test]
 fn many_functions_terminate() {
-    // Each calls the next, in the order that is the least help to whoever spreads a property along calls.
+    // Each calls the next, in the worst order for propagating a property along calls.
     let mut chain = String::from("from jax import random\n");
     let mut fan = String::from("from jax import random\ndef f0(key):\n    return random.normal(key)\n");
     for index in 0..1_500 {
@@ -349,7 +349,7 @@ fn import_cycles_terminate() {
         "class A:\n    pass\nclass B(A):\n    pass\nclass A(B):\n    pass\nA().draw(random.key(0))\n",
         "class A:\n    def __getattr__(self, name):\n        return getattr(self, name)\nrandom.normal(A().key)\n",
         "class A:\n    @property\n    def key(self):\n        return self.key\nrandom.normal(A().key)\n",
-        // Containers and functions within themselves.
+        // Containers and functions that contain themselves.
         "x = []\nx.append(x)\nrandom.normal(x[0])\nprint(x + x)\n",
         "d = {}\nd['d'] = d\nrandom.normal(d['d']['d'])\n",
         "class A:\n    pass\na = A()\na.a = a\na.key = random.key(0)\nrandom.normal(a.a.a.key)\nimport copy\ncopy.deepcopy(a)\n",

@@ -19,7 +19,7 @@ fn check(path: &Path, arguments: &[&str]) -> (Status, String) {
 
 const START: &str = "import jax\n\ndef f(key):\n    a = jax.random.normal(key)\n";
 
-/// What `--add-ignores` makes of what follows [`START`], and what it says.
+/// The text after `--add-ignores` without [`START`], and the messages.
 fn silenced(code: &str) -> (String, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.py");
@@ -159,7 +159,7 @@ fn unignorable_findings_are_reported() {
     assert!(said.contains("cannot be used with `-`"), "{said}");
 }
 
-/// Every finding of every fixture can be silenced, and once is enough.
+/// Every finding of every fixture can be suppressed, by one run.
 #[test]
 fn all_fixtures_can_be_suppressed() {
     let folder = tempfile::tempdir().unwrap();

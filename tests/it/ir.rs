@@ -1,4 +1,4 @@
-//! Lowering: what the IR of a program is, that it keeps its guarantees, and that running it does what Python does.
+//! Lowering: the IR of programs, that it is valid, and that interpreting it does what Python does.
 //!
 //! **Invariant:** tests feed program text; the order in which Python evaluates comes from a recording of `CPython`
 //! (`fixtures/ir/order.py`).
@@ -63,7 +63,7 @@ fn evaluation_order_is_that_of_python() {
 
 #[test]
 fn declared_parameters_stay_parameters() {
-    // Python refuses these; the parser does not.
+    // Python rejects these; the parser does not.
     for text in [
         "def f(a):\n    global a\n    return a\n",
         "def f(a):\n    def g(b, **a):\n        nonlocal a\n        return a\n",

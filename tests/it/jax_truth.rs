@@ -1,10 +1,10 @@
-//! Programs whose truth JAX itself decided: which of them draw equal numbers, and on which lines.
+//! Programs with verdicts from JAX itself: which of them draw equal numbers, and on which lines.
 //!
 //! `fixtures/jax/reuse_programs.json` holds for each program whether it misuses a key and, as pairs of rows, the
 //! consumptions that meet; JAX ran every one of them. A misuse counts as reported if a finding of `KEY1xx` or `KEY2xx` that is
 //! shown by default stands on the second row of a pair.
 //!
-//! **Invariant:** the set of misses is exact. A new miss fails, and so does one that is fixed and still listed.
+//! **Invariant:** the list of misses is exact. A new miss fails, and so does a listed one that is fixed.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -35,12 +35,12 @@ pub struct Program {
     pub misuse: bool,
     /// Rows of the first and the second consumption.
     lines: Vec<[usize; 2]>,
-    /// Other pairs that tell of the same mistake.
+    /// Other pairs that show the same mistake.
     alt_lines: Vec<[usize; 2]>,
 }
 
 impl Program {
-    /// The rows that a finding may stand on.
+    /// The rows on which a finding may be.
     fn rows(&self) -> BTreeSet<usize> {
         self.lines.iter().chain(&self.alt_lines).map(|[_, second]| *second).collect()
     }

@@ -1,6 +1,6 @@
-//! Laws of the whole pipeline, over every fixture: what must not matter to the findings, and what no text may do.
+//! Laws of the whole pipeline, over every fixture: changes that must not affect the findings, and texts that must not crash it.
 //!
-//! Changes are drawn from a generator with a fixed seed, so that a failure comes back; it is reported with the text that shows it.
+//! Changes come from a generator with a fixed seed, so that failures are reproducible. A failure is reported with the text that shows it.
 //!
 //! **Invariant:** findings, including hidden ones, are compared with those of the unchanged text, never with recorded
 //! ones.
@@ -14,7 +14,7 @@ use std::path::Path;
 use keylint::engine::check_text;
 use walkdir::WalkDir;
 
-/// How many damaged texts are tried.
+/// The number of damaged texts.
 const DAMAGED: usize = if cfg!(debug_assertions) { 700 } else { 5_000 };
 
 /// A program of the fixtures.
@@ -23,7 +23,7 @@ struct Program {
     text: String,
 }
 
-/// A finding as far as laws speak of it.
+/// The parts of a finding that laws compare.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Found {
     row: usize,
@@ -64,7 +64,7 @@ fn found(path: &str, text: &str) -> Vec<Found> {
     found
 }
 
-/// Tells what differs between the findings due and those found.
+/// Describes the difference between the expected and the actual findings.
 fn reported(report: &mut String, path: &str, change: &str, due: &[Found], found: &[Found]) {
     if due == found {
         return;
@@ -193,7 +193,7 @@ fn variable_names_do_not_matter() {
             found.iter().map(|one| (one.row, one.code, one.shown)).collect()
         };
         let due = found(&program.path, &program.text);
-        // All at once would hide which one matters; the first few of each file are enough.
+        // Changing all at once would hide which one matters; the first few of each file are enough.
         for name in plain_variables(&program.text).into_iter().take(3) {
             let text = renamed(&program.text, name, &format!("another_{name}"));
             let got = found(&program.path, &text);
@@ -292,13 +292,13 @@ impl Numbers {
     }
 }
 
-/// Pieces that are set in at random.
+/// Tokens that are inserted at random.
 const PIECES: [&str; 24] = [
     "(", ")", "[", "]", ":", ",", "=", "*", "**", "not ", "lambda: ", "yield ", "await ", "-1", "2**127", "-2**127",
     "0", "None", "...", "key", "self.", "[::-1]", "\n", "    ",
 ];
 
-/// A text with a few tokens or lines deleted, doubled, swapped or set in.
+/// A text with a few tokens or lines deleted, doubled, swapped or inserted.
 fn damaged(text: &str, numbers: &mut Numbers) -> String {
     let mut parts: Vec<String> = if numbers.below(3) == 0 {
         text.split_inclusive('\n').map(str::to_owned).collect()
@@ -343,6 +343,6 @@ fn damaged_programs_do_not_panic() {
             *codes.entry(finding.rule.code()).or_default() += 1;
         }
     }
-    // Texts that are all refused, or none, would show nothing.
+    // If all texts were rejected, or none, the test would show nothing.
     assert!(codes.contains_key("KEY001") && codes.contains_key("KEY101"), "{codes:?}");
 }

@@ -108,7 +108,7 @@ fn dry_runs_show_a_diff_and_write_nothing() {
 fn unwritable_files_are_reported_and_the_others_written() {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/migrate/checkpoint");
     let folder = copy(&project);
-    // A file with two names would part from the other one.
+    // Replacing a file with two hard links would separate them.
     fs::hard_link(folder.path().join("store.py"), folder.path().join("store.txt")).unwrap();
     let before = fs::read(folder.path().join("store.py")).unwrap();
     let ran = migrate(folder.path(), &["--write"], "");

@@ -1,4 +1,4 @@
-//! Mistakes of users: in paths, arguments, rules and configuration files, and the answers to them.
+//! Users' mistakes in paths, arguments, rules and configuration files, and the error messages.
 //!
 //! **Invariant:** nothing that the user requested is silently ignored.
 
@@ -16,7 +16,7 @@ fn folder(files: &[(&str, &[u8])]) -> TempDir {
     run::folder(files)
 }
 
-/// Status, standard output and standard error, with the folder's name taken out.
+/// Status, standard output and standard error, without the folder's name.
 fn keylint(folder: &Path, arguments: &[&str]) -> (Status, String, String) {
     let ran = run::keylint(folder, arguments.iter().copied(), b"");
     let plain = |text: &str| text.replace(&format!("{}/", folder.display()), "");

@@ -1,4 +1,4 @@
-//! The API models against what the libraries really have, as recorded in `fixtures/models/`.
+//! Compares the API models with the public names of the libraries, as recorded in `fixtures/models/`.
 //!
 //! **Invariant:** a list of fixtures is read from disk, never repeated here; a library or version is added by adding
 //! a file.
@@ -12,7 +12,7 @@ use keylint::models::{
     Argument, Callable, Construct, Effect, Models, NameStatus, ParamKind, Problem, SeedKind, Yield, path_of_dtype,
 };
 
-/// Methods that concrete arrays have and the abstract class `jax.Array`, which is what users name, does not list.
+/// Methods of concrete arrays that the abstract class `jax.Array`, which users name, does not list.
 const CONCRETE: &[&str] =
     &["jax.Array.__array__", "jax.Array.block_until_ready", "jax.Array.tobytes", "jax.Array.tolist"];
 
@@ -44,7 +44,7 @@ fn recorded() -> BTreeMap<String, Recorded> {
     all
 }
 
-/// The model files that keylint brings along: origin and text.
+/// The built-in model files: origin and text.
 fn files() -> Vec<(String, String)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("rules/models");
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

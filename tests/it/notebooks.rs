@@ -83,7 +83,7 @@ fn keys_reused_across_cells_are_reported() {
     assert_eq!(location["physicalLocation"]["region"]["startLine"], 4);
 }
 
-/// A cell tries out what it calls with the key that is there; what it draws itself, or does twice with one key, is a finding.
+/// A cell that passes an existing key to a call tries it out; drawing itself, or using one key twice in the cell, is a finding.
 #[test]
 fn computations_of_cells_with_one_key_are_notes() {
     let start = "import jax\nkey = jax.random.key(0)\n\ndef walk(key):\n  return jax.random.normal(key).cumsum()";
@@ -114,11 +114,11 @@ fn commands_are_tolerated_and_their_bindings_unknown() {
     );
     let timed = "a = jax.random.normal(key)\n%time key, sub = jax.random.split(key)\nb = jax.random.normal(key)";
     assert_eq!(findings(&[start, timed]), [""; 0]);
-    // A name that only a command reads is used all the same.
+    // A name that only a magic reads is used.
     assert_eq!(findings(&[start, "sub = jax.random.split(key)", "%timeit f(sub)"]), [""; 0]);
 }
 
-/// `IPython` takes the indentation of a cell's first line away.
+/// `IPython` removes the indentation of a cell's first line.
 #[test]
 fn first_line_of_a_cell_may_be_indented() {
     let start = "import jax\nkey = jax.random.key(0)";
@@ -185,7 +185,7 @@ fn fixes_are_applied_to_the_document() {
     let added: Vec<&str> = diff.lines().filter(|line| line.starts_with('+') && !line.starts_with("+++")).collect();
     let code = read(&after).text;
     assert!(!added.is_empty() && added.iter().all(|line| code.contains(&line[1..])), "{diff}\n{code}");
-    // All that is not code is as it was.
+    // Everything that is not code is unchanged.
     let frame = |text: &str| {
         let mut document: Value = serde_json::from_str(text).unwrap();
         document["cells"].as_array_mut().unwrap().iter_mut().for_each(|cell| cell["source"] = Value::Null);
@@ -205,7 +205,7 @@ fn fixed(cells: &[&str]) -> String {
         .fold(String::new(), |all, line| all + &line[1..] + "\n")
 }
 
-/// What commands to `IPython` read is bound still, under the same name.
+/// Names that magics read are still bound after a fix.
 #[test]
 fn names_in_commands_are_kept() {
     let begun = "import jax\nkey = jax.random.key(0)\nkey, subkey = jax.random.split(key)";
@@ -224,7 +224,7 @@ fn names_in_commands_are_kept() {
     }
 }
 
-/// What one cell does, another does in a second way.
+/// Two cells do the same in different ways.
 #[test]
 fn computations_of_two_cells_get_no_fix() {
     let begin = "import jax\nkey = jax.random.key(0)\ndef start(key, x, scale):\n  y = scale * jax.random.normal(key, x.shape)\n  return y\nx = jax.numpy.ones(3)";
@@ -352,7 +352,7 @@ fn only_the_lines_edited_change() {
     assert_eq!(edited(&string, &[("'é'", "'ü'\r\n"), ("1", "2")]), lists("\"a = 'ü'\\r\\n\\r\\nb\\t= 2\""));
 }
 
-/// What Jupyter writes and not every reader of JSON takes: it does not stand in the way, and stays.
+/// Jupyter writes values that strict readers of JSON reject: they are accepted and kept.
 #[test]
 fn non_standard_json_is_read() {
     let before =
@@ -370,7 +370,7 @@ fn non_standard_json_is_read() {
         assert!(reported.starts_with("a.ipynb:cell 2:1:5: KEY101"), "{reported}");
         assert_eq!(edited(&odd, &[("b =", "c =")]), odd.replace("b = ", "c = "));
     }
-    // In the code itself half a character is an unknown one, which stays what it is.
+    // A lone surrogate in the code is read as an unknown character, and kept.
     let half = before.replace("\"b = ", "\"'\\ud800é'; b = ");
     assert_eq!(edited(&half, &[("b =", "c =")]), half.replace("b = ", "c = "));
     for broken in ["nan", "Nan", "-", "1e", "INF", "01"] {
@@ -379,7 +379,7 @@ fn non_standard_json_is_read() {
     }
 }
 
-/// The text between the strings of a list belongs to the author.
+/// The text between the strings of a list is kept.
 #[test]
 fn text_between_source_lines_is_kept() {
     let rest = r#""metadata": {}, "outputs": [], "execution_count": null}], "nbformat":4, "nbformat_minor":2, "metadata":{"language_info":{"name":"python"}}}"#;
@@ -403,8 +403,8 @@ fn text_between_source_lines_is_kept() {
     }
 }
 
-/// A bracket that a cell leaves open ends with the cell, as it does when the cell runs; the others are checked, with
-/// the names that can be found in this one.
+/// An unclosed bracket ends with its cell, as when the cell runs; the other cells are checked, with the names that can be
+/// found in this one.
 #[test]
 fn syntax_errors_belong_to_one_cell() {
     let start = "import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)";
@@ -418,7 +418,7 @@ fn syntax_errors_belong_to_one_cell() {
         let (own, others): (Vec<&String>, Vec<&String>) = found.iter().partition(|line| line.ends_with("KEY001"));
         assert!(others.len() == 1 && own.iter().all(|line| line.starts_with("a.ipynb:cell 2:")), "{open}: {found:?}");
     }
-    // Two halves are no whole.
+    // Two broken cells do not form a valid one together.
     let found = findings(&["x = (", "1)", "if x:\n  y = 1", "else:\n  y = 2"]);
     let mut cells: Vec<&str> = found.iter().map(|line| &line[.."a.ipynb:cell 1".len()]).collect();
     cells.dedup();
@@ -427,7 +427,7 @@ fn syntax_errors_belong_to_one_cell() {
     let broken =
         "def f(n, key:\n    return jax.random.normal(key) + jax.random.normal(key)\nc = jax.random.normal(key)";
     assert_eq!(findings(&[start, broken, again]), ["a.ipynb:cell 2:1:14 KEY001", "a.ipynb:cell 3:1:5 KEY101"]);
-    // What the broken cell binds is bound.
+    // Names that the broken cell binds are bound.
     assert_eq!(findings(&[start, "key = jax.random.key(1)\nx = (", again]), ["a.ipynb:cell 2:2:6 KEY001"]);
 }
 
@@ -456,7 +456,7 @@ fn ascii(document: &str) -> String {
 }
 
 proptest! {
-    /// What is written is read as what was edited, and all but the cell's code keeps its bytes.
+    /// Reading the written file gives the edited text, and everything outside the cell's code keeps its bytes.
     #[test]
     fn edits_survive_and_touch_nothing_else(
         cells in prop::collection::vec("( |x|é|😀|\"|\\\\|\n|\r\n|\t){1,12}", 1..4),
@@ -484,7 +484,7 @@ proptest! {
         expected.replace_range(base + from..base + to, &content);
         prop_assert_eq!(&after.text, &expected);
         prop_assert_eq!(after.cells.iter().count(), cells.len());
-        // The other cells, and all but the code of this one, are as they were.
+        // The other cells, and everything but the code of this one, are unchanged.
         let mut changed = cells.clone();
         let code = cells[which][..from].to_owned() + &content + &cells[which][to..];
         changed[which] = &code;
@@ -495,7 +495,7 @@ proptest! {
         }
         if !code.contains('\r') {
             let written = if is_ascii { ascii(&document) } else { document };
-            // Of a document in ASCII that escapes nothing nothing says that it would.
+            // An ASCII document without escapes does not show whether its writer would escape.
             if before.contains("\\u") || !is_ascii {
                 prop_assert_eq!(String::from_utf8(bytes).unwrap(), written);
             }

@@ -1,6 +1,6 @@
-//! Options, settings and variables that users of ruff know, each in a project of its own.
+//! Options, settings and environment variables that users of ruff know, each in a project of its own.
 //!
-//! **Invariant:** the command line is stronger than the environment, and that stronger than the configuration.
+//! **Invariant:** the command line overrides the environment, which overrides the configuration.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -304,7 +304,7 @@ fn watch_checks_again_when_a_file_changes() {
     assert_eq!(refused.0, Status::Failed);
 }
 
-/// The options and settings that [`docs/ruff.md`] speaks of are those that there are.
+/// [`docs/ruff.md`] lists exactly the existing options and settings.
 ///
 /// [`docs/ruff.md`]: ../../docs/ruff.md
 #[test]

@@ -25,7 +25,7 @@ const LINE: usize = 20;
 /// Space around the text, in pixels.
 const MARGIN: usize = 20;
 
-/// How a piece of text looks.
+/// The style of a piece of text.
 #[derive(Clone, Copy, Default, PartialEq)]
 struct Style {
     is_bold: bool,

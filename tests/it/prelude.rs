@@ -1,4 +1,4 @@
-//! The prelude: whether its functions do what Python's do, and whether every model that names one finds it.
+//! The prelude: its functions do what Python's do, and every model that names one of them resolves.
 //!
 //! **Invariant:** `CPython` runs the files themselves, next to the functions that they replace.
 
@@ -8,7 +8,7 @@ use std::process::Command;
 use keylint::ir::prelude;
 use keylint::models::{Effect, Models};
 
-/// Random arguments that each function is tried with.
+/// The number of random arguments for each function.
 const TRIALS: &str = "200";
 
 #[test]

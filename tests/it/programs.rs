@@ -1,4 +1,4 @@
-//! Programs made at random, and what `CPython` says of them.
+//! Compares keylint's findings in random programs with the draws that `CPython` records.
 //!
 //! Every program runs under `CPython` with a stub of JAX (`fixtures/programs`) that records which keys are consumed
 //! where. What keylint shows of KEY101–KEY105 and KEY108 must agree: no finding where nothing meets, and a finding
@@ -6,9 +6,9 @@
 //! first. Where `KEYLINT_PROGRAMS_TO` names a folder, the programs are written there, for
 //! `fixtures/programs/against_jax.py`.
 //!
-//! Reuse of which nothing comes is marked in the templates, and keylint must not show it.
+//! Reuse without consequence is marked in the templates, and keylint must not show it.
 //!
-//! **Invariant:** a difference is a bug of keylint, of the stand-in or of the generator; none is tolerated.
+//! **Invariant:** a difference is a bug in keylint, in the stub or in the generator; none is tolerated.
 
 mod dice;
 mod generate;
@@ -42,15 +42,15 @@ use crate::fix::fixed;
 use generate::{Program, program};
 use traces::{Agreement, Draw, agreement};
 
-/// How many programs an ordinary run makes.
+/// The number of programs of an ordinary run.
 const COUNT: u64 = 1_500;
-/// The most programs, in a hundred, that may fail to run.
+/// The maximum share of programs that may fail to run, in percent.
 const BROKEN: usize = 2;
 
 /// The end of a line with a draw from a key whose other draw changes nothing that the program returns.
 const UNSEEN: &str = "# dead";
 
-/// What `CPython` says of one program.
+/// The result of one program under `CPython`.
 #[derive(Deserialize)]
 struct Truth {
     error: Option<String>,
@@ -154,7 +154,7 @@ fn reuses(source: &str) -> Vec<Checked> {
     findings
 }
 
-/// How findings and truth differ; empty if they agree.
+/// The differences between the findings and the recorded draws; empty if they agree.
 fn differences(program: &Program, truth: &Truth, findings: &[Checked]) -> Vec<String> {
     let mut wrong = Vec::new();
     let is_unseen = |row: usize| program.source.lines().nth(row - 1).is_some_and(|line| line.ends_with(UNSEEN));
@@ -203,7 +203,7 @@ fn write_programs(from: u64, count: u64) {
     }
 }
 
-/// Whether there is no Python to run the programs, which is said.
+/// Whether there is no Python to run the programs; if so, prints that the test is skipped.
 fn is_without_python() -> bool {
     let version = Command::new("python3").args(["-c", "import sys; sys.exit(sys.version_info < (3, 11))"]).status();
     let is_missing = !version.is_ok_and(|status| status.success());
@@ -232,7 +232,7 @@ fn findings_about_keys_in_objects_agree_with_cpython() {
     agree(from..from + count, objects::program);
 }
 
-/// Holds the findings of programs against their runs.
+/// Compares the findings of programs with their runs.
 fn agree(numbers: Range<u64>, program: fn(u64) -> Program) {
     let numbers: Vec<u64> = numbers.collect();
     let programs: Vec<Program> = numbers.iter().map(|number| program(*number)).collect();
@@ -279,7 +279,7 @@ fn agree(numbers: Range<u64>, program: fn(u64) -> Program) {
     assert!(broken.len() <= most, "{} programs fail to run\n{}", broken.len(), broken.join("\n"));
 }
 
-/// What a fix draws from is bound on every path: the fixed program runs wherever the original does.
+/// The name that a fix draws from is bound on every path: the fixed program runs whenever the original does.
 #[test]
 fn fixed_programs_run_on_every_path() {
     if is_without_python() {

@@ -1,4 +1,4 @@
-//! Which files belong together, through the executable: a name leads to the file that Python would find.
+//! Import resolution through the executable: a name resolves to the file that Python would find.
 
 use std::path::Path;
 use std::process::Command;

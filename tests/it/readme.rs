@@ -1,5 +1,4 @@
-//! The README and the page of options: commands and options are what keylint really says. The README's picture is drawn in
-//! `picture.rs`.
+//! The generated parts of the README and of the page of options. The README's picture is drawn in `picture.rs`.
 //!
 //! A generated block is between `<!-- generated: NAME -->` and `<!-- end -->`. `BLESS=1 cargo test` rewrites it.
 //!
@@ -113,7 +112,7 @@ fn the_readme_fits_on_a_screen_and_its_links_lead_to_files() {
     }
 }
 
-/// Whoever has a clone and no more needs two commands: one builds and checks, one tests.
+/// A clone needs only two commands: one builds and checks, one tests.
 #[test]
 fn the_readme_has_the_two_commands_that_a_clone_needs() {
     let text = fs::read_to_string(root().join("README.md")).expect("README.md exists");
@@ -155,7 +154,7 @@ fn the_page_for_users_of_ruff_names_everything_that_ruff_has() {
     let missing: Vec<&str> =
         names.lines().filter(|name| !name.starts_with('#') && !page.contains(&format!("`{name}`"))).collect();
     assert_eq!(missing, [""; 0], "docs/ruff.md says nothing about these");
-    // What a row calls the same is there.
+    // The option that a row refers to exists.
     let options = read("docs/command-line.md");
     for row in page.lines().filter(|row| row.starts_with("| `--")) {
         let Some((theirs, ours)) = row[2..].split_once(" | ") else { panic!("{row}") };

@@ -1,4 +1,4 @@
-//! Replays: what they confirm, what they never confirm, and that they end.
+//! Replays: what they confirm, what they never confirm, and that they terminate.
 //!
 //! **Invariant:** a program is given as text; the result of its replay is compared with the known behaviour of the
 //! program.
@@ -54,7 +54,7 @@ fn traces(text: &str, part: &str) -> Traces {
     replay::trace(&project(&module), place(text, part))
 }
 
-/// What the replay says of two draws being given one key.
+/// The verdict of the replay on the claim that two draws get the same key.
 fn status(text: &str, sharing: Sharing, first: &str, second: &str) -> WitnessStatus {
     witness(text, sharing, first, second).status
 }
@@ -119,7 +119,7 @@ for _ in range(3):
     let found = witnesses(looped);
     assert!(found[0].2.starts_with("two iterations get the key [0, 7]"), "{found:?}");
 
-    // A sequence may be as long as the program asks for.
+    // The program determines the length of a sequence.
     let long = "\
 import jax
 def f(key, xs):
@@ -616,7 +616,7 @@ def f(key, flag, n):
     assert!(refuted(&[one, ("        b = jax.random.uniform(key + 2, (n,))", "        pass")]));
     assert!(refuted(&[one, two, ("    return a", "    return a + jax.random.normal(key)")]));
     assert!(!matches!(drawn(text, &[one, ("if flag:", "if not flag:"), two]), Comparison::Verified));
-    // What nothing draws from shows nothing.
+    // Keys that nothing draws from prove nothing.
     assert!(!matches!(
         drawn("import jax\ndef f(key):\n    return jax.random.normal, key + 1\n", &[one]),
         Comparison::Verified

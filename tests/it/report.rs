@@ -1,4 +1,4 @@
-//! What findings look like: for people, and as JSON.
+//! Findings in the formats for people, and as JSON.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The pages of the rules: complete, in one order, and one to one with the registry.
+//! The pages of the rules: complete, with sections in a fixed order, and one for each rule of the registry.
 //!
 //! **Invariant:** `rules/*.md`, `src/rules/*.rs` and the registry name the same rules.
 
@@ -147,7 +147,7 @@ fn front_matter_is_well_formed() {
         assert!(!rule.summary.is_empty() && !rule.summary.ends_with('.'), "{}: summary", rule.name());
         assert!(rule.summary.len() <= 100, "{}: the summary is too long for a listing", rule.name());
         assert!(rule.since.split('.').count() == 3, "{}: since", rule.name());
-        // What a run could not do is said, and is nothing to act on.
+        // Findings about the run itself need no action in the code.
         let may_be_a_note = rule.id.family() == Family::Run;
         assert!(
             may_be_a_note || rule.level >= Level::Warning,

@@ -1,6 +1,6 @@
-//! The rules over hand-made facts: which fact makes which finding, and in which words.
+//! The rules on hand-made facts: which fact gives which finding, and with which message.
 //!
-//! **Invariant:** places are numbered lines of an imagined file, so that snapshots read as stories.
+//! **Invariant:** places are numbered lines of an imaginary file, so that snapshots are readable.
 
 use std::fmt::Write;
 
@@ -601,7 +601,7 @@ fn findings_about_the_run() {
     insta::assert_snapshot!(story(&findings));
 }
 
-/// Every sentence of every finding above keeps the house style.
+/// Every sentence of every finding above follows the style guide.
 #[test]
 fn words_keep_the_style() {
     let ops = [BufferOp::Index, BufferOp::Unpack, BufferOp::Arithmetic, BufferOp::MapAxis, BufferOp::Number];

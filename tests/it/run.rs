@@ -1,6 +1,6 @@
 //! One run of the command line without a process: arguments and standard input in, status and printed text out.
 //!
-//! **Invariant:** nothing of the environment reaches the run but the folder and the variables that it is given.
+//! **Invariant:** a run depends only on the folder and the variables that it is given.
 
 use std::ffi::OsString;
 use std::fs;

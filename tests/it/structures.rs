@@ -1,8 +1,8 @@
-//! Every structure of misuse and of correct use, in every placement: what is caught and what is silent.
+//! Every structure of misuse and of correct use, in every placement: what is reported and what is not.
 //!
 //! The blocks of `docs/limits.md` between `<!-- generated: NAME -->` and `<!-- end -->` are made here; `BLESS=1` rewrites them.
 //!
-//! **Invariant:** the set of exceptions is exact, and the document says what the program does.
+//! **Invariant:** the list of exceptions is exact, and the document is generated from the results.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -54,7 +54,7 @@ enum Expected {
     Silent,
 }
 
-/// What became of one program.
+/// The result of one program.
 struct Verdict {
     expect: Expected,
     /// Absent if the result is as expected; otherwise the findings.

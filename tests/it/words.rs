@@ -1,6 +1,6 @@
-//! How findings call keys, and what they advise: programs in, messages and helps out.
+//! The names of keys in findings, and their advice.
 //!
-//! **Invariant:** the programs are in `fixtures/words`; a finding is its message, its place and its help.
+//! **Invariant:** the programs are in `fixtures/words`; findings are compared by message, place and help.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ fn why_is_short_lines() {
     insta::assert_snapshot!(keylint(&["why", "names.py:42", "--isolated"]));
 }
 
-/// Only a branch that runs the second draw, or that leaves before it, is one that the first draw decides it by.
+/// A branch is named only if it runs the second draw, or exits before it.
 #[test]
 fn a_draw_that_decides_another_is_said() {
     let report = keylint(&[

@@ -1,4 +1,4 @@
---- keylint for Neovim, from 0.7 on.
+--- keylint for Neovim 0.7 or newer.
 ---
 ---     require('keylint').setup({ settings = { minLevel = 'note' } })
 ---
@@ -6,15 +6,15 @@
 
 local M = {}
 
---- What `setup` takes, with the values that hold otherwise.
+--- The options of `setup`, with their defaults.
 M.defaults = {
   --- The server, as a list: program and arguments.
   cmd = { 'keylint', 'server' },
-  --- A folder with one of these is a project. The nearest counts.
+  --- A folder with one of these is a project; the nearest one is used.
   root_markers = { 'keylint.toml', '.keylint.toml', 'pyproject.toml', 'setup.py', '.git' },
   --- keylint's settings for editors; see docs/editors.md.
   settings = {},
-  --- Is called with the client and the buffer when a server has taken the buffer.
+  --- Called with the client and the buffer when a server is attached to the buffer.
   on_attach = nil,
   capabilities = nil,
 }
@@ -23,7 +23,7 @@ local options = M.defaults
 --- The identifiers of running clients by project, for versions that do not know of `vim.lsp.start`.
 local clients = {}
 
---- The project of a file: the nearest folder with a marker, else the folder of the file.
+--- The project of a file: the nearest folder with a marker, or the folder of the file.
 local function project(file, markers)
   local folder = vim.fn.fnamemodify(file, ':p:h')
   local here = folder
@@ -41,7 +41,7 @@ local function project(file, markers)
   end
 end
 
---- Sends a request and waits for its answer; nothing if there is none.
+--- Sends a request and waits for its response; nil if there is none.
 local function ask(client, method, params, buffer)
   -- A method since 0.11, a plain function before.
   local answer
@@ -53,7 +53,7 @@ local function ask(client, method, params, buffer)
   return answer and answer.result
 end
 
---- The keylint that looks after a buffer.
+--- The keylint client of a buffer.
 local function client_of(buffer)
   local get = vim.lsp.get_clients or vim.lsp.get_active_clients
   for _, client in ipairs(get({ bufnr = buffer })) do
@@ -68,7 +68,7 @@ local function in_buffer(buffer)
   return (buffer == nil or buffer == 0) and vim.api.nvim_get_current_buf() or buffer
 end
 
---- Applies an action of the server, asking for its edit if that was left out.
+--- Applies an action of the server, and resolves it first if it has no edit.
 function M.apply(client, action, buffer)
   if not action.edit and action.data then
     action = ask(client, 'codeAction/resolve', action, buffer) or action
@@ -79,7 +79,7 @@ function M.apply(client, action, buffer)
   return action.edit ~= nil
 end
 
---- Applies all fixes to a buffer; whether there were any.
+--- Applies all fixes to a buffer; returns whether there were any.
 function M.fix_all(buffer)
   buffer = in_buffer(buffer)
   local client = client_of(buffer)
@@ -127,7 +127,7 @@ local function attach(client, buffer)
   end
 end
 
---- Starts the server of a buffer's project, or hands the buffer to the one that runs.
+--- Starts the server of a buffer's project, or attaches the buffer to the running one.
 function M.start(buffer)
   buffer = in_buffer(buffer)
   local file = vim.api.nvim_buf_get_name(buffer)
@@ -147,7 +147,7 @@ function M.start(buffer)
     on_exit = function() clients[root] = nil end,
   }
   if next(options.settings) then
-    -- The client of 0.7 does not say that it can be asked for settings.
+    -- The client of 0.7 does not declare that it supports requests for settings.
     configuration.init_options = { settings = options.settings }
   end
   if vim.lsp.start then
@@ -162,7 +162,7 @@ function M.start(buffer)
   return clients[root]
 end
 
---- Starts keylint for every Python buffer, those that are open too.
+--- Starts keylint for every Python buffer, including those that are already open.
 function M.setup(given)
   options = vim.tbl_deep_extend('force', M.defaults, given or {})
   local group = vim.api.nvim_create_augroup('keylint', { clear = true })

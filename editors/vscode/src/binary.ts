@@ -1,12 +1,12 @@
 /**
- * Which keylint executable is started.
+ * Finds the keylint executable to start.
  *
- * Nothing here knows the editor: what the disk, the environment and the selected Python say comes in as `Surroundings`,
- * so that every order of search can be tested.
+ * Nothing here depends on the editor: the disk, the environment and the selected Python are passed in as `Surroundings`,
+ * so that the order of the search can be tested.
  */
 import * as path from "node:path";
 
-/** Where to look first if no path is set. */
+/** The place to search first if no path is set. */
 export type ImportStrategy = "fromEnvironment" | "useBundled";
 
 /** What the search depends on. */
@@ -14,7 +14,7 @@ export interface Surroundings {
   readonly platform: NodeJS.Platform;
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The folder that `${workspaceFolder}` stands for. */
+  /** The value of `${workspaceFolder}`. */
   readonly workspaceFolder: string | undefined;
   /** The folder that the extension is installed in. */
   readonly extensionFolder: string;
@@ -26,7 +26,7 @@ export interface Surroundings {
   isExecutable(file: string): boolean;
 }
 
-/** How an executable was found; the words of the status item. */
+/** How an executable was found, as shown in the status item. */
 export type Origin = "setting" | "environment" | "PATH" | "bundled";
 
 /** An executable. */
@@ -35,7 +35,7 @@ export interface Binary {
   readonly origin: Origin;
 }
 
-/** What the search gave: an executable, or what to tell the user. */
+/** The result of the search: an executable, or a message for the user. */
 export type Resolution = { readonly binary: Binary } | { readonly problem: string };
 
 /** Finds the executable. A wrong path in the settings is reported, never replaced by another keylint. */
@@ -75,7 +75,7 @@ function executableName(platform: NodeJS.Platform): string {
   return platform === "win32" ? "keylint.exe" : "keylint";
 }
 
-/** Beside the interpreter, or in the folder of executables of the environment that was given in its place. */
+/** The executable next to the interpreter, or in the environment if that was given instead. */
 function fromEnvironment(around: Surroundings): Binary | undefined {
   if (around.python === undefined || around.python === "") {
     return undefined;

@@ -1,6 +1,6 @@
 /**
- * keylint in VS Code: a thin client. It finds and starts the server, hands settings over and shows how the server is doing;
- * everything about keys is the server's.
+ * keylint in VS Code: a thin client. It finds and starts the server, passes settings to it and shows its status. Everything
+ * about keys is in the server.
  */
 import { execFile } from "node:child_process";
 import * as fs from "node:fs";
@@ -40,7 +40,7 @@ class Extension {
   private readonly status = vscode.window.createStatusBarItem("keylint.status", vscode.StatusBarAlignment.Right, 90);
   private lineage: vscode.WebviewPanel | undefined;
   private client: LanguageClient | undefined;
-  /** Starts and stops follow each other: a restart waits for the one before. */
+  /** Starts and stops run one after another: a restart waits for the previous one. */
   private queue: Promise<void> = Promise.resolve();
 
   constructor(private readonly context: vscode.ExtensionContext) {
@@ -96,7 +96,7 @@ class Extension {
 
   private async startNow(): Promise<void> {
     const settings = vscode.workspace.getConfiguration("keylint");
-    // One folder that wants findings is enough; the server leaves the others alone.
+    // One folder with keylint enabled is enough; the server ignores the others.
     const folders: readonly (vscode.Uri | undefined)[] = vscode.workspace.workspaceFolders?.map(({ uri }) => uri) ?? [undefined];
     if (!folders.some((folder) => vscode.workspace.getConfiguration("keylint", folder).get<boolean>("enable", true))) {
       this.show({ kind: "disabled" });
@@ -159,11 +159,11 @@ class Extension {
             });
           },
           didChangeConfiguration: async (_sections, next) => {
-            // Only that something changed: the server asks for the settings of each folder, which come mapped from above.
+            // This only says that something changed. The server then requests the settings of each folder, which are mapped above.
             await next(undefined);
           },
         },
-        // The client registers the server's commands; what they answer is shown here.
+        // The client registers the server's commands; this shows their results.
         executeCommand: async (command, args, next) => {
           if (command !== SHOW_LINEAGE) {
             return next(command, args);
@@ -181,7 +181,7 @@ class Extension {
     return new LanguageClient("keylint", "keylint", server, options);
   }
 
-  /** Shows a picture of keys beside the editor; asking again replaces it. */
+  /** Shows a graph of keys beside the editor, replacing an earlier one. */
   private showLineage(answer: unknown): void {
     const page = lineagePage(answer);
     if (page === undefined) {
@@ -268,7 +268,7 @@ async function selectedPython(): Promise<string | undefined> {
     const api = python.isActive ? python.exports : await python.activate();
     return api.environments?.getActiveEnvironmentPath(vscode.workspace.workspaceFolders?.[0]?.uri).path;
   } catch {
-    // Without an answer the search goes on elsewhere.
+    // Without a result, the search continues elsewhere.
     return undefined;
   }
 }

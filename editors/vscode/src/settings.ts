@@ -1,11 +1,11 @@
 /**
- * From the editor's settings to those that the server takes.
+ * Maps the editor's settings to those of the server.
  *
- * The names are the same; what only concerns the client stays here, and what is not set is sent as `null`, so that it is
- * no longer in force where it was, and the configuration file of the project decides.
+ * The names are the same. Settings for the client alone are not sent. Unset settings are sent as `null`, so that an earlier
+ * value no longer applies and the project's configuration file decides.
  */
 
-/** The settings that the server takes: those of `keylint.*` that are about findings, fixes and hints. */
+/** The settings of the server: those of `keylint.*` about findings, fixes and hints. */
 export const SERVER_SETTINGS = [
   "enable",
   "configuration",
@@ -21,7 +21,7 @@ export const SERVER_SETTINGS = [
   "ignoreReason",
 ] as const;
 
-/** The settings that say which server is started and how it is watched. */
+/** The settings about which server is started and how it is traced. */
 export const CLIENT_SETTINGS = ["path", "importStrategy", "trace.server"] as const;
 
 export type ServerSettings = Partial<Record<(typeof SERVER_SETTINGS)[number], unknown>>;

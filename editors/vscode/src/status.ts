@@ -1,7 +1,7 @@
-/** What the status item says, as plain data. */
+/** The content of the status item, as plain data. */
 import type { Binary } from "./binary";
 
-/** How the server is doing. */
+/** The state of the server. */
 export type State =
   | { readonly kind: "starting" }
   | { readonly kind: "running"; readonly binary: Binary; readonly version: string | undefined }

@@ -4,15 +4,15 @@
 //! Constants: S. Moshier, Cephes, `unity.c`, for `log1p`; M. Giles, "Approximating the erfinv function", GPU
 //! Computing Gems 2 (2011), double precision, for `erf_inv`.
 //!
-//! **Invariant:** only the logarithm and the tangent come from outside; where the C library's differ between machines
-//! or rounds differently from the one JAX runs on, results differ in the last place, both here and in JAX.
+//! **Invariant:** only the logarithm and the tangent come from the C library. C libraries may round them differently; then
+//! the results differ in the last place, here as in JAX.
 
 use super::{Float, horner};
 use crate::prng::dtype::DType;
 
 /// The natural logarithm of `1 + x`: a rational approximation near zero, the C library's logarithm elsewhere.
 pub fn log1p(x: f64) -> f64 {
-    // √2 - 1, the reach of the approximation.
+    // √2 - 1, where the approximation ends.
     if x.abs() >= 0.414_213_562_373_095_03 || x.is_nan() {
         return (1.0 + x).ln();
     }

@@ -1,4 +1,4 @@
-//! `float16` and `bfloat16`: numbers of 16 bits, computed with in `float32`.
+//! `float16` and `bfloat16`: 16-bit numbers, whose arithmetic is done in `float32`.
 //!
 //! **Invariant:** both hold a `float32` that is representable in 16 bits. Rounding a `float32` result is the same as
 //! rounding the exact one for sums, differences and products, because 24 bits are more than twice 11 plus two.
@@ -16,8 +16,8 @@ pub struct Float16(f32);
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Bfloat16(f32);
 
-/// Rounds to the nearest multiple of the unit in the last place, ties to even, for a format that stores `mantissa`
-/// bits and has `least` as the exponent of its least normal number and `greatest` as its greatest number.
+/// Rounds to the nearest multiple of the unit in the last place, ties to even. The format stores `mantissa` bits;
+/// `least` is the exponent of its least normal number, `greatest` its greatest number.
 fn round(value: f64, mantissa: i32, least: i32, greatest: f64) -> f32 {
     if value == 0.0 || !value.is_finite() {
         return f32::from_f64(value);
@@ -27,7 +27,7 @@ fn round(value: f64, mantissa: i32, least: i32, greatest: f64) -> f32 {
     f32::from_f64(if rounded.abs() > greatest { f64::INFINITY.copysign(value) } else { rounded })
 }
 
-/// The binary exponent of a finite number other than zero; subnormal numbers of `float64` count as -1023.
+/// The binary exponent of a finite nonzero number; -1023 for subnormal numbers of `float64`.
 fn exponent(value: f64) -> i32 {
     i32::try_from(value.to_bits() >> 52 & 0x7FF).unwrap_or(0) - 1023
 }
@@ -38,12 +38,12 @@ fn next_up(value: f32, mantissa: i32, least: i32) -> f64 {
     if value == 0.0 {
         return 2.0_f64.powi(least - mantissa);
     }
-    // Just above a negative power of two the numbers are twice as dense.
+    // Just above a negative power of two, numbers are twice as dense.
     let binade = if value < 0.0 { exponent(value.next_up()) } else { exponent(value) };
     value + 2.0_f64.powi(binade.max(least) - mantissa)
 }
 
-/// An operation on two numbers: that of `float32`, rounded.
+/// A binary operation: computed in `float32`, then rounded.
 macro_rules! operation {
     ($name:ident, $trait:ident, $method:ident, $operator:tt) => {
         impl $trait for $name {

@@ -1,16 +1,16 @@
 //! Floating-point arithmetic as XLA:CPU does it, for the four element types JAX samples.
 //!
-//! One generic sampler serves every type through [`Float`]. What differs is when results are rounded:
+//! Samplers are generic over [`Float`]. The types differ in when results are rounded:
 //!
 //! | type | arithmetic |
 //! |---|---|
-//! | `float32`, `float64` | IEEE, and `a * b + c` in one rounding, as XLA's code generator contracts it |
+//! | `float32`, `float64` | IEEE, but `a * b + c` is rounded once, because XLA's code generator contracts it |
 //! | `float16`, `bfloat16` | every operation in `float32`, its result rounded to 16 bits |
 //!
-//! A processor with `float16` arithmetic of its own (AVX512-FP16) contracts that too; the reference is one without.
+//! A processor with native `float16` arithmetic (AVX512-FP16) contracts that too; the reference is a processor without.
 //!
-//! **Invariant:** a value of a type is always representable in it; the elementary functions of `float32` contain no
-//! call to a C library, so they give the same bits on every machine.
+//! **Invariant:** a value is always representable in its type. The elementary functions of `float32` call no C library,
+//! so they give the same bits on every machine.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -26,15 +26,15 @@ use std::ops::{Add, Mul, Neg, Sub};
 
 use super::dtype::DType;
 
-/// What samplers ask of an element type. Names begin with `xla_` where the standard library has a function of the same
-/// purpose that rounds otherwise.
+/// The operations that samplers need from an element type. A name begins with `xla_` if the standard library has a
+/// function for the same purpose that rounds differently.
 #[expect(clippy::return_self_not_must_use, reason = "a number that is computed and dropped harms no one")]
 pub trait Float:
     Copy + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self>
 {
     /// The type itself.
     const DTYPE: DType;
-    /// Bits drawn for one uniform value (`bfloat16` makes do with eight).
+    /// Bits drawn for one uniform value (`bfloat16` needs only eight).
     const RANDOM_BITS: u32;
     /// Bits of the significand that are stored.
     const MANTISSA: u32;
@@ -42,7 +42,7 @@ pub trait Float:
     const TINY: Self;
     /// The distance from 1 to the next greater number, `finfo.eps`.
     const EPS: Self;
-    /// The greatest number below 1, negated: the lower end of the uniform values `normal` starts from.
+    /// The negation of the greatest number below 1: the lower bound of the uniform values from which `normal` computes.
     const ABOVE_MINUS_ONE: Self;
     /// Zero.
     const ZERO: Self;
@@ -64,7 +64,7 @@ pub trait Float:
     fn xla_tan(self) -> Self;
     /// The inverse of the error function.
     fn xla_erf_inv(self) -> Self;
-    /// The error function; `None` where there is no implementation exact enough.
+    /// The error function; `None` if no implementation is exact enough.
     fn xla_erf(self) -> Option<Self>;
     /// The next number towards positive infinity.
     fn next_up(self) -> Self;
@@ -77,15 +77,15 @@ pub trait Float:
     fn next_down(self) -> Self {
         -(-self).next_up()
     }
-    /// The greater of two numbers; not a number if one is not, as in XLA's `maximum`.
+    /// The greater of two numbers; NaN if either is NaN, as in XLA's `maximum`.
     fn xla_maximum(self, other: Self) -> Self {
         if self >= other || self.to_f64().is_nan() { self } else { other }
     }
-    /// The smaller of two numbers; not a number if one is not, as in XLA's `minimum`.
+    /// The smaller of two numbers; NaN if either is NaN, as in XLA's `minimum`.
     fn xla_minimum(self, other: Self) -> Self {
         if self <= other || self.to_f64().is_nan() { self } else { other }
     }
-    /// Random bits as a number in `[0, 1)`: their high bits over `2^MANTISSA`, which is exact.
+    /// Random bits as a number in `[0, 1)`: their high bits divided by `2^MANTISSA`, which is exact.
     fn unit(bits: u64) -> Self {
         let numerator = bits >> (Self::RANDOM_BITS - Self::MANTISSA);
         Self::from_f64(numerator as f64 / (1_u64 << Self::MANTISSA) as f64)

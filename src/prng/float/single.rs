@@ -1,7 +1,7 @@
-//! `float32`: logarithms, error function and its inverse, in the operations XLA:CPU executes.
+//! `float32`: logarithms, the error function and its inverse, by the same operations that XLA:CPU executes.
 //!
-//! Which polynomial is used, and where products and sums are fused, was read from the LLVM code and the machine code
-//! that jaxlib 0.10.2 emits for x86-64 (`XLA_FLAGS=--xla_dump_to`). The constants are older than XLA:
+//! The polynomials, and the places where products and sums are fused, are those of the LLVM code and the machine code
+//! that jaxlib 0.10.2 emits for x86-64 (`XLA_FLAGS=--xla_dump_to`). The constants come from:
 //!
 //! | function | source of the constants |
 //! |---|---|
@@ -10,8 +10,8 @@
 //! | `erf_inv` | M. Giles, "Approximating the erfinv function", GPU Computing Gems 2 (2011), single precision |
 //! | `erf` | the (4, 6) rational approximation of Eigen and XNNPACK, clamped where it reaches 1 |
 //!
-//! **Invariant:** the order of operations is part of the result. A rearrangement that is equal on paper is a change of
-//! the last bit; `fixtures/prng` notices.
+//! **Invariant:** the order of operations is part of the result. A rearrangement that is mathematically equal can change
+//! the last bit; the golden vectors in `fixtures/prng` detect it.
 
 use super::{Float, horner};
 use crate::prng::dtype::DType;
@@ -31,11 +31,11 @@ pub fn log(x: f32) -> f32 {
     if x == f32::INFINITY {
         return x;
     }
-    // Subnormal numbers count as the least normal one.
+    // Subnormal numbers are treated as the least normal number.
     let bits = x.max(f32::MIN_POSITIVE).to_bits();
     let mut exponent = (bits >> 23) as f32 - 126.0;
     let mut x = f32::from_bits(bits & 0x807F_FFFF | 0x3F00_0000);
-    // The significand, in [1/2, 1), becomes a number near zero: in [√½ - 1, √2 - 1).
+    // Reduces the significand, in [1/2, 1), to a number near zero, in [√½ - 1, √2 - 1).
     if x < std::f32::consts::FRAC_1_SQRT_2 {
         exponent -= 1.0;
         x = (x - 1.0) + x;
@@ -54,7 +54,7 @@ pub fn log(x: f32) -> f32 {
 
 /// The natural logarithm of `1 + x`: a rational approximation near zero, `log` elsewhere.
 pub fn log1p(x: f32) -> f32 {
-    // √2 - 1, the reach of the approximation.
+    // √2 - 1, where the approximation ends.
     if x.abs() >= 0.414_213_57 || x.is_nan() {
         return log(1.0 + x);
     }
@@ -65,9 +65,9 @@ pub fn log1p(x: f32) -> f32 {
     x + square.mul_add(-0.5, tail)
 }
 
-/// The exponential function: `2^n` times that of what is left, in `[-ln 2 / 2, ln 2 / 2]` (Cephes, `expf.c`).
+/// The exponential function: `2^n exp(r)` with the remainder `r` in `[-ln 2 / 2, ln 2 / 2]` (Cephes, `expf.c`).
 pub fn exp(x: f32) -> f32 {
-    // Beyond these JAX gives infinity and zero; results below the least normal number are not modelled.
+    // Beyond these bounds, JAX returns infinity or zero. Results below the least normal number are not modelled.
     const GREATEST: f32 = 88.722_84;
     const LEAST: f32 = -87.0;
     if x.is_nan() {
@@ -77,7 +77,7 @@ pub fn exp(x: f32) -> f32 {
         return f32::INFINITY;
     }
     if x < LEAST {
-        // A subnormal number stands for all that is too small to be answered.
+        // A subnormal number marks a result that is too small to be computed exactly.
         return if x < -104.0 { 0.0 } else { f32::MIN_POSITIVE / 2.0 };
     }
     let whole = x.mul_add(std::f32::consts::LOG2_E, 0.5).floor();
@@ -87,16 +87,16 @@ pub fn exp(x: f32) -> f32 {
     nearest(f64::from(value) * f64::from(whole).exp2())
 }
 
-/// `x` to the power `y`, rounded from `float64`: within two units in the last place of XLA's own.
+/// `x` to the power `y`, computed in `float64` and rounded: within two units in the last place of XLA's result.
 pub fn power(x: f32, y: f32) -> f32 {
     nearest(f64::from(x).powf(f64::from(y)))
 }
 
-/// The logarithm of the gamma function of `z + 1`, for `z` that is not negative, by the approximation of Lanczos.
+/// The logarithm of the gamma function of `z + 1` for non-negative `z`, by the Lanczos approximation.
 pub fn log_factorial(z: f32) -> f32 {
     const COEFFICIENTS: [f32; 8] =
         [676.520_4, -1_259.139_2, 771.323_4, -176.615_03, 12.507_343, -0.138_571_1, 9.984_369e-6, 1.505_632_7e-7];
-    // 7.5, with its logarithm and its inverse, and the logarithm of √(2π).
+    // 7.5, its logarithm and its reciprocal, and the logarithm of √(2π).
     const OFFSET: f32 = 7.5;
     const LOG_OFFSET: f32 = 2.014_903;
     const LOG_ROOT: f32 = 0.918_938_5;
@@ -107,10 +107,10 @@ pub fn log_factorial(z: f32) -> f32 {
     distance.mul_add(level, LOG_ROOT) + log(series)
 }
 
-/// Elements that XLA:CPU adds in one go: longer sums are cut into windows of so many, whose sums are added likewise.
+/// The window size of XLA:CPU's sums: a longer sum is the sum, computed in the same way, of the sums of its windows.
 pub const WINDOW: usize = 32;
 
-/// The sum as XLA:CPU adds it: in windows, the first of which is filled up with zeros on the left half of what is missing.
+/// The sum in XLA:CPU's order: by windows, after padding the numbers with zeros to full windows, half of the zeros on the left.
 pub fn sum(row: &[f32]) -> f32 {
     let mut numbers = row.to_vec();
     while numbers.len() > WINDOW {
@@ -163,7 +163,7 @@ pub fn erf_inv(x: f32) -> f32 {
 
 /// The error function.
 pub fn erf(x: f32) -> f32 {
-    // Beyond this the error function rounds to ±1.
+    // Beyond this bound, the error function rounds to ±1.
     const REACH: f32 = 3.743_921_3;
     // The slope at zero.
     #[expect(clippy::approx_constant, reason = "the approximation starts one unit below 2/√π")]
@@ -216,7 +216,7 @@ impl Float for f32 {
     fn xla_log1p(self) -> Self {
         log1p(self)
     }
-    /// XLA calls the C library; a tangent computed in `float64` and rounded differs from it by one unit at most.
+    /// XLA calls the C library; a tangent computed in `float64` and rounded differs from it by at most one unit in the last place.
     fn xla_tan(self) -> Self {
         nearest(f64::from(self).tan())
     }

@@ -1,7 +1,7 @@
-//! Random bits, the one way from keys to numbers.
+//! Random bits, from which every sampler computes its numbers.
 //!
-//! **Invariant:** how many bits are requested, and in which order, is the whole interface between samplers and
-//! implementations; it includes JAX's batching rule for `rbg`, by which a batch draws from its first key.
+//! **Invariant:** samplers and implementations interact only by requests for bits, whose number and order matter. The
+//! batching rule of `rbg`, by which a batch draws from its first key, is part of this interface.
 
 use crate::prng::array::{Array, size_of};
 use crate::prng::dtype::{DType, DTypeKind};

@@ -1,10 +1,10 @@
-//! Counts, drawn by rejection: Poisson and binomial ones, and those that are made of them.
+//! Counts drawn by rejection: Poisson, binomial and multinomial.
 //!
-//! Few expected events are counted by adding waiting times, many by rejecting candidates; both loops end when the last
-//! number of the draw is there, and take keys for the whole draw at once.
+//! If few events are expected, waiting times are added up; if many are expected, candidates are rejected. Both loops run
+//! until every number of the draw is decided, and each round derives its keys for the whole draw.
 //!
-//! **Invariant:** sums, products and logarithms are those of XLA's code to the bit: one bit could turn an acceptance into a
-//! rejection, and with it every number of a draw into another.
+//! **Invariant:** sums, products and logarithms equal those of XLA's code to the bit: one different bit could turn an
+//! acceptance into a rejection, and so change every number of a draw.
 
 use super::formula::{Draw, single_type};
 use super::real::units;
@@ -18,7 +18,7 @@ use crate::prng::implementation::Implementation;
 use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
 
-/// The most rounds of a loop; the probability of more is less than one in 10³⁰.
+/// The maximum number of rounds of a loop; the probability of needing more is less than one in 10³⁰.
 const ROUNDS: usize = 1 << 10;
 
 /// `jax.random.poisson(key, lam, shape, dtype)`.
@@ -57,10 +57,10 @@ pub(super) fn poisson(draw: &Draw<'_>) -> Result<Array> {
     Ok(elements.array(counts)?.cast(dtype))
 }
 
-/// The rate from which events are no longer counted one by one.
+/// The rate from which candidates are rejected instead of adding waiting times.
 const FEW: f32 = 10.0;
 
-/// What JAX puts in the place of lower rates.
+/// The rate that JAX substitutes for lower ones.
 const STAND_IN_RATE: f32 = 1e5;
 
 /// Uniform values for a draw of `count` numbers.
@@ -69,7 +69,7 @@ fn round(mode: Mode, keys: &Keys, count: usize) -> Result<Vec<f32>> {
     Ok(units::<f32>(mode, keys, &[keys.shape(), &[each]].concat())?.collect())
 }
 
-/// Knuth's method: events are counted until the product of uniform values is too small.
+/// Knuth's method: counts events until the product of uniform values is too small.
 fn few_events(mode: Mode, keys: &Keys, rates: &[f32]) -> Result<Vec<f32>> {
     let limit = |rate: f32| if rate < FEW { -rate } else { 0.0 };
     let (mut counts, mut levels) = (vec![0.0_f32; rates.len()], vec![0.0_f32; rates.len()]);
@@ -96,7 +96,7 @@ fn many_events(mode: Mode, keys: &Keys, rates: &[f32]) -> Result<Vec<f32>> {
     if rates.iter().all(|rate| *rate < FEW) {
         return Ok(vec![0.0; rates.len()]);
     }
-    // JAX draws for the others as well, and goes on until it has accepted a number for each.
+    // JAX also draws for the elements that use the other method, and continues until it has accepted a number for each.
     let rates: Vec<f32> = rates.iter().map(|rate| if *rate < FEW { STAND_IN_RATE } else { *rate }).collect();
     let mut counts: Vec<Option<f32>> = vec![None; rates.len()];
     let mut keys = keys.clone();
@@ -107,7 +107,7 @@ fn many_events(mode: Mode, keys: &Keys, rates: &[f32]) -> Result<Vec<f32>> {
         let (next, us, vs) = candidates(mode, &keys, rates.len())?;
         keys = next;
         for (((count, rate), u), v) in counts.iter_mut().zip(&rates).zip(us).zip(vs) {
-            // JAX goes on drawing where it has a number, and takes what it accepts last.
+            // JAX continues to draw for elements that already have a number, and keeps the number that it accepts last.
             if let Some(found) = events(*rate, u - 0.5, v) {
                 *count = Some(found);
             }
@@ -116,7 +116,7 @@ fn many_events(mode: Mode, keys: &Keys, rates: &[f32]) -> Result<Vec<f32>> {
     Err(endless())
 }
 
-/// The next keys, and two uniform values for each number.
+/// The keys of the next round, and two uniform values for each number.
 fn candidates(mode: Mode, keys: &Keys, count: usize) -> Result<(Keys, Vec<f32>, Vec<f32>)> {
     let children = derive::split(mode, keys, &[3])?;
     let child = |number: usize| {
@@ -126,7 +126,7 @@ fn candidates(mode: Mode, keys: &Keys, count: usize) -> Result<(Keys, Vec<f32>, 
     Ok((child(0)?, round(mode, &child(1)?, count)?, round(mode, &child(2)?, count)?))
 }
 
-/// What a candidate counts, if it is accepted.
+/// The count of a candidate, if it is accepted.
 fn events(rate: f32, u: f32, v: f32) -> Option<f32> {
     let b = 2.53_f32.mul_add(rate.sqrt(), 0.931);
     let a = 0.024_83_f32.mul_add(b, -0.059);
@@ -148,21 +148,21 @@ fn events(rate: f32, u: f32, v: f32) -> Option<f32> {
 /// `jax.random.binomial(key, n, p, shape, dtype)`.
 pub(super) fn binomial(draw: &Draw<'_>) -> Result<Array> {
     single_type("binomial", draw.mode, draw.dtype)?;
-    // It is computed in the type of the probability, whatever that of the result.
+    // JAX computes in the type of the probability, whatever the type of the result.
     let probability = draw.parameters.get(1).map(Array::dtype).filter(|dtype| dtype.kind() == DTypeKind::Real);
     let elements = Draw { dtype: probability, ..*draw }.elements("binomial")?;
     let counts = binomials(draw.mode, draw.keys, elements.parameter(0), elements.parameter(1))?;
     elements.array(counts)
 }
 
-/// `jax.random.multinomial(key, n, p, shape, dtype)`: one binomial count after another, each of what is left. The shape is
-/// that of the result; `n` has a last axis of length one.
+/// `jax.random.multinomial(key, n, p, shape, dtype)`: one binomial count for each category, out of the remaining trials.
+/// The shape is that of the result; the last axis of `n` has length one.
 pub fn multinomial(draw: &Draw<'_>) -> Result<Array> {
     if draw.shape.is_empty() {
         let problem = "p must have at least one axis".to_owned();
         return Err(Error::Argument { function: "multinomial", problem });
     }
-    // So is this in the type of both parameters.
+    // JAX computes in the common type of both parameters.
     let computed = draw.parameters.iter().map(Array::dtype).find(|dtype| *dtype == DType::Float64);
     let elements = Draw { dtype: computed.or(Some(DType::Float32)), ..*draw }.elements("multinomial")?;
     let length = draw.shape.last().copied().unwrap_or(1).max(1);
@@ -185,17 +185,17 @@ pub fn multinomial(draw: &Draw<'_>) -> Result<Array> {
     Ok(elements.array(counts)?.cast(dtype))
 }
 
-/// The share of each category in what it and those after it have together.
+/// The share of each category in the sum of its own and all later shares.
 fn ratios(shares: &[f32]) -> Vec<f32> {
     let reversed: Vec<f32> = shares.iter().rev().copied().collect();
     let together = cumulative_sum(&reversed).into_iter().rev();
     shares.iter().zip(together).map(|(share, rest)| share / if rest == 0.0 { 1.0 } else { rest }).collect()
 }
 
-/// Below so many expected successes they are counted one by one.
+/// The expected number of successes from which candidates are rejected instead of adding distances.
 const FEW_SUCCESSES: f32 = 10.0;
 
-/// The trials and the chance that JAX puts in the place of those with fewer.
+/// The trials and the probability that JAX substitutes if fewer successes are expected.
 const STAND_IN_TRIALS: (f32, f32) = (1e4, 0.5);
 
 fn binomials(mode: Mode, keys: &Keys, trials: &[f32], chances: &[f32]) -> Result<Vec<f32>> {
@@ -211,7 +211,7 @@ fn binomials(mode: Mode, keys: &Keys, trials: &[f32], chances: &[f32]) -> Result
             why: "all keys of a batch draw from its first, and JAX stops that one's loop before the others' end",
         });
     }
-    // Of a success that is likely the failures are counted.
+    // If success is the likelier outcome, failures are counted instead.
     let rare = |chance: f32| if chance < 0.5 { chance } else { 1.0 - chance };
     let parameters: Vec<(f32, f32)> = trials.iter().zip(chances).map(|(n, p)| (*n, rare(*p))).collect();
     let few = few_successes(mode, keys, &parameters)?;
@@ -223,7 +223,7 @@ fn binomials(mode: Mode, keys: &Keys, trials: &[f32], chances: &[f32]) -> Result
     Ok(trials.iter().zip(chances).zip(few).zip(many).map(count).collect())
 }
 
-/// Distances between successes are added until all trials are over.
+/// Adds distances between successes until the trials are used up.
 fn few_successes(mode: Mode, keys: &Keys, parameters: &[(f32, f32)]) -> Result<Vec<f32>> {
     let limit = |trials: f32, chance: f32| if trials * chance <= FEW_SUCCESSES { trials.floor() } else { 0.0 };
     let (mut counts, mut places) = (vec![0.0_f32; parameters.len()], vec![0.0_f32; parameters.len()]);
@@ -246,13 +246,13 @@ fn few_successes(mode: Mode, keys: &Keys, parameters: &[(f32, f32)]) -> Result<V
     Err(endless())
 }
 
-/// Hörmann's transformed rejection, with squeezes.
+/// Hörmann's transformed rejection with squeeze.
 fn many_successes(mode: Mode, keys: &Keys, parameters: &[(f32, f32)]) -> Result<Vec<f32>> {
     let is_few = |trials: f32, chance: f32| trials * chance <= FEW_SUCCESSES;
     if parameters.iter().all(|(trials, chance)| is_few(*trials, *chance)) {
         return Ok(vec![0.0; parameters.len()]);
     }
-    // JAX draws for the others as well, and goes on until it has accepted a number for each.
+    // JAX also draws for the elements that use the other method, and continues until it has accepted a number for each.
     let stand_in = |(n, p): &(f32, f32)| if is_few(*n, *p) { STAND_IN_TRIALS } else { (*n, *p) };
     let parameters: Vec<(f32, f32)> = parameters.iter().map(stand_in).collect();
     let mut counts: Vec<Option<f32>> = vec![None; parameters.len()];
@@ -272,7 +272,7 @@ fn many_successes(mode: Mode, keys: &Keys, parameters: &[(f32, f32)]) -> Result<
     Err(endless())
 }
 
-/// What a candidate counts, if it is accepted.
+/// The count of a candidate, if it is accepted.
 fn successes(trials: f32, chance: f32, u: f32, v: f32) -> Option<f32> {
     let deviation = (trials * chance * (1.0 - chance)).sqrt();
     let b = 2.53_f32.mul_add(deviation, 1.15);
@@ -298,7 +298,7 @@ fn successes(trials: f32, chance: f32, u: f32, v: f32) -> Option<f32> {
     (level <= bound).then_some(count)
 }
 
-/// What Stirling's approximation leaves of the logarithm of a factorial.
+/// The difference between the logarithm of a factorial and Stirling's approximation.
 fn tail(count: f32) -> f32 {
     const TAILS: [f32; 10] = [
         0.081_061_47,
@@ -316,7 +316,7 @@ fn tail(count: f32) -> f32 {
     if let Some((_, tail)) = known.find(|(index, _)| f32::from(*index) >= count.floor()) {
         return tail;
     }
-    // JAX takes the approximation at nine for all counts beyond.
+    // JAX uses the approximation at nine for all greater counts.
     let next = 10.0_f32;
     let square = next * next;
     (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / 1260.0 / square) / square) / next

@@ -1,11 +1,10 @@
-//! Distributions with parameters, made of uniform and normal values by a formula.
+//! Distributions with parameters, computed from uniform and normal values by a formula.
 //!
-//! Parameters are numbers, or arrays that are broadcast to the draw. Where a parameter is one number XLA moves the
-//! arithmetic that concerns it alone out of the loop over elements: a quotient by it becomes a product with its
-//! reciprocal, and two factors become one. The functions below do the same, which is why they ask whether a parameter
-//! is single.
+//! Parameters are numbers, or arrays that are broadcast to the draw. If a parameter is a single number, XLA hoists
+//! arithmetic on it alone out of the loop over elements: a division by it becomes a multiplication by its reciprocal, and
+//! two factors become one. The functions below do the same, so they test whether a parameter is single.
 //!
-//! **Invariant:** results are `float32`; other types are errors. The logarithms, `exp` and `√` are XLA's to the bit.
+//! **Invariant:** results are `float32`; other types are errors. Logarithms, `exp` and `√` equal XLA's to the bit.
 
 use super::integer::rademacher;
 use super::real::{exponential, normal, symmetric, units};
@@ -20,11 +19,11 @@ use crate::prng::float::single::{exp, log, log1p, power};
 use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
 
-/// What a formula is given.
+/// The arguments of a formula.
 pub struct Draw<'a> {
     /// The flags in force.
     pub mode: Mode,
-    /// The keys, whose shape leads the result's.
+    /// The keys; the shape of the result starts with theirs.
     pub keys: &'a Keys,
     /// The shape drawn for each key.
     pub shape: &'a [usize],
@@ -40,13 +39,13 @@ pub struct Formula {
     pub name: &'static str,
     /// Its arguments: the key, the parameters, the shape and the element type.
     pub arguments: &'static [&'static str],
-    /// What a parameter is that is left out, for the function whose parameter may be.
+    /// The default of the parameter, for the function that has an optional one.
     pub default: Option<f64>,
-    /// How the shape follows from the one requested, if any, and from that of the parameters together.
+    /// The shape of the draw, computed from the requested shape, if any, and the joint shape of the parameters.
     pub shape: fn(Option<Vec<usize>>, Vec<usize>) -> Vec<usize>,
-    /// What one number costs, in uniform values.
+    /// The cost of one number, in uniform values.
     pub cost: usize,
-    /// Draws.
+    /// The function that draws.
     pub draw: fn(&Draw<'_>) -> Result<Array>,
 }
 
@@ -60,7 +59,7 @@ impl Formula {
         Self { name, arguments, default: None, shape: |requested, joint| requested.unwrap_or(joint), cost: 1, draw }
     }
 
-    /// A distribution whose numbers are candidates that are accepted.
+    /// A distribution that is drawn by rejection.
     const fn drawn_in_rounds(
         name: &'static str,
         arguments: &'static [&'static str],
@@ -70,10 +69,10 @@ impl Formula {
     }
 }
 
-/// What a number costs that is drawn in rounds, in uniform values.
+/// The cost of one number that is drawn by rejection, in uniform values.
 pub const IN_ROUNDS: usize = 64;
 
-/// The distributions of this module, and of those that draw in rounds.
+/// The distributions of this module, and those that are drawn by rejection.
 pub const FORMULAS: &[Formula] = &[
     Formula::new("geometric", &["key", "p", "shape", "dtype"], geometric),
     Formula { default: Some(1.0), ..Formula::new("lognormal", &["key", "sigma", "shape", "dtype"], lognormal) },
@@ -108,7 +107,7 @@ pub const FORMULAS: &[Formula] = &[
     },
     Formula::drawn_in_rounds("poisson", &["key", "lam", "shape", "dtype"], count::poisson),
     Formula::drawn_in_rounds("binomial", &["key", "n", "p", "shape", "dtype"], count::binomial),
-    // JAX appends the shape of the parameters to the one requested, or to itself if there is none.
+    // JAX appends the shape of the parameters to the requested shape, or to itself if no shape is requested.
     Formula {
         shape: |requested, joint| {
             [requested.filter(|shape| !shape.is_empty()).unwrap_or(joint.clone()), joint].concat()
@@ -117,15 +116,15 @@ pub const FORMULAS: &[Formula] = &[
     },
 ];
 
-/// The distribution of that name.
+/// The distribution with this name.
 pub fn formula(name: &str) -> Option<&'static Formula> {
     FORMULAS.iter().find(|formula| formula.name == name)
 }
 
-/// What the formulas work on, for each element of the draw.
+/// The parameters of each element of the draw.
 pub(super) struct Elements {
     shape: Vec<usize>,
-    /// The values of each parameter; one that is the same for all elements stands before the loop over them.
+    /// The values of each parameter; only one value if it is the same for all elements.
     parameters: Vec<Vec<f32>>,
     is_single: Vec<bool>,
 }
@@ -172,7 +171,7 @@ impl Elements {
         Array::from_reals(DType::Float32, &self.shape, values.into_iter().map(f64::from))
     }
 
-    /// The result of a formula on what was drawn and the parameters of the same element.
+    /// Applies a formula to each drawn value and the parameters of the same element.
     fn result<T>(
         self,
         drawn: impl Iterator<Item = T>,
@@ -247,8 +246,8 @@ fn triangular(draw: &Draw<'_>) -> Result<Array> {
 
 /// `jax.random.wald(key, mean, shape, dtype)`: the transformation of Michael, Schucany and Haas. Exact.
 ///
-/// Of a single number XLA fuses the two draws into the formula, in a way that depends on the implementation, and the bits
-/// in which that differs are those that the difference of two like terms leaves. It is an error.
+/// Drawing a single number is an error: XLA fuses the two draws into the formula in a way that depends on the
+/// implementation, and the difference of two nearly equal terms amplifies the effect on the last bits.
 fn wald(draw: &Draw<'_>) -> Result<Array> {
     let elements = draw.elements("wald")?;
     if size_of(&elements.shape)? == 1 {
@@ -270,9 +269,9 @@ fn wald(draw: &Draw<'_>) -> Result<Array> {
 }
 
 /// `jax.random.weibull_min(key, scale, concentration, shape, dtype)`: `scale (-log1p(-u))^(1 / concentration)`. Within two
-/// units in the last place: the power is rounded from `float64`.
+/// units in the last place, because the power is computed in `float64` and rounded.
 ///
-/// The shape is that of the uniform values alone; parameters of more axes repeat them.
+/// The shape is that of the uniform values; parameters with more axes repeat them.
 fn weibull_min(draw: &Draw<'_>) -> Result<Array> {
     let shape = draw.parameters.iter().fold(draw.shape.to_vec(), |shape, parameter| joint(&shape, parameter.shape()));
     let elements = Draw { shape: &shape, ..*draw }.elements("weibull_min")?;
@@ -286,7 +285,7 @@ fn weibull_min(draw: &Draw<'_>) -> Result<Array> {
     })
 }
 
-/// The shape that two broadcast to, if they do.
+/// The shape that two compatible shapes broadcast to.
 fn joint(one: &[usize], other: &[usize]) -> Vec<usize> {
     let rank = one.len().max(other.len());
     let at = |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |axis| shape[axis]);
@@ -297,7 +296,7 @@ fn joint(one: &[usize], other: &[usize]) -> Vec<usize> {
 }
 
 /// `jax.random.maxwell(key, shape, dtype)`: the length of a vector of three normal values. Exact with
-/// `threefry2x32`; with other implementations, whose code XLA fuses otherwise, within one unit in the last place.
+/// `threefry2x32`; within one unit in the last place with other implementations, whose code XLA fuses differently.
 fn maxwell(draw: &Draw<'_>) -> Result<Array> {
     let elements = draw.elements("maxwell")?;
     let shape = [draw.shape, &[3]].concat();
@@ -312,8 +311,8 @@ fn maxwell(draw: &Draw<'_>) -> Result<Array> {
     elements.result(lengths.into_iter(), |length, _| length)
 }
 
-/// `jax.random.double_sided_maxwell(key, loc, scale, shape, dtype)`: a length with a random sign, scaled and moved. As
-/// exact as [`maxwell`], in units of the greater of both terms.
+/// `jax.random.double_sided_maxwell(key, loc, scale, shape, dtype)`: such a length with a random sign, scaled and shifted.
+/// As exact as [`maxwell`], in units of the greater of the two terms.
 fn double_sided_maxwell(draw: &Draw<'_>) -> Result<Array> {
     let elements = draw.elements("double_sided_maxwell")?;
     let (of_length, of_sign) = derive::split_in_two(draw.mode, draw.keys)?;

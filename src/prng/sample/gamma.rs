@@ -1,11 +1,10 @@
-//! Gamma variates, and the distributions that are made of them.
+//! Gamma variates, and the distributions that are computed from them.
 //!
-//! JAX draws a gamma variate as Marsaglia and Tsang do: candidates are rejected in a loop, each with keys of its own. A
-//! rounded bit could turn an acceptance into a rejection, and with it the whole number into another. The arithmetic is
-//! that of XLA's `float32`; where the two sides of a condition are so close that XLA's code might decide otherwise, there
-//! is no answer.
+//! JAX draws a gamma variate by the method of Marsaglia and Tsang: a loop rejects candidates, each with its own keys. One
+//! rounded bit could turn an acceptance into a rejection, and so change the whole number. The arithmetic is that of XLA's
+//! `float32`. If the two sides of a condition are so close that XLA's code might decide differently, the draw is an error.
 //!
-//! **Invariant:** a candidate is accepted only if it is by more than the rounding of both sides.
+//! **Invariant:** a candidate is accepted only if the condition holds by more than the rounding error of both sides.
 
 use super::formula::{Draw, Elements};
 use super::integer::rademacher;
@@ -19,10 +18,10 @@ use crate::prng::float::single::{exp, log, log1p, power, sum};
 use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
 
-/// The most candidates of one number; the probability of so many is less than one in 10⁶⁰.
+/// The maximum number of candidates for one number; the probability of needing more is less than one in 10⁶⁰.
 const CANDIDATES: usize = 128;
 
-/// The least root of a volume for which a unit in the last place of the deviation is less than 3·10⁻⁵ of the volume.
+/// The least side (the cube root of a volume) at which one unit in the last place changes the volume by less than 3·10⁻⁵ of it.
 const LEAST: f32 = 1.0 / 64.0;
 
 /// `jax.random.gamma(key, a, shape, dtype)`.
@@ -32,7 +31,7 @@ pub(super) fn gamma(draw: &Draw<'_>) -> Result<Array> {
     made(elements, values)
 }
 
-/// `jax.random.loggamma(key, a, shape, dtype)`: the logarithm, computed without the number itself.
+/// `jax.random.loggamma(key, a, shape, dtype)`: the logarithm, computed directly.
 pub(super) fn loggamma(draw: &Draw<'_>) -> Result<Array> {
     let elements = draw.elements("loggamma")?;
     let values = variates(draw.mode, draw.keys, elements.parameter(0), Scale::Logarithm)?;
@@ -46,7 +45,7 @@ pub(super) fn chisquare(draw: &Draw<'_>) -> Result<Array> {
     made(elements, values)
 }
 
-/// `jax.random.f(key, dfnum, dfden, shape, dtype)`: the quotient of two means of squares.
+/// `jax.random.f(key, dfnum, dfden, shape, dtype)`: the ratio of two mean squares.
 pub(super) fn f(draw: &Draw<'_>) -> Result<Array> {
     let elements = draw.elements("f")?;
     let (of_denominator, of_numerator) = derive::split_in_two(draw.mode, draw.keys)?;
@@ -62,7 +61,7 @@ pub(super) fn f(draw: &Draw<'_>) -> Result<Array> {
     made(elements, values)
 }
 
-/// `jax.random.t(key, df, shape, dtype)`: a normal number over the root of a mean of squares.
+/// `jax.random.t(key, df, shape, dtype)`: a normal value divided by the root of a mean square.
 pub(super) fn t(draw: &Draw<'_>) -> Result<Array> {
     let elements = draw.elements("t")?;
     let (of_normal, of_gamma) = derive::split_in_two(draw.mode, draw.keys)?;
@@ -115,7 +114,7 @@ pub(super) fn generalized_normal(draw: &Draw<'_>) -> Result<Array> {
     made(elements, values)
 }
 
-/// `jax.random.ball(key, d, p, shape, dtype)`: a point of the ball, of which `d` is the length of the last axis of the draw.
+/// `jax.random.ball(key, d, p, shape, dtype)`: a point of the `d`-dimensional ball; `d` is the last axis of the draw.
 pub fn ball(draw: &Draw<'_>) -> Result<Array> {
     let elements = draw.elements("ball")?;
     let (of_point, of_radius) = derive::split_in_two(draw.mode, draw.keys)?;
@@ -134,7 +133,7 @@ pub fn ball(draw: &Draw<'_>) -> Result<Array> {
     made(elements, values)
 }
 
-/// The result, of which no element may be subnormal.
+/// The result. Subnormal elements are an error.
 fn made(elements: Elements, values: Vec<f32>) -> Result<Array> {
     if values.iter().any(|value| value.is_subnormal()) { Err(subnormal()) } else { elements.array(values) }
 }
@@ -154,14 +153,14 @@ fn chi_squares(mode: Mode, keys: &Keys, degrees: &[f32]) -> Result<Vec<f32>> {
     Ok(variates(mode, keys, &halves, Scale::Logarithm)?.into_iter().map(|value| exp(value) * 2.0).collect())
 }
 
-/// Whether the number is wanted or its logarithm.
+/// Whether to return variates or their logarithms.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scale {
     Linear,
     Logarithm,
 }
 
-/// One variate for each parameter; the parameters of each key follow one another.
+/// One variate for each parameter; the parameters of one key are adjacent.
 fn variates(mode: Mode, keys: &Keys, parameters: &[f32], scale: Scale) -> Result<Vec<f32>> {
     let each = parameters.len() / keys.len().max(1);
     let keys = derive::split(mode, keys, &[each])?;
@@ -172,7 +171,7 @@ fn variates(mode: Mode, keys: &Keys, parameters: &[f32], scale: Scale) -> Result
 fn variate(mode: Mode, key: &Keys, alpha: f32, scale: Scale) -> Result<f32> {
     const THIRD: f32 = 1.0 / 3.0;
     let (mut key, of_boost) = derive::split_in_two(mode, key)?;
-    // Of a parameter below one the variate of the next is taken, times a power of a uniform number.
+    // For a parameter below one, JAX draws with the parameter plus one and multiplies by a power of a uniform value.
     let is_boosted = alpha < 1.0;
     let d = if is_boosted { alpha + 1.0 } else { alpha } - THIRD;
     if d.is_nan() || d <= 0.0 {
@@ -199,8 +198,8 @@ fn variate(mode: Mode, key: &Keys, alpha: f32, scale: Scale) -> Result<f32> {
 
 /// The first candidate that is accepted.
 ///
-/// Its deviation `c` is a third of the inverse of a root, which XLA starts from an approximation of the processor's and may
-/// miss by a unit in the last place. So each decision is made for both neighbours too, which have to agree.
+/// The factor `c` is a third of a reciprocal square root, which XLA computes from the processor's approximation and which
+/// may be off by one unit in the last place. So each decision is also made for both neighbours of `c`, and all must agree.
 fn accepted(mode: Mode, key: &mut Keys, d: f32, c: f32) -> Result<f32> {
     for _ in 0..CANDIDATES {
         let children = derive::split(mode, key, &[3])?;
@@ -221,7 +220,7 @@ fn accepted(mode: Mode, key: &mut Keys, d: f32, c: f32) -> Result<f32> {
     Err(unclear())
 }
 
-/// The root of the volume of a candidate.
+/// The cube root of a candidate's volume.
 fn side(x: f32, c: f32) -> f32 {
     x.mul_add(c, 1.0)
 }
@@ -238,7 +237,7 @@ fn is_accepted(unit: f32, x: f32, d: f32, side: f32) -> Result<bool> {
     is_less(level, bound, square.max(level.abs()).max(d * rest.abs()))
 }
 
-/// A normal number of which the side is positive.
+/// A normal value whose side is positive.
 fn positive(mode: Mode, mut key: Keys, c: f32) -> Result<f32> {
     for _ in 0..CANDIDATES {
         let (next, of_normal) = derive::split_in_two(mode, &key)?;
@@ -251,7 +250,7 @@ fn positive(mode: Mode, mut key: Keys, c: f32) -> Result<f32> {
     Err(unclear())
 }
 
-/// Whether one number is less than another, both of which XLA may round otherwise by a unit of a number of some size.
+/// Whether one number is less than another; an error if rounding errors in numbers of this `size` could change the answer.
 fn is_less(one: f32, other: f32, size: f32) -> Result<bool> {
     let is_close = (one - other).abs() <= 2.0 * f32::EPSILON * size;
     if is_close { Err(unclear()) } else { Ok(one < other) }

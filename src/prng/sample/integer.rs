@@ -1,6 +1,6 @@
-//! Integers and truth values.
+//! Integers and booleans.
 //!
-//! **Invariant:** everything here is exact: no result passes through an approximated function.
+//! **Invariant:** everything here is exact: no result depends on an approximated function.
 
 use super::bits::draw;
 use super::real::{two_units, units};
@@ -16,8 +16,8 @@ use crate::prng::mode::Mode;
 
 /// `jax.random.randint(key, shape, minval, maxval, dtype)`. Exact.
 ///
-/// Two draws, from the two children of the key, form one number of twice the width; it is reduced modulo the span.
-/// Types of 8 and 16 bits are drawn as `int32`, as JAX does since 0.7.2.
+/// Two draws, one from each of the two children of the key, form a number of twice the width, which is reduced modulo the
+/// span. 8- and 16-bit types are drawn as `int32`, as in JAX since 0.7.2.
 pub fn randint(
     mode: Mode,
     keys: &Keys,
@@ -58,7 +58,7 @@ pub fn randint(
     Ok(if narrow { drawn.cast(dtype) } else { drawn })
 }
 
-/// The type of a `randint`, and the greatest value its upper bound can have without being out of range.
+/// The type of a `randint`, and the greatest upper bound that is in range.
 struct Range {
     dtype: DType,
     greatest: i128,
@@ -69,7 +69,7 @@ impl Range {
     fn reduce(&self, minval: i128, maxval: i128, high: u64, low: u64) -> i128 {
         let width = self.dtype.width();
         let mask = u64::MAX >> (64 - width);
-        // A remainder by zero is the dividend, as in XLA.
+        // As in XLA, the remainder of a division by zero is the dividend.
         let rem = |a: u64, b: u64| a.checked_rem(b).unwrap_or(a);
         let (least, greatest) = self.dtype.bounds();
         let out_of_range = maxval > self.greatest;
@@ -77,7 +77,7 @@ impl Range {
         let span = if maxval <= minval {
             1
         } else {
-            // One more where the upper bound was clipped; the full range wraps to zero, which reduces nothing.
+            // One more if the upper bound was clipped. The span of the full range wraps to zero, and then nothing is reduced.
             let span = u64::try_from(maxval - minval).unwrap_or(u64::MAX);
             span.wrapping_add(out_of_range.into()) & mask
         };
@@ -89,7 +89,7 @@ impl Range {
 }
 
 /// `jax.random.bernoulli(key, p, shape, mode)`: whether a uniform value of the type of `p` is less than `p`. Exact.
-/// Without a shape it is that of `p`.
+/// The shape defaults to that of `p`.
 pub fn bernoulli(mode: Mode, keys: &Keys, p: &Array, shape: Option<&[usize]>, resolution: Resolution) -> Result<Array> {
     let dtype = p.dtype();
     if dtype.kind() != DTypeKind::Real {

@@ -1,22 +1,21 @@
 //! Drawing from keys: the samplers of `jax.random`.
 //!
-//! A sampler takes keys, a shape, a dtype and parameters. Given a single key it does what `jax.random` does; given an
-//! array of keys it does what `jax.vmap` over that function does, and the shape of the result starts with the shape
-//! of the keys. JAX refuses an array of keys outside `vmap`: `Keys::require_single` is that check, and the caller's,
-//! who alone knows whether there is a `vmap` around.
+//! A sampler takes keys, a shape, a dtype and parameters. With a single key it does what `jax.random` does; with an
+//! array of keys it does what `jax.vmap` of that function does, and the shape of the result starts with the shape of
+//! the keys. JAX rejects an array of keys outside `vmap`. The caller makes this check (`Keys::require_single`), because
+//! only the caller knows whether it is inside a `vmap`.
 //!
 //! | module | samplers |
 //! |---|---|
-//! | [`mod@bits`] | raw bits, the one way from keys to numbers |
+//! | [`mod@bits`] | random bits, from which all others compute |
 //! | [`real`] | floating-point numbers |
-//! | [`formula`] | distributions with parameters, made of uniform and normal values by a formula |
-//! | [`gamma`] | gamma variates, and distributions that are made of them |
-//! | [`count`] | Poisson and binomial counts |
+//! | [`formula`] | distributions with parameters, computed from uniform and normal values by a formula |
+//! | [`gamma`] | gamma variates, and distributions that are computed from them |
+//! | [`count`] | Poisson, binomial and multinomial counts |
 //! | [`integer`] | integers and booleans |
-//! | [`select`] | elements of an array, and its order |
+//! | [`select`] | permutations, and elements chosen from an array |
 //!
-//! The algorithms are those of `jax/_src/random/core.py` in JAX 0.10.2; each function names the rounding and ordering
-//! that is part of its result.
+//! The algorithms are those of `jax/_src/random/core.py` in JAX 0.10.2; each function documents how exact it is.
 //!
 //! **Invariant:** every sampler reaches its key only through [`mod@bits`] and [`derive`](super::derive).
 
@@ -34,7 +33,7 @@ use super::error::{Error, Result};
 use super::keys::Keys;
 use super::mode::Mode;
 
-/// How many random bits `bernoulli`, `gumbel`, `categorical` and `choice` spend on one draw: their `mode` argument.
+/// How many random bits `bernoulli`, `gumbel`, `categorical` and `choice` use for one draw: their `mode` argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Resolution {
     /// `mode="low"`, JAX's default: one uniform value.
@@ -45,7 +44,7 @@ pub enum Resolution {
 }
 
 impl Resolution {
-    /// The resolution of that name.
+    /// The resolution with this name.
     pub fn from_name(function: &'static str, name: &str) -> Result<Self> {
         match name {
             "low" => Ok(Self::Low),
@@ -62,7 +61,7 @@ impl Resolution {
     }
 }
 
-/// Functions of `jax.random` that draw but are not answered here, each with the reason.
+/// The samplers of `jax.random` that are not supported, each with the reason.
 pub const UNSUPPORTED: &[(&str, &str)] = &[
     ("multivariate_normal", FACTORS),
     ("orthogonal", FACTORS),
@@ -85,7 +84,7 @@ pub const PLAIN: &[(&str, Plain)] = &[
     ("rademacher", integer::rademacher),
 ];
 
-/// The function in [`PLAIN`] of that name.
+/// The function in [`PLAIN`] with this name.
 pub fn plain(name: &str) -> Option<Plain> {
     PLAIN.iter().find(|(other, _)| *other == name).map(|(_, sampler)| *sampler)
 }
@@ -107,8 +106,7 @@ fn real_type(function: &'static str, mode: Mode, dtype: Option<DType>) -> Result
     }
 }
 
-/// Runs an expression with `$float` standing for the [`Float`](super::float::Float) of a dtype that is known to be a
-/// floating-point type.
+/// Runs an expression in which `$float` is the [`Float`](super::float::Float) type of a floating-point dtype.
 macro_rules! with_float {
     ($function:expr, $dtype:expr, $float:ident => $body:expr) => {
         match $dtype {

@@ -1,4 +1,4 @@
-//! Floating-point samplers: `uniform`, and what is made of one uniform value by a formula.
+//! Floating-point samplers: `uniform`, and distributions that are computed from one uniform value.
 //!
 //! **Invariant:** every sampler here takes exactly one uniform value for each element (two for `gumbel` in high
 //! resolution), so their results for one key are functions of one another.
@@ -16,8 +16,8 @@ use crate::prng::mode::Mode;
 
 /// `jax.random.uniform(key, shape, dtype, minval, maxval)`.
 ///
-/// The high bits of a draw become the significand of a number in `[1, 2)`, one is subtracted, and the range applied.
-/// Exact; outside the unit interval that rests on XLA's fusing of `unit * (maxval - minval) + minval`.
+/// The high bits of a draw become the significand of a number in `[1, 2)`; one is subtracted, and the result is scaled to
+/// the range. Exact; outside the unit interval because XLA fuses `unit * (maxval - minval) + minval`.
 pub fn uniform(
     mode: Mode,
     keys: &Keys,
@@ -53,7 +53,7 @@ pub fn normal(mode: Mode, keys: &Keys, shape: &[usize], dtype: Option<DType>) ->
     }))
 }
 
-/// A complex normal number has two normal parts, from the two children of the key, of which each counts half.
+/// A complex normal value has two normal parts, one from each of the two children of the key, each with half the variance.
 fn complex_normal(mode: Mode, keys: &Keys, shape: &[usize], dtype: DType) -> Result<Array> {
     let (real_key, imaginary_key) = split_in_two(mode, keys)?;
     let part = dtype.part();
@@ -64,10 +64,10 @@ fn complex_normal(mode: Mode, keys: &Keys, shape: &[usize], dtype: DType) -> Res
     Array::from_complexes(dtype, real.shape(), pairs.map(|(a, b)| (a * half, b * half)))
 }
 
-/// `jax.random.truncated_normal(key, lower, upper, shape, dtype)`: the same with `u` uniform between the error
-/// functions of the bounds, and the result kept strictly between the bounds.
+/// `jax.random.truncated_normal(key, lower, upper, shape, dtype)`: like [`normal`], with `u` uniform between the error
+/// functions of the bounds, and the result clamped to lie strictly between the bounds.
 ///
-/// Exact in `float32`; not answered in `float64`, where JAX takes the error function from the C library.
+/// Exact in `float32`; not supported in `float64`, for which JAX calls the C library's error function.
 pub fn truncated_normal(
     mode: Mode,
     keys: &Keys,
@@ -173,17 +173,17 @@ pub(super) fn two_units<F: Float>(mode: Mode, keys: &Keys, shape: &[usize]) -> R
     Ok(pairs)
 }
 
-/// The unit interval stretched to `[low, high)`.
+/// Maps the unit interval to `[low, high)`.
 fn between<F: Float>(unit: F, low: F, high: F) -> F {
     low.xla_maximum(unit.times_plus(high - low, low))
 }
 
-/// The unit interval stretched to the numbers between -1 and 1.
+/// Maps the unit interval to the numbers between -1 and 1.
 pub(super) fn symmetric<F: Float>(unit: F) -> F {
     between(unit, F::ABOVE_MINUS_ONE, F::ONE)
 }
 
-/// The unit interval without zero: JAX's `minval=finfo.tiny`, which rounds away in every sum but with zero.
+/// Replaces zero by the least positive normal number: JAX's `minval=finfo.tiny`, which is lost to rounding in every other sum.
 fn positive<F: Float>(unit: F) -> F {
     F::TINY.xla_maximum(unit)
 }
@@ -192,7 +192,7 @@ fn sqrt_2<F: Float>() -> F {
     F::from_f64(std::f64::consts::SQRT_2)
 }
 
-/// One value for each uniform value.
+/// Applies `transform` to one uniform value for each element.
 fn map<F: Float>(mode: Mode, keys: &Keys, shape: &[usize], transform: impl Fn(F) -> F) -> Result<Array> {
     let shape = [keys.shape(), shape].concat();
     let values = units::<F>(mode, keys, &shape)?.map(|unit| transform(unit).to_f64());

@@ -1,6 +1,6 @@
-//! Reordering and choosing: `permutation`, `shuffle`, `choice`, `categorical`.
+//! Permutations and choices: `permutation`, `shuffle`, `choice`, `categorical`.
 //!
-//! **Invariant:** ties are broken by position, as XLA's stable sort, `argmax` and `top_k` break them.
+//! **Invariant:** ties are broken by position, as in XLA's stable sort, `argmax` and `top_k`.
 
 use super::Resolution;
 use super::bits::draw;
@@ -15,7 +15,7 @@ use crate::prng::float::half::{Bfloat16, Float16};
 use crate::prng::keys::Keys;
 use crate::prng::mode::Mode;
 
-/// `jax.random.permutation(key, x, axis, independent)`. Exact. A scalar `x` stands for `arange(x)`.
+/// `jax.random.permutation(key, x, axis, independent)`. Exact. A scalar `x` means `arange(x)`.
 pub fn permutation(mode: Mode, keys: &Keys, x: &Array, axis: isize, independent: bool) -> Result<Array> {
     if x.rank() == 0 {
         if !x.dtype().is_integer() {
@@ -42,16 +42,16 @@ pub fn permutation(mode: Mode, keys: &Keys, x: &Array, axis: isize, independent:
     x.gather(&[keys.shape(), x.shape()].concat(), &positions)
 }
 
-/// `jax.random.permutation(key, x, axis, independent=True)`, which is what `jax.random.shuffle` was before JAX 0.4.31
-/// removed it: every vector along the axis in an order of its own. Exact.
+/// `jax.random.permutation(key, x, axis, independent=True)`, the same as `jax.random.shuffle` before JAX 0.4.31 removed
+/// it: each vector along the axis is shuffled independently. Exact.
 pub fn shuffle(mode: Mode, keys: &Keys, x: &Array, axis: isize) -> Result<Array> {
     let axis = axis_of("shuffle", axis, x.rank())?;
     let positions = shuffled_positions(mode, keys, x.shape(), axis)?;
     x.gather(&[keys.shape(), x.shape()].concat(), &positions)
 }
 
-/// For each key, the positions of an array of `shape` after sorting along `axis` by random 32-bit numbers, as often
-/// as it takes for the numbers used for one element to be distinct with high probability.
+/// For each key, the positions of an array of `shape` after sorting along `axis` by random 32-bit numbers. The sort is
+/// repeated until the numbers drawn for each element, taken together, are distinct with high probability.
 fn shuffled_positions(mode: Mode, keys: &Keys, shape: &[usize], axis: usize) -> Result<Vec<usize>> {
     let size = size_of(shape)?;
     let full = [keys.shape(), shape].concat();
@@ -89,15 +89,15 @@ fn around(shape: &[usize], axis: usize) -> (usize, usize) {
     (shape.get(axis).copied().unwrap_or(1).max(1), shape.iter().skip(axis + 1).product::<usize>().max(1))
 }
 
-/// A non-negative scalar; zero for negative ones, as `arange` has it.
+/// The length of `arange(x)`: zero for negative numbers.
 fn count(x: &Array) -> usize {
     x.integers().first().and_then(|&count| usize::try_from(count).ok()).unwrap_or(0)
 }
 
-/// What to choose, and how: the arguments of `jax.random.choice` after the key.
+/// The arguments of `jax.random.choice` after the key.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice<'a> {
-    /// The array to choose from; a scalar stands for `arange(a)`.
+    /// The array to choose from; a scalar means `arange(a)`.
     pub a: &'a Array,
     /// The shape of the sample.
     pub shape: &'a [usize],
@@ -111,8 +111,8 @@ pub struct Choice<'a> {
     pub resolution: Resolution,
 }
 
-/// `jax.random.choice(key, a, shape, replace, p, axis, mode)`. Exact, for `float64` weights without replacement as far
-/// as the C library's logarithm is.
+/// `jax.random.choice(key, a, shape, replace, p, axis, mode)`. Exact; with `float64` weights and without replacement,
+/// only as exact as the C library's logarithm.
 pub fn choice(mode: Mode, keys: &Keys, choice: &Choice<'_>) -> Result<Array> {
     let Choice { a, shape, replace, p, .. } = *choice;
     let argument = |problem: String| Error::Argument { function: "choice", problem };
@@ -166,7 +166,7 @@ fn first_of_each(order: &[usize], length: usize, draws: usize) -> Vec<i128> {
     order.chunks_exact(length).flat_map(|order| &order[..draws]).map(|&index| index as i128).collect()
 }
 
-/// For each key the elements of `a` at the chosen indices along `axis`, that axis replaced by `shape`.
+/// For each key, takes the elements of `a` at the chosen indices along `axis`, and replaces that axis by `shape`.
 fn take(keys: &Keys, a: &Array, axis: usize, indices: &[i128], shape: &[usize]) -> Result<Array> {
     let (length, inner) = around(a.shape(), axis);
     let outer = a.len() / (length * inner);
@@ -205,8 +205,8 @@ fn weighted_with_replacement(mode: Mode, keys: &Keys, shape: &[usize], p: &Array
     }
 }
 
-/// `jnp.cumsum` in the order XLA:CPU adds: prefix sums of blocks of sixteen, each raised by the prefix sum, formed the
-/// same way, of the blocks before it.
+/// `jnp.cumsum` in XLA:CPU's order of additions: prefix sums of blocks of sixteen, to each of which the prefix sum of the
+/// earlier blocks, computed in the same way, is added.
 pub(super) fn cumulative_sum<F: Float>(values: &[F]) -> Vec<F> {
     const BLOCK: usize = 16;
     let prefix = |block: &[F]| {
@@ -229,8 +229,8 @@ pub(super) fn cumulative_sum<F: Float>(values: &[F]) -> Vec<F> {
     blocks.iter().zip(offsets).flat_map(|(block, offset)| block.iter().map(move |value| *value + offset)).collect()
 }
 
-/// `jnp.searchsorted(sorted, value)` from the left, by JAX's own bisection: on sums that rounding has left not quite
-/// sorted another search could end elsewhere.
+/// `jnp.searchsorted(sorted, value)` from the left, by the same bisection as JAX: rounding can leave the sums not quite
+/// sorted, and another search could then give another result.
 fn search<F: Float>(sorted: &[F], value: F) -> usize {
     let (mut low, mut high) = (0, sorted.len());
     let levels = usize::BITS - sorted.len().leading_zeros();
@@ -274,7 +274,7 @@ fn weighted_without_replacement(
 /// The sum of two arrays, the second broadcast to the first, rounded to their type.
 fn sum(a: &Array, b: &Array) -> Result<Vec<f64>> {
     let b = b.broadcast_to("categorical", a.shape())?.reals();
-    // The sum of two numbers of 32 or fewer bits is rounded correctly by way of `float64`.
+    // For types of at most 32 bits, adding in `float64` and rounding gives the correctly rounded sum.
     let sums = a.reals().into_iter().zip(b).map(|(a, b)| a + b);
     Ok(Array::from_reals(a.dtype(), a.shape(), sums)?.reals())
 }
@@ -290,14 +290,14 @@ fn greatest(scores: &[f64], count: usize) -> Vec<i128> {
     order.into_iter().map(|index| index as i128).collect()
 }
 
-/// What to draw from, and how: the arguments of `jax.random.categorical` after the key.
+/// The arguments of `jax.random.categorical` after the key.
 #[derive(Clone, Copy, Debug)]
 pub struct Categorical<'a> {
     /// Unnormalized log-probabilities.
     pub logits: &'a Array,
     /// The axis along which the categories lie.
     pub axis: isize,
-    /// The shape of the result; that of `logits` without the axis where it is not given.
+    /// The shape of the result; by default that of `logits` without the axis.
     pub shape: Option<&'a [usize]>,
     /// Whether a category can be drawn more than once.
     pub replace: bool,
@@ -305,8 +305,8 @@ pub struct Categorical<'a> {
     pub resolution: Resolution,
 }
 
-/// `jax.random.categorical(key, logits, axis, shape, replace, mode)`: the greatest of the log-probabilities perturbed
-/// by Gumbel noise. Exact for `float32` logits.
+/// `jax.random.categorical(key, logits, axis, shape, replace, mode)`: the indices of the greatest log-probabilities after
+/// adding Gumbel noise. Exact for `float32` logits.
 pub fn categorical(mode: Mode, keys: &Keys, arguments: &Categorical<'_>) -> Result<Array> {
     let Categorical { logits, axis, shape, replace, resolution } = *arguments;
     let argument = |problem: String| Error::Argument { function: "categorical", problem };
@@ -355,7 +355,7 @@ pub fn categorical(mode: Mode, keys: &Keys, arguments: &Categorical<'_>) -> Resu
         };
         chosen.chunks_exact(each.max(1)).flat_map(of_key).collect::<Vec<i128>>()
     };
-    // `top_k` counts in `int32` whatever the mode; `argmax` follows it.
+    // The indices of `top_k` are always `int32`; those of `argmax` depend on the mode.
     let dtype = if replace { DType::default_int(mode) } else { DType::Int32 };
     Array::from_integers(dtype, &[keys.shape(), shape].concat(), indices)
 }

@@ -1,6 +1,6 @@
 //! A self-contained HTML page: a graph of each function beside its source.
 //!
-//! **Invariant:** the page needs nothing else: no network, no fonts, no scripts but its own. Text of the program is escaped.
+//! **Invariant:** the page is self-contained: it needs no network, fonts or other scripts. Text of the program is escaped.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -17,10 +17,10 @@ use crate::report::neutral;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Most characters of a line in a box.
+/// The maximum number of characters of a line in a box.
 const CHARACTERS: usize = 38;
 
-/// Most lines of source that are shown; further ones are only counted.
+/// The maximum number of source lines that are shown; the others are only counted.
 const ROWS: u32 = 20_000;
 
 pub(super) fn write(picture: &Picture<'_>) -> String {
@@ -56,7 +56,7 @@ fn draw(picture: &Picture<'_>, function: &FunctionKeys, out: &mut String) {
     if let Some(text) = omitted(function) {
         let _ = writeln!(out, "<p>{text}</p>");
     }
-    // A border of one pixel for the outlines.
+    // Leave a border of one pixel for outlines.
     let _ = writeln!(
         out,
         "<svg width=\"{}\" height=\"{}\" viewBox=\"-2 -2 {} {}\" role=\"group\" aria-label=\"keys\">",
@@ -79,7 +79,7 @@ fn draw(picture: &Picture<'_>, function: &FunctionKeys, out: &mut String) {
     out.push_str("</svg>\n");
 }
 
-/// A line from the head of a box to the head of another.
+/// An edge between the heads of two boxes.
 fn edge(from: Placed, to: Placed, class: &str, out: &mut String) {
     let head = PADDING + LINE / 2;
     let (x1, y1, x2, y2) = (from.x + WIDTH, from.y + head, to.x, to.y + head);
@@ -150,7 +150,7 @@ fn source(picture: &Picture<'_>, out: &mut String) {
     out.push_str("</div>\n");
 }
 
-/// The number of a line as people count it: within its cell, in a notebook.
+/// The number of a line; in a notebook, within its cell.
 fn number(picture: &Picture<'_>, start: u32, row: u32) -> String {
     let files = &picture.lineage.files;
     if files.cells(picture.lineage.file).is_empty() {

@@ -1,7 +1,7 @@
 //! The layout of the keys of a function.
 //!
-//! **Invariant:** a key is to the right of its parent, and no two boxes overlap: the descendants of a key have the rows beside and below it
-//! to themselves.
+//! **Invariant:** a key is to the right of its parent, and no two boxes overlap: the rows next to and below a key are reserved for its
+//! descendants.
 
 use crate::engine::{FunctionKeys, LineageKey};
 
@@ -14,10 +14,10 @@ pub(super) const LINE: u32 = 18;
 /// Space within a box above and below its lines.
 pub(super) const PADDING: u32 = 8;
 
-/// Space between a key and what was derived from it.
+/// Horizontal space between a key and the keys derived from it.
 const ACROSS: u32 = 56;
 
-/// Space between two boxes of a column.
+/// Vertical space between two boxes of a column.
 const BETWEEN: u32 = 14;
 
 /// The upper left corner and the height of a box.
@@ -32,11 +32,11 @@ pub(super) struct Placed {
 pub(super) fn layout(function: &FunctionKeys, lines: &dyn Fn(&LineageKey) -> u32) -> (Vec<Placed>, u32, u32) {
     let heights = function.keys.iter().map(|key| lines(key) * LINE + 2 * PADDING);
     let mut boxes: Vec<Placed> = heights.map(|height| Placed { height, ..Placed::default() }).collect();
-    // Parents come before their children, so that one way through gives the columns.
+    // Parents come before their children, so one pass computes the columns.
     for (index, key) in function.keys.iter().enumerate() {
         boxes[index].x = key.parent.map_or(0, |parent| boxes[parent].x + WIDTH + ACROSS);
     }
-    // The rows that a key needs with all that was derived from it; the other way through.
+    // A backward pass computes the height that a key needs together with its descendants.
     let mut needed: Vec<u32> = vec![0; boxes.len()];
     for index in (0..boxes.len()).rev() {
         needed[index] = needed[index].max(boxes[index].height + BETWEEN);
@@ -51,7 +51,7 @@ pub(super) fn layout(function: &FunctionKeys, lines: &dyn Fn(&LineageKey) -> u32
     }
     for index in 0..boxes.len() {
         let mut children: Vec<usize> = function.children(Some(index)).collect();
-        // Keys without children come first, so that few edges are long.
+        // Keys without children come first, to keep edges short.
         children.sort_by_key(|child| needed[*child]);
         let mut y = boxes[index].y;
         for child in children {

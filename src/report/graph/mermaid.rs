@@ -1,6 +1,6 @@
 //! A Mermaid flowchart.
 //!
-//! **Invariant:** labels are quoted, and what could end a label or be read as markup is an entity.
+//! **Invariant:** labels are quoted, and characters that could end a label or be read as markup are written as entities.
 
 use std::fmt::Write;
 

@@ -1,6 +1,6 @@
-//! The lineage of keys as pictures: Mermaid, DOT, and a page of HTML.
+//! Draws the lineage of keys: as Mermaid, DOT, or an HTML page.
 //!
-//! **Invariant:** text of the program is data in each of them: no name of a key and no line of source becomes markup.
+//! **Invariant:** text of the program is escaped in each format: no name of a key and no line of source becomes markup.
 
 mod dot;
 mod html;
@@ -14,7 +14,7 @@ use crate::finding::Place;
 use crate::report::neutral;
 use crate::text::LineIndex;
 
-/// How a graph is written.
+/// The format of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GraphFormat {
@@ -22,7 +22,7 @@ pub enum GraphFormat {
     Mermaid,
     /// A digraph for Graphviz.
     Dot,
-    /// One page that needs nothing else.
+    /// A self-contained HTML page.
     Html,
 }
 
@@ -54,7 +54,7 @@ impl GraphFormat {
         Self::ALL.iter().copied().find(|format| format.suffixes().contains(&suffix.as_str()))
     }
 
-    /// What it is, for help texts.
+    /// A description for help texts.
     pub const fn about(self) -> &'static str {
         match self {
             Self::Mermaid => "A Mermaid flowchart, for Markdown",
@@ -64,7 +64,7 @@ impl GraphFormat {
     }
 }
 
-/// The keys of these functions, in a format.
+/// Draws the keys of these functions.
 pub fn draw(lineage: &Lineage, functions: &[&FunctionKeys], format: GraphFormat) -> String {
     let picture = Picture::new(lineage, functions);
     match format {
@@ -74,7 +74,7 @@ pub fn draw(lineage: &Lineage, functions: &[&FunctionKeys], format: GraphFormat)
     }
 }
 
-/// The keys to draw, with their files.
+/// The file and functions to draw.
 struct Picture<'a> {
     lineage: &'a Lineage,
     functions: &'a [&'a FunctionKeys],
@@ -96,7 +96,7 @@ impl<'a> Picture<'a> {
         (place.file == self.lineage.file).then(|| self.lines.row(place.span.start))
     }
 
-    /// Where a place is, for people: `line 3`, `cell 2, line 3`, or path, row and column of another file.
+    /// A location for people: `line 3`, `cell 2, line 3`, or path, row and column in another file.
     fn place(&self, place: Place) -> String {
         let Lineage { files, file, .. } = self.lineage;
         if place.file != *file {

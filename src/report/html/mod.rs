@@ -1,8 +1,8 @@
-//! The `html` format: one self-contained page of a run, to be browsed.
+//! The `html` format: a self-contained page for browsing the findings of a run.
 //!
 //! A finding is shown as the `full` format shows it. The page filters by file, rule, level and words.
 //!
-//! **Invariant:** the page needs nothing else: no network, no fonts, no scripts but its own. Text of the program is escaped.
+//! **Invariant:** the page is self-contained: it needs no network, fonts or other scripts. Text of the program is escaped.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -102,7 +102,7 @@ fn article(report: &Report<'_>, finding: &Finding, out: &mut dyn Write) -> io::R
     out.write_all(b"</article>\n")
 }
 
-/// Lets lines of notes and advice, which no column lines up with, be broken.
+/// Allows line breaks in notes and advice, which need no alignment.
 fn wrapped(excerpt: &str) -> String {
     let is_prose = |line: &str| ["note", "help", "fix"].iter().any(|kind| line.contains(&format!("=</span> {kind}: ")));
     let lines = excerpt.lines().map(|line| {

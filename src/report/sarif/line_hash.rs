@@ -1,14 +1,14 @@
 //! `primaryLocationLineHash`, the fingerprint by which GitHub code scanning recognises an alert in the next upload.
 //!
-//! It is a hash over the hundred UTF-16 units that begin with a line: white space within lines does not count, all line ends
-//! are one, and equal hashes of one file are numbered. GitHub computes it where it is absent, and only when SARIF is uploaded by
-//! its own action; ours must be equal to it, or an alert would be closed and opened again (codeql-action, `fingerprints.ts`).
+//! It is a hash of the hundred UTF-16 units that follow the start of a line. White space within lines is skipped, all line endings are
+//! the same, and equal hashes in a file are numbered. GitHub computes it if it is absent, but only when its own action uploads the SARIF
+//! file. Our hash must be equal, or an alert would be closed and opened again (codeql-action, `fingerprints.ts`).
 //!
-//! **Invariant:** the work is linear in the text; arithmetic wraps at 64 bits.
+//! **Invariant:** the computation takes linear time; arithmetic wraps at 64 bits.
 
 use rustc_hash::FxHashMap;
 
-/// How many units a line's hash is made of.
+/// The number of units that are hashed for each line.
 const WINDOW: usize = 100;
 const FACTOR: u64 = 37;
 /// Marks the end of the file.
@@ -17,12 +17,12 @@ const END: u16 = 0xffff;
 /// The hash of each line, by row from 1 at index 0, as `hexadecimal:occurrence`.
 pub(super) fn line_hashes(text: &str) -> Vec<String> {
     let (units, starts) = significant(text);
-    // FACTOR to the power of WINDOW: what the unit that leaves the window has been multiplied by.
+    // FACTOR to the power of WINDOW: the factor of the unit that leaves the window.
     let leaving = (0..WINDOW).fold(1_u64, |power, _| power.wrapping_mul(FACTOR));
     let unit = |at: usize| u64::from(units.get(at).copied().unwrap_or(0));
     let mut occurrences: FxHashMap<u64, u32> = FxHashMap::default();
     let mut hashes = Vec::with_capacity(starts.len());
-    // The hash of the window that begins at `at`; beyond the end of the text it is filled with zeros.
+    // The hash of the window that begins at `at`, padded with zeros beyond the end of the text.
     let mut hash = (0..WINDOW).fold(0_u64, |hash, at| hash.wrapping_mul(FACTOR).wrapping_add(unit(at)));
     let mut at = 0;
     for start in starts {
@@ -38,7 +38,7 @@ pub(super) fn line_hashes(text: &str) -> Vec<String> {
     hashes
 }
 
-/// The units that count, the end of the file last, and where among them each line begins.
+/// The units that are hashed, with `END` at the end, and the index at which each line begins.
 fn significant(text: &str) -> (Vec<u16>, Vec<usize>) {
     let mut units = Vec::with_capacity(text.len() + 1);
     let mut starts = Vec::new();

@@ -1,7 +1,7 @@
 //! The `sarif` format: SARIF 2.1.0, made for GitHub code scanning and valid for any reader.
 //!
-//! **Invariant:** GitHub's limits hold for any number of findings, and a notification reports what they cut off: 25,000 results, 1,000
-//! related locations and 10,000 steps of a flow each, texts of 1,024 characters.
+//! **Invariant:** the output never exceeds GitHub's limits, and a notification reports what was omitted: 25,000 results, per result 1,000
+//! related locations and 10,000 steps of a flow, and texts of 1,024 characters.
 
 mod line_hash;
 mod model;
@@ -25,7 +25,7 @@ use crate::rules::{self, Rule};
 use crate::text::{FileId, LineColumn};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
-/// The folder that relative addresses start from.
+/// The folder to which relative URIs are relative.
 const BASE: &str = "%SRCROOT%";
 const MOST_RESULTS: usize = 25_000;
 const MOST_RELATED: usize = 1_000;
@@ -66,7 +66,7 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> 
     writeln!(out, "{}", escape_json(&json))
 }
 
-/// The most severe findings that fit, in the order of the report; and a notice of what is omitted.
+/// The most severe findings that fit, in the order of the report, and a notification of what is omitted.
 fn within_limit<'a>(report: &Report<'a>) -> (Vec<&'a Finding>, Option<Notification>) {
     let all = report.findings();
     if all.len() <= MOST_RESULTS {
@@ -128,7 +128,7 @@ fn result<'a>(report: &Report<'_>, finding: &'a Finding, rule_index: usize, line
     let related: Vec<&Label> = finding.related.iter().take(MOST_RELATED).collect();
     let mut text = sentence(&escape_links(&neutral(&finding.message)));
     for (id, label) in related.iter().enumerate() {
-        // A related location is shown only where the message links to it. Writing to a string cannot fail.
+        // GitHub shows a related location only if the message links to it. Writing to a string cannot fail.
         let label = sentence(&escape_links(&neutral(&label.message)));
         let _ = write!(text, " [{}]({id}).", label.trim_end_matches('.'));
     }
@@ -141,7 +141,7 @@ fn result<'a>(report: &Report<'_>, finding: &'a Finding, rule_index: usize, line
     primary.physical_location.region.snippet = source.map(|source| Text { text: cut(source) });
     primary.logical_locations.push(Logical { fully_qualified_name: finding.function.clone(), kind: "function" });
     let steps = |label: &Label| FlowStep { location: labelled(report, label, None) };
-    // Regions of a cell are not those of the document that would be edited.
+    // In a notebook, edits of the code are not edits of the JSON document.
     let is_applied = |fix: &&Fix| fix.verdict == Verdict::Verified && report.cell(finding.primary).is_none();
     let fixes = finding.fix.iter().filter(is_applied);
     let flow: Vec<FlowStep> = finding.flow.iter().take(MOST_STEPS).map(steps).collect();
@@ -209,7 +209,7 @@ fn location(report: &Report<'_>, place: Place) -> Location {
 
 fn artifact(report: &Report<'_>, file: FileId) -> Artifact {
     let (uri, is_relative) = report.uri(file);
-    // An address from standard input has no place in any folder.
+    // The URI of standard input is not in any folder.
     let has_base = is_relative && report.root().folder_uri().is_some();
     Artifact { uri, uri_base_id: has_base.then_some(BASE) }
 }
@@ -237,7 +237,7 @@ fn pascal_case(name: &str) -> String {
     name.split('-').map(word).collect()
 }
 
-/// A text as a sentence: a capital first, a full stop last.
+/// Makes a text a sentence, with a capital and a full stop.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let mut out: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
@@ -247,14 +247,14 @@ fn sentence(text: &str) -> String {
     out
 }
 
-/// The first paragraph below the headings of a page, on one line.
+/// The first paragraph of a page after its headings, on one line.
 fn first_paragraph(page: &str) -> String {
     let lines = page.lines().skip_while(|line| line.is_empty() || line.starts_with('#'));
     let lines: Vec<&str> = lines.take_while(|line| !line.trim().is_empty()).collect();
     plain(&lines.join(" "))
 }
 
-/// Markdown without the marks that only a renderer understands: code is indented in place of its fences.
+/// Markdown as plain text: without markup, and with indented code instead of fences.
 fn plain(markdown: &str) -> String {
     let mut plain = String::with_capacity(markdown.len());
     let mut in_code = false;
@@ -276,7 +276,7 @@ fn plain(markdown: &str) -> String {
     plain.trim_end().to_owned()
 }
 
-/// At most as many as a reader accepts.
+/// Cuts a text to the length that GitHub accepts.
 fn cut(text: &str) -> String {
     if text.chars().count() <= LONGEST_TEXT {
         return text.to_owned();
@@ -284,7 +284,7 @@ fn cut(text: &str) -> String {
     text.chars().take(LONGEST_TEXT - 1).chain(['…']).collect()
 }
 
-/// Square brackets would be links (SARIF 2.1.0, section 3.11.6).
+/// Escapes square brackets, which would be links (SARIF 2.1.0, section 3.11.6).
 fn escape_links(text: &str) -> String {
     text.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
 }

@@ -1,4 +1,4 @@
-//! The part of SARIF 2.1.0 that is written, as plain data: names are those of the standard (OASIS, section 3).
+//! The part of SARIF 2.1.0 that is written, as plain data. Names are those of the standard (OASIS, section 3).
 //!
 //! **Invariant:** empty fields are omitted, except where the standard gives emptiness a meaning.
 
@@ -143,7 +143,7 @@ pub(super) struct Certainty {
     pub(super) intent: Option<Reason>,
 }
 
-/// A kind with its sentence.
+/// A kind of intent or consequence, with a sentence about it.
 #[derive(Serialize)]
 pub(super) struct Reason {
     pub(super) kind: &'static str,
@@ -172,7 +172,7 @@ pub(super) struct Location {
     pub(super) properties: Option<Cell>,
 }
 
-/// The cell of a notebook that a region's lines belong to.
+/// The cell that contains a region of a notebook.
 #[derive(Serialize)]
 pub(super) struct Cell {
     pub(super) cell: u32,

@@ -1,5 +1,5 @@
-//! Programs made from a grammar, broken programs, absurd programs, and real ones: lowering never panics, and what it makes
-//! keeps its guarantees.
+//! Programs generated from a grammar, broken programs, absurd programs, and real ones: lowering never panics, and the IR
+//! is valid.
 
 use std::path::{Path, PathBuf};
 

@@ -9,7 +9,7 @@ use keylint::ir::{Constant, Function, FunctionId, FunctionKind, Module, Name, Op
 
 use super::values::{Class, Closure, Environment, Instance, Ran, Value, get, set};
 
-/// Most operations of one snippet.
+/// The maximum number of operations of one snippet.
 const FUEL: u32 = 100_000;
 
 /// A running or suspended function.
@@ -167,7 +167,7 @@ impl<'m> Machine<'m> {
         None
     }
 
-    /// Leaves blocks until something takes the exit.
+    /// Leaves blocks until one handles the exit.
     fn unwind(&self, frame: &mut Frame<'m>, exit: Exit<'m>) -> Option<Stop<'m>> {
         loop {
             match (frame.tasks.pop(), &exit) {
@@ -202,7 +202,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Asks the handlers from this one on.
+    /// Tries the handlers, starting with this one.
     fn select(&self, frame: &mut Frame<'m>, temp: Temp, index: usize, error: Value<'m>) -> Option<Stop<'m>> {
         let OpKind::Try { handlers, .. } = kind(frame, temp) else { unreachable!() };
         let Some(handler) = handlers.get(index) else { return self.unwind(frame, Exit::Raise(error)) };
@@ -428,7 +428,7 @@ impl<'m> Machine<'m> {
     }
 }
 
-/// What an operation leads to, if not to the one after it.
+/// How control continues after an operation, if not with the next one.
 enum Next<'m> {
     Exit(Exit<'m>),
     Yield(Value<'m>),

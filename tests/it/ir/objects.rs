@@ -1,4 +1,4 @@
-//! Operations of the reference interpreter that are no control flow: calls, attributes, iteration.
+//! Operations of the reference interpreter other than control flow: calls, attributes, iteration.
 //!
 //! **Invariant:** arguments are bound as in Python; operations that no snippet needs raise a `TypeError`.
 
@@ -315,7 +315,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Calls `__enter__` or `__exit__`, or awaits their asynchronous kin.
+    /// Calls `__enter__` or `__exit__`, or awaits their asynchronous counterparts.
     pub fn manage(&self, manager: &Value<'m>, what: &str, given: Vec<Value<'m>>) -> Ran<'m, Value<'m>> {
         if let Ok(method) = self.attribute(manager, &format!("__{what}__").into()) {
             return self.call(&method, given, Vec::new());

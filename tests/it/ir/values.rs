@@ -1,4 +1,4 @@
-//! Values of the reference interpreter, and what built-in functions and operators make of them.
+//! Values of the reference interpreter, and the built-in functions and operators on them.
 //!
 //! **Invariant:** operations that no snippet needs raise a `TypeError`, so that a snippet cannot pass by accident.
 

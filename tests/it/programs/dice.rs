@@ -1,4 +1,4 @@
-//! Chance that repeats: the same seed gives the same program on every machine.
+//! Reproducible randomness: the same seed gives the same program on every machine.
 
 /// The generator `SplitMix64`.
 #[derive(Clone)]
@@ -25,7 +25,7 @@ impl Dice {
         usize::try_from(self.next() >> 11).unwrap_or(0) % bound
     }
 
-    /// True in so many of a hundred throws.
+    /// True with this probability, in percent.
     pub fn percent(&mut self, chance: usize) -> bool {
         self.below(100) < chance
     }

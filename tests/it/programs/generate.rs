@@ -1,6 +1,6 @@
 //! Whole programs: imports, helpers, functions that use keys, and `main`, which calls them with concrete arguments.
 //!
-//! **Invariant:** a program is closed. `main(flag, other, mode, n)` is all that a run needs.
+//! **Invariant:** a program is self-contained: a run only calls `main(flag, other, mode, n)`.
 
 use super::scope::Scope;
 use super::statements::statements;

@@ -1,4 +1,4 @@
-//! Conditions that exclude each other in other words, and loops that run once.
+//! Conditions that exclude each other in different forms, and loops that run once.
 //!
 //! **Invariant:** without a mistake, each key is drawn from once, because of what the conditions say about numbers,
 //! strings and lengths.

@@ -1,6 +1,6 @@
-//! What a piece of a program may use at its place.
+//! The names that generated code may use at a point of the program.
 //!
-//! **Invariant:** a name is here only if it is bound on every path that leads here.
+//! **Invariant:** a name is in scope only if it is bound on every path to this point.
 
 /// The names at one place of a function.
 #[derive(Clone, Default)]
@@ -17,7 +17,7 @@ pub struct Scope {
     pub bases: Vec<(String, usize)>,
     /// Arrays of shape `(3,)`.
     pub values: Vec<String>,
-    /// Truth values.
+    /// Booleans.
     pub flags: Vec<String>,
     /// Small numbers.
     pub numbers: Vec<String>,

@@ -1,4 +1,4 @@
-//! How a program spells what it imports.
+//! How a program spells its imports.
 //!
 //! Programs are written with `R.name` for `jax.random`, `R.KEY` for the constructor of keys, `J.name` for `jax` and `L.name` for
 //! `jax.lax`, each on its own or after a character that no name has.

@@ -1,4 +1,4 @@
-//! What the replay draws, and what `CPython` draws.
+//! Compares the draws of the replay with those of `CPython`.
 //!
 //! **Invariant:** where the replay explored every path, one of them makes the draws that `CPython` made: the same functions at the same
 //! rows in the same order, and of any two draws either both say that the keys are equal or neither does.
@@ -15,7 +15,7 @@ use crate::replay::Alone;
 /// A draw: its row, what draws, and a number that is the same for equal keys.
 pub type Draw = (usize, String, usize);
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Debug, PartialEq)]
 pub enum Agreement {
     /// A path of the replay makes the same draws as the program.

@@ -1,4 +1,4 @@
-//! Functions that run functions: `vmap`, `scan`, `cond` and their kin.
+//! Higher-order functions such as `vmap`, `scan` and `cond`.
 
 use super::scope::Scope;
 use super::writer::Writer;

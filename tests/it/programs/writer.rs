@@ -25,12 +25,12 @@ pub struct Helper {
     pub effect: Effect,
 }
 
-/// A program in the making.
+/// A program that is being generated.
 pub struct Writer {
     pub dice: Dice,
     pub lines: Vec<String>,
     pub depth: usize,
-    /// How often, in percent, a key is taken that should not be.
+    /// The probability, in percent, of using a key that should not be used.
     pub sloppiness: usize,
     pub helpers: Vec<Helper>,
     /// Statements that may still be written.
@@ -213,7 +213,7 @@ impl Writer {
         }
     }
 
-    /// A condition, and what the program writes for its contrary.
+    /// A condition and its negation, as text.
     pub fn condition(&mut self, scope: &Scope) -> (String, String) {
         let number = scope.numbers.first().cloned();
         let mode = scope.flags.iter().find(|flag| *flag == "mode").cloned();

@@ -1,4 +1,4 @@
-//! What can be done about findings.
+//! Code actions.
 
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ fn actions_of_another_version_are_refused() {
     assert_eq!(kinds(&all), ["source.fixAll.keylint"]);
     client.change(&address, 2, json!([{"range": range((0, 0), (0, 0)), "text": "# new\n"}]));
     assert_eq!(client.request("codeAction/resolve", all[0].clone())["error"]["code"], -32801);
-    // What is not ours comes back as it is.
+    // Actions of others are returned unchanged.
     let other = json!({"title": "another's"});
     assert_eq!(client.result("codeAction/resolve", other.clone()), other);
     client.leave();

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// How long an answer may take, on a machine under load.
+/// The time limit for a response, on a machine under load.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A session with a separate server.
@@ -21,17 +21,17 @@ pub struct Client {
     input: Option<ChildStdin>,
     messages: Receiver<Value>,
     next_id: i64,
-    /// What the server pushed last, by address.
+    /// The diagnostics that were last pushed, by URI.
     pub pushed: BTreeMap<String, Value>,
-    /// How often something was pushed.
+    /// The number of pushes.
     pub pushes: usize,
     /// Notifications other than diagnostics, in their order.
     pub heard: Vec<Value>,
-    /// Requests of the server, in their order; they are answered with null or with `configuration`.
+    /// Requests of the server, in order; the response is null or `configuration`.
     pub asked: Vec<Value>,
-    /// What `workspace/configuration` is answered with for every folder.
+    /// The response to `workspace/configuration` for every folder.
     pub configuration: Value,
-    /// Answers that came before somebody waited for them.
+    /// Responses that arrived before the test waited for them.
     answers: BTreeMap<i64, Value>,
 }
 
@@ -70,7 +70,7 @@ impl Client {
         }
     }
 
-    /// A server that knows this client and its folder.
+    /// A server that is initialised with this client and its folder.
     pub fn introduced(folder: &Path, capabilities: Value, options: Value) -> Self {
         let mut client = Self::start(folder);
         let root = uri(folder);
@@ -98,14 +98,14 @@ impl Client {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    /// Sends a request; its identity.
+    /// Sends a request and returns its identifier.
     pub fn ask(&mut self, method: &str, params: Value) -> i64 {
         self.next_id += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params}));
         self.next_id
     }
 
-    /// Sends a request and waits for its answer.
+    /// Sends a request and waits for its response.
     pub fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.ask(method, params);
         self.answer(id)
@@ -118,7 +118,7 @@ impl Client {
         answer["result"].take()
     }
 
-    /// Waits for the answer of a request.
+    /// Waits for the response to a request.
     pub fn answer(&mut self, id: i64) -> Value {
         self.wait(|client| client.answers.remove(&id))
     }
@@ -187,7 +187,7 @@ impl Client {
         })
     }
 
-    /// Leaves as the protocol has it; the status of the process.
+    /// Ends the session as the protocol requires, and returns the status of the process.
     pub fn leave(mut self) -> ExitStatus {
         let answer = self.request("shutdown", Value::Null);
         assert_eq!(answer["result"], Value::Null, "{answer}");
@@ -215,7 +215,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may have ended before.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -232,7 +232,7 @@ fn frame(from: &mut impl BufRead) -> Option<Value> {
         if line.is_empty() {
             break;
         }
-        // Anything but the protocol on standard output is a mistake that shows here.
+        // Anything but the protocol on standard output fails here.
         let (name, value) = line.split_once(": ").expect("a header");
         assert_eq!(name, "Content-Length");
         length = value.parse().ok();
@@ -242,7 +242,7 @@ fn frame(from: &mut impl BufRead) -> Option<Value> {
     Some(serde_json::from_slice(&body).expect("messages are JSON"))
 }
 
-/// The address of a path.
+/// The URI of a path.
 pub fn uri(path: &Path) -> String {
     format!("file://{}", path.display())
 }

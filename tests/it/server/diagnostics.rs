@@ -1,4 +1,4 @@
-//! What is reported about documents: pushed, pulled, and consistent with the command line.
+//! Diagnostics of documents, pushed and pulled, compared with the command line.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::client::{Client, Folder, edited};
 use super::{REUSED, pulling, pushed_to, range};
 
-/// What the command line would say of diagnostics: code, message and range, as editors count in UTF-32.
+/// Diagnostics as code, message and range, in UTF-32 units.
 fn as_reported(diagnostics: &[Value]) -> Vec<Value> {
     let mut all: Vec<Value> = diagnostics
         .iter()
@@ -25,7 +25,7 @@ fn as_reported(diagnostics: &[Value]) -> Vec<Value> {
     all
 }
 
-/// The same of findings of the command line.
+/// Findings of the command line in the same form.
 fn as_checked(findings: &[Value]) -> Vec<Value> {
     let place = |place: &Value| {
         let number = |name: &str| place[name].as_u64().unwrap() - 1;
@@ -176,7 +176,7 @@ fn pull_clients_get_no_pushed_diagnostics() {
         (Some(&json!("begin")), Some(&json!("end"))),
         "{kinds:?}"
     );
-    // With nothing new to tell, the next answer waits until something is saved.
+    // Without a change, the next response is delayed until something is saved.
     let known: Vec<Value> = whole["items"]
         .as_array()
         .unwrap()
@@ -193,7 +193,7 @@ fn pull_clients_get_no_pushed_diagnostics() {
     };
     assert_eq!((&of("a.py")["items"], &of("a.py")["version"]), (&json!([]), &json!(2)));
     assert_eq!((&of("sub/b.py")["items"], &of("c.ipynb")["kind"]), (&json!([]), &json!("unchanged")));
-    // If settings change, the client is asked to pull again.
+    // If settings change, the server requests the client to pull again.
     client.notify("workspace/didChangeConfiguration", json!({"settings": {"keylint": {"select": ["KEY2"]}}}));
     client.wait(|client| client.asked.iter().find(|asked| asked["method"] == "workspace/diagnostic/refresh").cloned());
     client.change(&address, 3, json!([{"text": REUSED}]));
@@ -332,7 +332,7 @@ fn reopened_documents_get_no_stale_diagnostics() {
     // The check is running when the document is closed.
     client.listen(Duration::from_millis(10));
     client.notify("textDocument/didClose", json!({"textDocument": {"uri": address}}));
-    // What was reported before the end counts for nothing.
+    // Reports before the end are discarded.
     client.request("nothing", Value::Null);
     client.pushed.clear();
     client.open(&address, 1, "x = 1\n");

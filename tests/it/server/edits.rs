@@ -10,7 +10,7 @@ use super::pulling;
 /// How many edits are replayed.
 const EDITS: u32 = 1_000;
 
-/// What is inserted: whole lines, parts of them, and characters that count differently in every encoding.
+/// Text to insert: whole lines, parts of lines, and characters whose length depends on the encoding.
 const PIECES: [&str; 18] = [
     "import jax\n",
     "key = jax.random.key(0)\n",
@@ -60,7 +60,7 @@ fn position(text: &str, at: usize) -> Value {
     json!({"line": row - 1, "character": text[start..at].encode_utf16().count()})
 }
 
-/// What a fresh run says of a text: code, message and place.
+/// The findings of a fresh run: code, message and place.
 fn fresh(text: &str) -> Vec<Value> {
     let mut all: Vec<Value> = check_text("edited.py", text)
         .iter()
@@ -74,7 +74,7 @@ fn fresh(text: &str) -> Vec<Value> {
     all
 }
 
-/// The same for the server's answers.
+/// The server's diagnostics in the same form.
 fn reported(text: &str, report: &Value) -> Vec<Value> {
     let at = |position: &Value| offset(text, position);
     let mut all: Vec<Value> = report["items"]

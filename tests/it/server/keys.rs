@@ -1,4 +1,4 @@
-//! What is reported of keys: hovers, hints, lineages.
+//! Hovers, inlay hints and lineages of keys.
 
 use serde_json::{Value, json};
 

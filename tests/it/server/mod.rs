@@ -1,4 +1,4 @@
-//! The language server as its clients see it.
+//! The language server from the client's side.
 
 mod actions;
 mod client;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// A key that is consumed twice, so the draws are not independent.
 const REUSED: &str = "import jax\n\n\ndef f():\n    key = jax.random.key(0)\n    a = jax.random.normal(key)\n    b = jax.random.normal(key)\n    return a + b\n";
 
-/// A client that receives diagnostics and accepts all that there are.
+/// A client that receives pushed diagnostics.
 fn pushed_to() -> Value {
     json!({
         "textDocument": {

@@ -1,4 +1,4 @@
-//! From introduction to leave, with all that can go wrong in between.
+//! Sessions from `initialize` to `exit`, with everything that can go wrong in between.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ fn malformed_messages_are_answered() {
     ] {
         client.notify(method, params);
     }
-    // A client without capabilities and folders is served all the same.
+    // A client without capabilities and folders is served too.
     client.open("untitled:Untitled-1", 1, REUSED);
     assert_eq!(client.diagnostics("untitled:Untitled-1", 1).len(), 1);
     assert_eq!(client.request("shutdown", Value::Null)["result"], Value::Null);
@@ -74,7 +74,7 @@ fn requests_can_be_cancelled() {
     let scan = client.ask("workspace/diagnostic", json!({"previousResultIds": []}));
     client.notify("$/cancelRequest", json!({"id": scan}));
     assert_eq!(client.answer(scan)["error"]["code"], -32800);
-    // What is waiting for a change can be cancelled as well.
+    // A request that waits for a change can be cancelled too.
     let scanned = client.result("workspace/diagnostic", json!({"previousResultIds": []}));
     let known = json!([{"uri": scanned["items"][0]["uri"], "value": scanned["items"][0]["resultId"]}]);
     let waiting = client.ask("workspace/diagnostic", json!({"previousResultIds": known}));
@@ -114,7 +114,7 @@ fn clean_workspaces_are_checked_again_only_after_a_change() {
     let folder = Folder::new(&[("a.py", "import jax\n")]);
     let mut client = Client::introduced(&folder.path(), pulling(), Value::Null);
     assert_eq!(client.result("workspace/diagnostic", json!({"previousResultIds": []}))["items"], json!([]));
-    // A client that received nothing has nothing to name.
+    // A client that received nothing has no result identifiers.
     let waiting = client.ask("workspace/diagnostic", json!({"previousResultIds": []}));
     client.listen(Duration::from_millis(300));
     folder.write("b.py", REUSED);
@@ -138,7 +138,7 @@ fn cancelled_scans_are_completed_by_the_next_one() {
         .map(|item| json!({"uri": item["uri"], "value": item["resultId"]}))
         .collect();
     assert_eq!(known.len(), 40);
-    // A client that lost what was reported receives it again.
+    // A client that lost the reports receives them again.
     let anew = client.result("workspace/diagnostic", json!({"previousResultIds": []}));
     assert_eq!(anew["items"].as_array().map(Vec::len), Some(40));
     folder.write("m0.py", "");

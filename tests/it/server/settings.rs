@@ -27,7 +27,7 @@ fn changed_settings_and_files_are_reloaded() {
     client.open(&using, 1, user);
     client.open(&helping, 1, helper);
     assert_eq!(client.diagnostics(&using, 1).len(), 1);
-    // What the edited module does matters to the one that imports it.
+    // An edit of a module affects the module that imports it.
     client.change(&helping, 2, json!([{"range": range((3, 11), (3, 33)), "text": "1"}]));
     until_count(&mut client, &using, 0);
     client.notify("textDocument/didClose", json!({"textDocument": {"uri": helping}}));
@@ -42,7 +42,7 @@ fn changed_settings_and_files_are_reloaded() {
     folder.write("keylint.toml", "ignore = [\"KEY101\"]\n");
     client.notify("workspace/didChangeWatchedFiles", changed("keylint.toml"));
     until_count(&mut client, &using, 0);
-    // A mistake in the configuration is reported to the person, and what was known is taken back.
+    // An error in the configuration is reported to the user, and earlier diagnostics are cleared.
     folder.write("keylint.toml", "ignore = [\"KEY10\"]\nselekt = []\n");
     client.notify("workspace/didChangeWatchedFiles", changed("keylint.toml"));
     client.wait(|client| {
@@ -170,7 +170,7 @@ fn simultaneous_requests_are_answered() {
         let hover = json!({"textDocument": {"uri": address}, "position": {"line": 4, "character": 5}});
         let asked = client.ask("textDocument/hover", hover);
         let pulled = client.ask("textDocument/diagnostic", json!({"textDocument": {"uri": address}}));
-        // An event about something that no file here depends on changes nothing.
+        // An event about an unrelated file changes nothing.
         let event = json!({"changes": [{"uri": "file:///elsewhere/uv.lock", "type": 2}]});
         client.notify("workspace/didChangeWatchedFiles", event);
         for id in [asked, pulled] {
