@@ -16,7 +16,7 @@ use crate::analysis::machine::{Machine, annotate, call};
 use crate::analysis::record::Activation;
 use crate::analysis::store::State;
 use crate::analysis::store::budget::FUEL;
-use crate::analysis::store::heap::{Holds, ObjectKind};
+use crate::analysis::store::heap::{InstancePositions, ObjectKind};
 use crate::analysis::store::paths::Running;
 use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Variable};
 
@@ -123,7 +123,7 @@ fn is_relevant(machine: &Machine<'_>, class: ClassHandle) -> bool {
 }
 
 fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Closure, wanted: &Wanted) {
-    let quiet = machine.recorder.afresh();
+    let quiet = machine.recorder.for_next_run();
     let recorder = std::mem::replace(&mut machine.recorder, quiet);
     let pending = std::mem::take(&mut machine.context.pending);
     let modules = machine.state.store.modules.clone();
@@ -209,10 +209,14 @@ fn stored_instances(state: &State, value: &Value) -> Option<StoredInstances> {
             let (class, holds) = state.store.element_classes.get(container).copied()?;
             Some(StoredInstances::Each(class, holds))
         }
-        Val::Tuple(parts) => all(parts.iter().collect(), Holds::Elements),
+        Val::Tuple(parts) => all(parts.iter().collect(), InstancePositions::Elements),
         Val::Object(id) => match &state.store.objects[id.0 as usize].kind {
-            ObjectKind::List { items, .. } => all(items.iter().map(|item| &item.value).collect(), Holds::Elements),
-            ObjectKind::Dict { entries, .. } => all(entries.iter().map(|entry| &entry.value).collect(), Holds::Values),
+            ObjectKind::List { items, .. } => {
+                all(items.iter().map(|item| &item.value).collect(), InstancePositions::Elements)
+            }
+            ObjectKind::Dict { entries, .. } => {
+                all(entries.iter().map(|entry| &entry.value).collect(), InstancePositions::Values)
+            }
             _ => None,
         },
         _ => None,

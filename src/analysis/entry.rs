@@ -64,10 +64,10 @@ pub fn run(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIn
         run_pending(&mut entry);
         left = left.saturating_sub(fuel.saturating_sub(entry.budget.fuel));
         show(&mut entry, Stage::Entry(id), reader);
-        take_back(&mut base, entry, marks);
+        reclaim(&mut base, entry, marks);
     }
     show(&mut base, Stage::End, reader);
-    snapshot.take_back(base, marks);
+    snapshot.reclaim(base, marks);
 }
 
 /// Passes the recording so far to the reader. The reader's queries have their own budget.
@@ -102,7 +102,7 @@ fn limit(machine: &Machine<'_>) -> Option<(Place, &'static str)> {
     cut_off.or(limited).or(exhausted.filter(|_| machine.state.paths.guards.exhausted()))
 }
 
-/// The state after the module's body, with an empty log. Terms and guards are lent, for [`take_back`].
+/// The state after the module's body, with an empty log. Terms and guards are lent, for [`reclaim`].
 fn for_entry<'p>(machine: &mut Machine<'p>) -> Machine<'p> {
     // The recording of the module's body is not copied.
     let recorded = std::mem::take(&mut machine.recorder);
@@ -115,7 +115,7 @@ fn for_entry<'p>(machine: &mut Machine<'p>) -> Machine<'p> {
     run.state.terms = terms;
     run.state.paths = Paths { feasibility, compatible, ..Paths::of(guards) };
     run.state.store.parts = 0;
-    run.recorder = recorded.afresh();
+    run.recorder = recorded.for_next_run();
     machine.recorder = recorded;
     run.budget.renew();
     run.context.pending.clear();
@@ -123,7 +123,7 @@ fn for_entry<'p>(machine: &mut Machine<'p>) -> Machine<'p> {
 }
 
 /// Takes back the terms and guards that were lent to an entry, without those that it added.
-fn take_back<'p>(machine: &mut Machine<'p>, run: Machine<'p>, (terms, guards): ((usize, usize), (usize, usize))) {
+fn reclaim<'p>(machine: &mut Machine<'p>, run: Machine<'p>, (terms, guards): ((usize, usize), (usize, usize))) {
     machine.state.terms = run.state.terms;
     machine.state.paths.guards = run.state.paths.guards;
     machine.state.terms.truncate(terms);
@@ -365,7 +365,7 @@ fn bare_frame<'p>(machine: &Machine<'p>, id: FunctionId, code: &'p Function) -> 
         loops: Vec::new(),
         left: Guard::FALSE,
         inlined: None,
-        goes_on: false,
+        may_continue: false,
         activation: Rc::new(Activation {
             id: 0,
             caller: None,

@@ -82,13 +82,13 @@ impl ImportSnapshot {
         }
     }
 
-    /// The sizes of terms and guards, for [`ImportSnapshot::take_back`].
+    /// The sizes of terms and guards, for [`ImportSnapshot::reclaim`].
     pub fn marks(&self) -> ((usize, usize), (usize, usize)) {
         (self.terms.mark(), self.guards.mark())
     }
 
     /// Takes back the terms and guards that were lent to an analysis, without what it added.
-    pub fn take_back(&mut self, run: Machine<'_>, (terms, guards): ((usize, usize), (usize, usize))) {
+    pub fn reclaim(&mut self, run: Machine<'_>, (terms, guards): ((usize, usize), (usize, usize))) {
         self.terms = run.state.terms;
         self.guards = run.state.paths.guards;
         self.terms.truncate(terms);

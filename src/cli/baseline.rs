@@ -36,7 +36,7 @@ pub(super) fn run(
     check::report_missing(&outcome.missing, process)?;
     // Everything is computed before anything is written.
     let mut written: Vec<(PathBuf, String, String)> = Vec::new();
-    for (file, governed) in Governed::of(what.file.as_deref(), &resolver, &outcome, Some(USUAL), process)? {
+    for (file, governed) in BaselineFiles::of(what.file.as_deref(), &resolver, &outcome, Some(USUAL), process)? {
         let old = match command {
             BaselineCommand::Create(_) => {
                 must_be_new(&file, process)?;
@@ -92,7 +92,7 @@ pub(super) fn apply(
     quiet: bool,
     process: &mut Process<'_>,
 ) -> Result<(), Failure> {
-    for (file, governed) in Governed::of(option, resolver, outcome, None, process)? {
+    for (file, governed) in BaselineFiles::of(option, resolver, outcome, None, process)? {
         let baseline = read(&file, process)?;
         let folder = folder(&file);
         let stale = baseline.stale(findings(outcome), &decided(outcome, &folder, resolver, process)).len();
@@ -130,11 +130,11 @@ pub(super) fn accepted(
 }
 
 /// The files that a baseline is for.
-struct Governed {
+struct BaselineFiles {
     files: BTreeSet<FileId>,
 }
 
-impl Governed {
+impl BaselineFiles {
     /// The baselines of a run in order, each with its files: the one from the option applies to all files; without it a file has that of
     /// its configuration, and if no file was checked, that of the current directory applies. Files of a configuration that names none have
     /// the file `usual` in the current directory.

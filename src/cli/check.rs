@@ -13,7 +13,7 @@ use super::destinations::Destinations;
 use super::fix;
 use super::ignores;
 use super::output::Colour;
-use super::progress::Ticker;
+use super::progress::ProgressLine;
 use super::watch;
 use super::{Failure, Process, Status};
 use crate::config::{CommandLine, Resolver};
@@ -43,7 +43,7 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, process: &mut Proce
     if reason.is_some() && stdin.is_some() {
         return Err(Failure::Usage("`--add-ignores` writes files and cannot be used with `-`".to_owned()));
     }
-    let ticker = Ticker::new(process.stderr_is_terminal && !command.no_progress && !args.quiet);
+    let ticker = ProgressLine::new(process.stderr_is_terminal && !command.no_progress && !args.quiet);
     let stdin_source = stdin.as_ref().filter(|_| command.fix && !command.diff).map(source_of).transpose()?;
     let cwd = process.cwd.clone();
     let request = CheckRequest {
@@ -217,7 +217,7 @@ pub(super) fn outcome_of(
     backend: &dyn Backend,
     process: &Process<'_>,
 ) -> Result<Outcome, Failure> {
-    let ticker = Ticker::new(process.stderr_is_terminal && !args.quiet);
+    let ticker = ProgressLine::new(process.stderr_is_terminal && !args.quiet);
     let request = CheckRequest {
         cwd: &process.cwd,
         paths,

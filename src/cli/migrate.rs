@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::args::{Args, Migrate};
 use super::backend::{Backend, CheckRequest};
 use super::output::Colour;
-use super::progress::Ticker;
+use super::progress::ProgressLine;
 use super::questions::Answers;
 use super::{Failure, Process, Status, check, fix};
 use crate::engine::{Decisions, FixOutcome, Migrated, Outcome};
@@ -28,7 +28,7 @@ pub(super) fn run(
     process: &mut Process<'_>,
 ) -> Result<Status, Failure> {
     let resolver = check::resolver(&command.selection, &command.paths, process)?;
-    let ticker = Ticker::new(process.stderr_is_terminal && !args.quiet);
+    let ticker = ProgressLine::new(process.stderr_is_terminal && !args.quiet);
     let cwd = process.cwd.clone();
     let request = CheckRequest {
         cwd: &cwd,
@@ -46,12 +46,12 @@ pub(super) fn run(
     if command.interactive {
         let outcome = backend.check(&CheckRequest { fixes: true, ..request.clone() })?;
         ticker.clear();
-        decided.fixes = asked_for_fixes(&outcome, &mut answers, process)?;
+        decided.fixes = ask_which_to_fix(&outcome, &mut answers, process)?;
     }
     let mut migrated = backend.migrate(&request, &decided)?;
     ticker.clear();
     if command.interactive {
-        decided.kept = asked_to_keep(&migrated, &mut answers, process)?;
+        decided.kept = ask_which_to_keep(&migrated, &mut answers, process)?;
         if !decided.kept.is_empty() {
             migrated = backend.migrate(&request, &decided)?;
             ticker.clear();
@@ -87,7 +87,7 @@ pub(super) fn run(
 }
 
 /// The mistakes with words of keys that are to be fixed first, by fingerprint.
-fn asked_for_fixes(
+fn ask_which_to_fix(
     outcome: &Outcome,
     answers: &mut Answers,
     process: &mut Process<'_>,
@@ -122,7 +122,7 @@ fn asked_for_fixes(
 }
 
 /// The files that are not fully verified and that the user wants to keep raw.
-fn asked_to_keep(
+fn ask_which_to_keep(
     migrated: &Migrated,
     answers: &mut Answers,
     process: &mut Process<'_>,

@@ -14,13 +14,13 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const RATE: u8 = 10;
 
 /// Shows how many files of how many are done.
-pub(super) struct Ticker {
+pub(super) struct ProgressLine {
     started: Instant,
     is_enabled: bool,
     bar: OnceLock<ProgressBar>,
 }
 
-impl Ticker {
+impl ProgressLine {
     pub(super) fn new(is_enabled: bool) -> Self {
         Self { started: Instant::now(), is_enabled, bar: OnceLock::new() }
     }

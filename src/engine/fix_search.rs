@@ -44,13 +44,13 @@ const HARD_TRIALS: usize = 2;
 
 /// Finds fixes for the findings of a file that are shown.
 ///
-/// `world` is the import snapshot of the program, once a fix has needed it.
+/// `snapshot` is the import snapshot of the program, once a fix has needed it.
 pub(super) fn search_fixes(
     job: &Job<'_>,
     project: &Project<'_>,
     program: &Program<'_>,
     usage: &CrossModuleUsage,
-    world: &mut Option<ImportSnapshot>,
+    snapshot: &mut Option<ImportSnapshot>,
     report: &mut FileReport,
 ) {
     let Some(member) = project.members.iter().find(|member| member.file == report.file) else { return };
@@ -72,13 +72,13 @@ pub(super) fn search_fixes(
     // A panic in the search for fixes gives no fix; the findings are unaffected.
     let fixes = contained(|| {
         let kind = SourceKind::of_path(&member.display);
-        let world = Cell::new(world.take());
+        let snapshot = Cell::new(snapshot.take());
         let partial = RefCell::default();
-        let validator = FixValidator { job, project, program, usage, world, original, kind, report, partial };
-        (validator.fixes(&wanted), validator.world.take())
+        let validator = FixValidator { job, project, program, usage, snapshot, original, kind, report, partial };
+        (validator.fixes(&wanted), validator.snapshot.take())
     });
     let (fixes, there) = fixes.unwrap_or_default();
-    *world = there;
+    *snapshot = there;
     for (index, fix) in fixes {
         report.findings[index].fix = Some(fix);
     }
@@ -157,7 +157,7 @@ struct FixValidator<'a, 'j, 'p> {
     program: &'a Program<'p>,
     usage: &'a CrossModuleUsage,
     /// The import snapshot of the program, once it was needed.
-    world: Cell<Option<ImportSnapshot>>,
+    snapshot: Cell<Option<ImportSnapshot>>,
     /// Index of the file's own module.
     original: usize,
     kind: SourceKind,
@@ -270,7 +270,7 @@ impl FixValidator<'_, '_, '_> {
                 return None;
             }
             // Uses of the words of keys count in the whole file.
-            let is_partial = !types_keys && self.program.is_akin(self.original, &patched);
+            let is_partial = !types_keys && self.program.has_same_functions(self.original, &patched);
             let affected = if is_partial { self.affected(whole, &proposal) } else { None };
             let (entries, before) =
                 affected.map_or((None, Rc::clone(whole)), |(entries, before)| (Some(entries), before));
@@ -294,8 +294,9 @@ impl FixValidator<'_, '_, '_> {
                 }
                 let findings = &self.report.findings;
                 let before_findings = &before.findings;
-                let stays =
-                    |at: &usize| findings.get(*at).is_some_and(|one| stays(before, &after, one, &proposal.edits));
+                let stays = |at: &usize| {
+                    findings.get(*at).is_some_and(|one| hidden_pair_remains(before, &after, one, &proposal.edits))
+                };
                 let resolved: Vec<usize> = proposal.resolves.iter().copied().filter(|at| !stays(at)).collect();
                 if !resolved.contains(&index) {
                     return None;
@@ -376,12 +377,12 @@ impl FixValidator<'_, '_, '_> {
 
     /// The facts of the file in a program that has `module` for it.
     fn facts_of(&self, program: &Program<'_>, module: &ir::Module) -> Facts {
-        let is_akin = self.program.is_akin(self.original, module);
-        let mut world = if is_akin { self.world.take() } else { None };
-        let there = world.get_or_insert_with(|| ImportSnapshot::of(program));
+        let has_same_functions = self.program.has_same_functions(self.original, module);
+        let mut snapshot = if has_same_functions { self.snapshot.take() } else { None };
+        let there = snapshot.get_or_insert_with(|| ImportSnapshot::of(program));
         let facts = program.of_file(module.file).map(|index| (self.job.analyse)(there, program, index));
-        if is_akin {
-            self.world.set(world);
+        if has_same_functions {
+            self.snapshot.set(snapshot);
         }
         facts.unwrap_or_default()
     }
@@ -520,7 +521,7 @@ fn is_unchanged(before: &Finding, after: &Finding, edits: &[Edit]) -> bool {
 
 /// Whether, at the place of a finding, another pair with low confidence still shares a key, which the finding's pair
 /// hid.
-fn stays(before: &Analysis, after: &Analysis, finding: &Finding, edits: &[Edit]) -> bool {
+fn hidden_pair_remains(before: &Analysis, after: &Analysis, finding: &Finding, edits: &[Edit]) -> bool {
     let known = |other: &Finding| {
         let mut known = before.findings.iter();
         known.any(|one| {

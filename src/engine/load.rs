@@ -19,7 +19,7 @@ const GENERAL_LIBRARIES: &[&str] = &["numpy", "python"];
 
 /// Why a file is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Want {
+pub(super) enum LoadReason {
     /// Its operations, if it names a library that handles keys.
     IfRelevant,
     /// Its operations.
@@ -80,7 +80,13 @@ pub(super) fn library_words<'a>(project: &'a Project<'_>) -> Vec<&'a str> {
 }
 
 /// Reads, decodes and parses a file, and lowers it if requested.
-pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, words: &[&str], want: Want) -> Loaded {
+pub(super) fn load(
+    files: &dyn Files,
+    project: &Project<'_>,
+    position: usize,
+    words: &[&str],
+    want: LoadReason,
+) -> Loaded {
     let mut loaded = Loaded {
         unreadable: None,
         broke: None,
@@ -114,7 +120,7 @@ pub(super) fn load(files: &dyn Files, project: &Project<'_>, position: usize, wo
     let parsed = contained(|| {
         let kind = SourceKind::of_path(&member.display);
         let python::Parsed { module, problems, comments } = python::parse_cells(&text, &cells, kind);
-        let is_wanted = want == Want::Lowered || loaded.named == Named::Library;
+        let is_wanted = want == LoadReason::Lowered || loaded.named == Named::Library;
         let has_comments_for_us = comments.iter().any(|comment| names_us(&text, *comment));
         let kept = (is_wanted || has_comments_for_us || !problems.is_empty())
             .then(|| Kept { statements: python::statement_spans(&module, &text), comments: comments.clone() });

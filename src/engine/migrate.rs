@@ -20,7 +20,9 @@ use super::run_context::{Changed, RunContext, RunInputs, RunOptions};
 use super::{Fixes, Job, Outcome};
 use crate::analysis::{ImportSnapshot, Program};
 use crate::finding::{Family, Finding, Made, Place, RuleId};
-use crate::fix::{self, Change, CrossModuleUsage, FileMigration, FixContext, KnownKey, Mix, RawFile, Remark, WordUse};
+use crate::fix::{
+    self, Change, CrossModuleUsage, FileMigration, FixContext, KeyRepresentation, KnownKey, RawFile, Remark, WordUse,
+};
 use crate::ir::{self, OpKind, Resolver as _};
 use crate::judge::analyse;
 use crate::judge::facts::{BufferOp, BufferUse, Facts, KeyKind, KeyUse, KeyValue, ReferenceKind, Role};
@@ -143,7 +145,7 @@ impl RunContext<'_> {
             }
         }
         overlay(given, &plans);
-        self.conclude(given, (plans, fixed), &replayed, how)
+        self.summarise(given, (plans, fixed), &replayed, how)
     }
 
     /// Runs one step of the migration, with the key facts of each function for all callers.
@@ -160,7 +162,7 @@ impl RunContext<'_> {
     }
 
     /// A summary of the migration.
-    fn conclude(
+    fn summarise(
         &self,
         given: &RunInputs,
         (plans, mut fixed): (Vec<Plan>, Vec<Changed>),
@@ -232,8 +234,8 @@ impl RunContext<'_> {
 }
 
 /// Analyses a module, and records what callees in other modules do with its keys.
-fn follow(world: &mut ImportSnapshot, program: &Program<'_>, module: usize) -> Facts {
-    analyse(world, &program.following(), module)
+fn follow(snapshot: &mut ImportSnapshot, program: &Program<'_>, module: usize) -> Facts {
+    analyse(snapshot, &program.following(), module)
 }
 
 /// `path:row:column`, in a notebook with the cell.
@@ -367,7 +369,8 @@ fn own<'p>(project: &Project<'_>, plans: &'p mut [Plan]) -> Vec<&'p mut Plan> {
 
 /// Rewrites all files again from the current knowledge.
 fn rewrite(job: &Job<'_>, plans: &mut [Plan]) {
-    let mixes: BTreeMap<FileId, Mix> = plans.iter().map(|plan| (plan.file, mix_of(plan, plans))).collect();
+    let mixes: BTreeMap<FileId, KeyRepresentation> =
+        plans.iter().map(|plan| (plan.file, representation_of(plan, plans))).collect();
     for project in group(job).1 {
         let own = own(&project, plans);
         let modules: Vec<ir::Module> = own.par_iter().map(|plan| lowered(plan, &[])).collect();
@@ -386,7 +389,7 @@ fn rewrite(job: &Job<'_>, plans: &mut [Plan]) {
                     }
                     let Known { keys, words, constructors, .. } = &plan.known;
                     let exported = exported.get(&plan.file).unwrap_or(&nothing);
-                    let mix = mixes.get(&plan.file).copied().unwrap_or(Mix::Either);
+                    let mix = mixes.get(&plan.file).copied().unwrap_or(KeyRepresentation::Either);
                     let raw = RawFile { held: keys, words, made: constructors, exported, mix };
                     Ok(fix::migrate(cx, raw))
                 })
@@ -401,17 +404,17 @@ fn rewrite(job: &Job<'_>, plans: &mut [Plan]) {
 }
 
 /// The kinds of keys that may reach a file: those of all files that import it or that it imports, directly or indirectly.
-fn mix_of(plan: &Plan, plans: &[Plan]) -> Mix {
+fn representation_of(plan: &Plan, plans: &[Plan]) -> KeyRepresentation {
     let is_linked = |other: &&Plan| {
         other.file == plan.file || other.imports.contains(&plan.file) || plan.imports.contains(&other.file)
     };
     let linked: Vec<&Plan> = plans.iter().filter(is_linked).collect();
     if linked.iter().any(|other| other.given_up.is_some() || other.done.keeps_constructors) {
-        Mix::Either
+        KeyRepresentation::Either
     } else if linked.iter().all(|other| other.known.constructors.is_empty()) {
-        Mix::Known
+        KeyRepresentation::Known
     } else {
-        Mix::Typed
+        KeyRepresentation::Typed
     }
 }
 

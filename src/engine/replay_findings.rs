@@ -47,14 +47,14 @@ pub(super) fn replay_all(
             let mut open = Vec::new();
             // A hard finding must not use up the budget of easy ones after it.
             for finding in findings {
-                let mut part = budget.first_look();
+                let mut part = budget.first_attempt();
                 replay_one(job, project, &program, finding, &mut part);
                 budget.release(part);
                 open.push(finding);
             }
             for finding in &mut open {
                 if finding.witness.as_ref().is_some_and(|witness| witness.gap.is_some()) {
-                    let mut part = budget.second_look();
+                    let mut part = budget.second_attempt();
                     replay_one(job, project, &program, finding, &mut part);
                     budget.release(part);
                 }

@@ -14,7 +14,7 @@ use super::contain::contained;
 use super::cross_module::cross_module_usage;
 use super::file_report::{FileReport, file_report, unreadable};
 use super::fix_search::search_fixes;
-use super::load::{Loaded, Named, Want, library_words, load};
+use super::load::{LoadReason, Loaded, Named, library_words, load};
 use super::outcome::Refuted;
 use super::project::{Member, Project, group};
 use super::replay_findings::{evaluate_touches, replay_all};
@@ -183,8 +183,8 @@ pub(super) fn gather_facts(job: &Job<'_>, project: &Project<'_>, progress: &Coun
     progress.add(given.saturating_sub(selected.len()));
     let modules: Vec<&ir::Module> = loaded.iter().flatten().filter_map(|loaded| loaded.module.as_ref()).collect();
     let program = Program::new(modules, project, project.models, &project.settings.roots);
-    let results = on_each(selected, |world, position| {
-        let result = interpret(job, project, &program, position, world);
+    let results = on_each(selected, |snapshot, position| {
+        let result = interpret(job, project, &program, position, snapshot);
         progress.add(1);
         (position, result)
     });
@@ -210,11 +210,11 @@ fn on_each<T: Send, R: Send>(items: Vec<T>, work: impl Fn(&mut Option<ImportSnap
         .into_par_iter()
         .with_max_len(1)
         .flat_map_iter(|_| {
-            let mut world: Option<ImportSnapshot> = None;
+            let mut snapshot: Option<ImportSnapshot> = None;
             let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
             let mut done = Vec::new();
             while let Some((index, item)) = next() {
-                done.push((index, work(&mut world, item)));
+                done.push((index, work(&mut snapshot, item)));
             }
             done
         })
@@ -229,18 +229,18 @@ fn interpret(
     project: &Project<'_>,
     program: &Program<'_>,
     position: usize,
-    world: &mut Option<ImportSnapshot>,
+    snapshot: &mut Option<ImportSnapshot>,
 ) -> Result<Facts, String> {
     let module = project.members.get(position).and_then(|member| program.of_file(member.file));
     // If one module makes the import snapshot panic, each is analysed in an empty one, so that only those that need it
     // fail.
-    let mut there = world.take().unwrap_or_else(|| contained(|| ImportSnapshot::of(program)).unwrap_or_default());
+    let mut there = snapshot.take().unwrap_or_else(|| contained(|| ImportSnapshot::of(program)).unwrap_or_default());
     let result = contained(|| {
         let facts = module.map(|module| (job.analyse)(&mut there, program, module)).unwrap_or_default();
         (facts, there)
     });
     result.map(|(facts, there)| {
-        *world = Some(there);
+        *snapshot = Some(there);
         facts
     })
 }
@@ -257,27 +257,27 @@ pub(super) fn load_all(job: &Job<'_>, project: &Project<'_>) -> (Vec<Option<Load
     let count = project.members.len();
     let mut loaded: Vec<Option<Loaded>> = std::iter::repeat_with(|| None).take(count).collect();
     let reported = |position: &usize| project.members[*position].is_reported;
-    let mut wanted: Vec<(usize, Want)> =
-        (0..count).filter(reported).map(|position| (position, Want::IfRelevant)).collect();
+    let mut wanted: Vec<(usize, LoadReason)> =
+        (0..count).filter(reported).map(|position| (position, LoadReason::IfRelevant)).collect();
     let mut is_settled = vec![false; count];
     let mut budget = DEPENDENCY_LIMIT;
     while !wanted.is_empty() {
-        let fresh: Vec<(usize, Want, Loaded)> = std::mem::take(&mut wanted)
+        let fresh: Vec<(usize, LoadReason, Loaded)> = std::mem::take(&mut wanted)
             .into_par_iter()
             .map(|(position, want)| (position, want, load(job.files, project, position, &words, want)))
             .collect();
         for (position, want, file) in fresh {
             // A file that could not be lowered now cannot be lowered the next time either.
-            is_settled[position] = want == Want::Lowered || file.module.is_some();
+            is_settled[position] = want == LoadReason::Lowered || file.module.is_some();
             loaded[position] = Some(file);
         }
         let needed = reachable(&loaded, relevant(&loaded));
         let unknown = reachable(&loaded, candidates(&loaded));
         for position in 0..count {
             let want = if needed[position] && !is_settled[position] {
-                Want::Lowered
+                LoadReason::Lowered
             } else if unknown[position] && loaded[position].is_none() {
-                Want::IfRelevant
+                LoadReason::IfRelevant
             } else {
                 continue;
             };
@@ -384,11 +384,11 @@ fn judge(job: &Job<'_>, project: &Project<'_>, project_facts: ProjectFacts) -> (
         (job.fixes != Fixes::None).then(|| Program::new(modules, project, project.models, &project.settings.roots));
     let usage =
         program.as_ref().map(|program| cross_module_usage(program.modules(), project.models)).unwrap_or_default();
-    let reports = on_each(work, |world, (position, file, findings)| {
+    let reports = on_each(work, |snapshot, (position, file, findings)| {
         let mut report = file_report(job, project, position, file, findings)?;
         evaluate_touches(job, project, &mut report);
         if let Some(program) = &program {
-            search_fixes(job, project, program, &usage, world, &mut report);
+            search_fixes(job, project, program, &usage, snapshot, &mut report);
         }
         Some(report)
     });

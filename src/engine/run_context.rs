@@ -265,13 +265,13 @@ impl<'a> RunContext<'a> {
             threads: 0,
             verify: how.verify,
             fixes: how.fixes,
-            analyse: &|world, program, module| {
+            analyse: &|snapshot, program, module| {
                 if (how.is_cancelled)() {
                     Facts::default()
                 } else if how.observes {
-                    analyse(world, &program.observing(), module)
+                    analyse(snapshot, &program.observing(), module)
                 } else {
-                    analyse(world, program, module)
+                    analyse(snapshot, program, module)
                 }
             },
         })

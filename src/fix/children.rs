@@ -30,20 +30,21 @@ pub(super) fn split_of<'a>(cx: &FixContext<'_>, statement: &'a Stmt) -> Option<(
 ///
 /// One use may keep the key, if nothing else is derived from it afterwards.
 pub(super) fn unused(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
-    Moves::all(cx, uses)
+    ChildAssignment::all(cx, uses)
         .into_iter()
         .filter(|moves| !moves.unused.is_empty())
         .find_map(|moves| moves.proposal(cx, resolves))
 }
 
 /// `key, a = split(key)` right before draws from `key`, or from `a`: the same split makes a child for each.
-pub(super) fn more(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
-    let serves = |moves: &Moves<'_, '_>| moves.is_all && moves.made.serves_all(cx, uses, &moves.uses);
-    Moves::all(cx, uses).into_iter().filter(serves).find_map(|moves| moves.proposal(cx, resolves))
+pub(super) fn extend_split(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
+    let can_replace =
+        |moves: &ChildAssignment<'_, '_>| moves.is_all && moves.made.can_replace_all(cx, uses, &moves.uses);
+    ChildAssignment::all(cx, uses).into_iter().filter(can_replace).find_map(|moves| moves.proposal(cx, resolves))
 }
 
 /// Uses of a key made by a split that get other children of that split.
-struct Moves<'u, 'a> {
+struct ChildAssignment<'u, 'a> {
     made: Made<'a>,
     /// The uses, except one that may keep the key.
     uses: Vec<&'u Use<'a>>,
@@ -54,7 +55,7 @@ struct Moves<'u, 'a> {
     unused: Vec<&'a ast::ExprName>,
 }
 
-impl<'u, 'a> Moves<'u, 'a> {
+impl<'u, 'a> ChildAssignment<'u, 'a> {
     /// The uses of each split that made the key of a use. In a loop, the key of one use may be made before the loop,
     /// and that of another in it.
     fn all(cx: &FixContext<'a>, uses: &'u [Use<'a>]) -> Vec<Self> {
@@ -70,11 +71,11 @@ impl<'u, 'a> Moves<'u, 'a> {
     fn of(cx: &FixContext<'a>, made: Made<'a>, uses: &'u [Use<'a>]) -> Option<Self> {
         let own: Vec<&Use<'_>> = uses.iter().filter(|one| made.is_of(cx, one)).collect();
         let is_all = own.len() == uses.len();
-        let way = cx.behind(made.step);
+        let way = cx.statements_after(made.step);
         let exempt: Vec<Span> = own.iter().map(|one| span_of(one.key)).collect();
         let (scope, name) = (made.scope, made.key);
         let is_live = made.is_kept || Variable { cx, scope, name, exempt: &exempt, split: None }.is_read_from(&way);
-        let stays = made.stays(cx, uses, &own, is_live);
+        let stays = made.keeping_use(cx, uses, &own, is_live);
         let moved: Vec<&Use<'_>> =
             own.into_iter().filter(|one| !stays.is_some_and(|stays| std::ptr::eq(stays, *one))).collect();
         let last = span_of(moved.last()?.key);
@@ -113,7 +114,7 @@ impl<'u, 'a> Moves<'u, 'a> {
 
     fn proposal(&self, cx: &FixContext<'_>, resolves: &[usize]) -> Option<Proposal> {
         let given = || {
-            let (mut edits, names, range) = self.made.give(cx, &self.uses, &self.unused)?;
+            let (mut edits, names, range) = self.made.assign(cx, &self.uses, &self.unused)?;
             edits.extend(read_instead(&self.uses, &names));
             Some((edits, names, range))
         };
@@ -166,7 +167,7 @@ impl<'a> Made<'a> {
 
     /// The children that nothing reads before the last of some uses.
     pub fn unused_until(&self, cx: &FixContext<'a>, last: Span) -> Vec<&'a ast::ExprName> {
-        self.unused(cx, &cx.behind(self.step), last)
+        self.unused(cx, &cx.statements_after(self.step), last)
     }
 
     /// The names that it binds, the statement, and its call.
@@ -186,24 +187,24 @@ impl<'a> Made<'a> {
     }
 
     /// Whether a child of this split can replace the key of a use: it is a use of this key, nearby, and not in a loop after the split.
-    pub fn serves(&self, cx: &FixContext<'a>, one: &Use<'a>) -> bool {
-        self.may_serve(cx, one) && cx.are_near(span_of(self.step.statement()), span_of(one.key))
+    pub fn can_replace(&self, cx: &FixContext<'a>, one: &Use<'a>) -> bool {
+        self.may_replace(cx, one) && cx.are_near(span_of(self.step.statement()), span_of(one.key))
     }
 
     /// Whether children of this split can replace the key of several uses: the first is nearby, or a new split would be no nearer.
-    fn serves_all(&self, cx: &FixContext<'a>, uses: &[Use<'a>], moved: &[&Use<'a>]) -> bool {
+    fn can_replace_all(&self, cx: &FixContext<'a>, uses: &[Use<'a>], moved: &[&Use<'a>]) -> bool {
         let is_module = cx.names.scopes[self.scope].kind == ScopeKind::Module;
         let own = span_of(self.step.statement());
         let mut near = uses.iter().take(if is_module { uses.len() } else { 1 });
-        near.all(|one| cx.are_near(own, one.span())) && moved.iter().all(|one| self.may_serve(cx, one))
+        near.all(|one| cx.are_near(own, one.span())) && moved.iter().all(|one| self.may_replace(cx, one))
     }
 
-    fn may_serve(&self, cx: &FixContext<'a>, one: &Use<'a>) -> bool {
+    fn may_replace(&self, cx: &FixContext<'a>, one: &Use<'a>) -> bool {
         self.is_of(cx, one) && loop_below(one, cx.steps(span_of(self.step.statement())).len() - 1).is_none()
     }
 
     /// Names of children for some uses, existing ones first, the edits that make the others, and the range in which they are needed.
-    pub fn give(
+    pub fn assign(
         &self,
         cx: &FixContext<'_>,
         uses: &[&Use<'_>],
@@ -245,7 +246,7 @@ impl<'a> Made<'a> {
 
     /// The use that keeps the key: the one that makes the next key, or else, if nothing else reads it, a split, the first use of one of
     /// several children, or the last use of a carried key.
-    fn stays<'u>(
+    fn keeping_use<'u>(
         &self,
         cx: &FixContext<'a>,
         uses: &'u [Use<'a>],
@@ -306,7 +307,7 @@ pub(super) fn widened(bound: &[Expr], split: &ast::ExprCall, names: &[String]) -
 }
 
 /// `a, b = split(key)` makes the next key as well: `key, a, b = split(key, 3)`.
-pub(super) fn carried_on(cx: &FixContext<'_>, one: &Use<'_>) -> Option<Vec<Edit>> {
+pub(super) fn with_next_key(cx: &FixContext<'_>, one: &Use<'_>) -> Option<Vec<Edit>> {
     let (split, bound) = split_of(cx, one.steps.last()?.statement())?;
     let key = cx.code(one.key);
     let is_own = span_of(split) == one.call_span() && bound.iter().all(|target| cx.code(target) != key);
@@ -364,13 +365,13 @@ fn made_by<'a>(
 /// `key, subkey = split(subkey)` after a draw from `subkey`: the next keys come from `key`, which was kept for this.
 /// Fixing only one of several such mistakes would look like an oversight.
 pub(super) fn other_parent(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    let Some((step, own)) = tangled(cx, findings, index) else { return Vec::new() };
+    let Some((step, own)) = split_of_child(cx, findings, index) else { return Vec::new() };
     let others = cx.matching(findings, |other| {
         matches!(other.rule, RuleId::KeyReused | RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice)
     });
     let mut joined = own.clone();
     for at in others.into_iter().filter(|at| *at != index && !cx.is_resolved(*at)) {
-        let Some((_, other)) = tangled(cx, findings, at).filter(|(other, _)| other.is_beside(step)) else {
+        let Some((_, other)) = split_of_child(cx, findings, at).filter(|(other, _)| other.is_beside(step)) else {
             continue;
         };
         let is_alike = other.message == joined.message && !joined.edits.contains(&other.edits[0]);
@@ -388,7 +389,7 @@ pub(super) fn other_parent(cx: &FixContext<'_>, findings: &[Finding], index: usi
 const MOST_SLIPS: usize = 16;
 
 /// The statement of a finding that splits the child instead of the parent, and the edits that resolve it.
-fn tangled<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option<(Step<'a>, Proposal)> {
+fn split_of_child<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option<(Step<'a>, Proposal)> {
     let span = cx.here(*findings.get(index)?.evidence.as_ref()?.second.first()?)?;
     let step = cx.steps(span).pop()?;
     let (call, names) = split_of(cx, step.statement())?;

@@ -337,7 +337,7 @@ impl<'a> FixContext<'a> {
     }
 
     /// The way to what follows a statement in its suite.
-    pub(super) fn behind(&self, step: Step<'a>) -> Vec<Step<'a>> {
+    pub(super) fn statements_after(&self, step: Step<'a>) -> Vec<Step<'a>> {
         let mut way = self.steps(span_of(step.statement()));
         way.pop();
         way.push(Step { suite: step.suite, index: step.index + 1 });

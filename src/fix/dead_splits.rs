@@ -79,7 +79,7 @@ impl<'a> Dead<'a> {
         let scope = cx.names.frame_at(span_of(split).start)?;
         let is_plainly_made =
             tree::arguments(split).all(|argument| is_plain(argument) || argument.is_number_literal_expr());
-        let behind = cx.behind(step);
+        let behind = cx.statements_after(step);
         let is_dead = |target: &Expr| {
             let Expr::Name(name) = target else { return false };
             let name = name.id.as_str();
@@ -97,7 +97,7 @@ impl<'a> Dead<'a> {
         let [Expr::Name(key), ..] = &call.arguments.args[..] else { return None };
         let scope = cx.names.frame_at(span_of(call).start)?;
         let is_statement = span_of(&*statement.value) == span_of(call) && cx.is_split(call);
-        let is_needed = Variable::of(cx, scope, key.id.as_str()).is_read_from(&cx.behind(step));
+        let is_needed = Variable::of(cx, scope, key.id.as_str()).is_read_from(&cx.statements_after(step));
         (is_statement && !is_needed && !cx.is_notebook()).then_some(Self { scope, way, call, names: &[] })
     }
 

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::context::FixContext;
 use super::managers;
-use crate::ir::{Block, Function, FunctionId, FunctionKind, Holds, Module, Name, OpKind, Temp, Variable};
+use crate::ir::{Block, Function, FunctionId, FunctionKind, Module, Name, OpKind, ReachingDefinitions, Temp, Variable};
 use crate::text::{Edit, Span, moved, written};
 
 /// Whether the file reads a variable after edits that may be unbound there, on a path that read it bound, or did not read it, before.
@@ -133,7 +133,7 @@ fn unbound_reads(
         let function = module.function(owner);
         let swallows =
             |manager: Temp| managers::callee(function, manager).is_some_and(|name| swallowing.contains(&name));
-        let holds = Holds::before(function, &variable, &places, &swallows);
+        let holds = ReachingDefinitions::before(function, &variable, &places, &swallows);
         // A function of the module may run after the module has run, or before.
         let is_late = |read: &Read| read.is_deferred && owner == Module::BODY && !holds.may_be_unbound_at_the_end();
         found.extend(

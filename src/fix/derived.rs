@@ -40,7 +40,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
 pub(super) fn bind_discarded(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let unused = findings[index].fix_hints.as_ref().and_then(|fix_hints| fix_hints.unused.as_deref());
     if let Some(unused) = unused {
-        return spare(cx, findings, index, unused).into_iter().collect();
+        return rename_unused(cx, findings, index, unused).into_iter().collect();
     }
     let place = findings[index].primary;
     let later = cx.matching(findings, |other| {
@@ -61,7 +61,7 @@ fn is_mistaken(finding: &Finding) -> bool {
 }
 
 /// A child that nothing uses is renamed to `_`, if its name has no other use.
-fn spare(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) -> Option<Proposal> {
+fn rename_unused(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) -> Option<Proposal> {
     let span = cx.here(findings[index].primary)?;
     let step = cx.steps(span).pop()?;
     let scope = cx.names.frame_at(span.start)?;
@@ -91,7 +91,7 @@ fn spare(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) 
     let is_translated = cx.names.occurrences("_").iter().any(|one| one.action == Action::Read);
     let is_local = cx.names.scopes[scope].kind == ScopeKind::Function;
     let Stmt::Assign(assign) = step.statement() else { return None };
-    let is_doubtful = is_slip(cx, scope, assign, &kept) || is_mentioned(cx, scope, unused);
+    let is_doubtful = draws_from_carried_parent(cx, scope, assign, &kept) || is_mentioned(cx, scope, unused);
     (is_local && !is_needed && !is_translated).then(|| {
         Proposal::new(
             format!("rename the unused `{unused}` to `_`"),
@@ -109,7 +109,7 @@ fn spare(cx: &FixContext<'_>, findings: &[Finding], index: usize, unused: &str) 
 
 /// Whether the parent that a split carries on is drawn from after it: `key, subkey = split(key)`, and then
 /// `normal(key)`. The child may have been intended; renaming it to `_` would hide that.
-fn is_slip(cx: &FixContext<'_>, scope: ScopeId, split: &ast::StmtAssign, kept: &[&str]) -> bool {
+fn draws_from_carried_parent(cx: &FixContext<'_>, scope: ScopeId, split: &ast::StmtAssign, kept: &[&str]) -> bool {
     let read = tree::expressions_within(&split.value).into_iter().filter_map(Expr::as_name_expr);
     let carried: Vec<&str> = read.map(|name| name.id.as_str()).filter(|name| kept.contains(name)).collect();
     let is_carried = |argument: &Expr| argument.as_name_expr().is_some_and(|name| carried.contains(&name.id.as_str()));

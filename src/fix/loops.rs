@@ -111,7 +111,7 @@ fn folded_before(cx: &FixContext<'_>, found: &Loop<'_>, findings: &[Finding]) ->
     if let Stmt::Assign(assign) = step.statement() {
         let [Expr::Name(name)] = &assign.targets[..] else { return None };
         let name = name.id.as_str();
-        let is_unused = Variable::of(cx, found.scope, name).is_unneeded_from(&cx.behind(step));
+        let is_unused = Variable::of(cx, found.scope, name).is_unneeded_from(&cx.statements_after(step));
         let message = format!("use `{name}`, which is still unused; the numbers change");
         return is_unused.then(|| Proposal::new(message, vec![replace(key, name.to_owned())], resolves));
     }
@@ -252,7 +252,7 @@ fn split_each(cx: &FixContext<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> O
     let uses: Vec<Use<'_>> =
         calls.iter().map(|(call, key)| Use { call, key, steps: cx.steps(span_of(*call)) }).collect();
     let edits = match &uses[..] {
-        [one] if key.is_name_expr() => children::carried_on(cx, one),
+        [one] if key.is_name_expr() => children::with_next_key(cx, one),
         _ => None,
     };
     let message = format!("split `{name}` in each iteration; the numbers change");

@@ -58,7 +58,9 @@ pub use cross_module::CrossModuleUsage;
 pub use definite_assignment::reads_unbound;
 pub use diff::{hunks, unified};
 pub use jax::RAW_KEY;
-pub use migrate::{Change, FileMigration, Mix, RawFile, Remark, WordUse, migrate, place_before, take_more};
+pub use migrate::{
+    Change, FileMigration, KeyRepresentation, RawFile, Remark, WordUse, migrate, place_before, take_more,
+};
 pub use single_keys::SingleKeys;
 pub use typed::converted;
 pub use typed_uses::{KnownKey, stays_legal};

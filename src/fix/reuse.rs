@@ -81,14 +81,14 @@ fn alone(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposa
     proposals.extend(uses.as_ref().and_then(|uses| elements::free(cx, uses, &family)));
     proposals.extend(uses.as_ref().and_then(|uses| bound_result(cx, uses, &family)));
     proposals.extend(unused_sibling(cx, findings, index));
-    proposals.extend(uses.as_ref().and_then(|uses| children::more(cx, uses, &family)));
+    proposals.extend(uses.as_ref().and_then(|uses| children::extend_split(cx, uses, &family)));
     if family.len() >= MOST_USES {
         return proposals;
     }
     if let Some(uses) = uses {
         let uses = with_alternatives(cx, uses);
         proposals.extend(apart(cx, &uses, &family));
-        proposals.extend(renewed(cx, &uses, &family));
+        proposals.extend(repeated_split(cx, &uses, &family));
         return proposals;
     }
     proposals.extend(advance::held(cx, findings, index));
@@ -103,7 +103,7 @@ fn alone(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposa
 }
 
 /// A key from `key, subkey = split(key)`: the same statement is repeated before each use but the first.
-fn renewed(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
+fn repeated_split(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
     let (first, later) = uses.split_first()?;
     let Expr::Name(key) = first.key else { return None };
     let key = key.id.as_str();
@@ -172,7 +172,7 @@ fn unused_sibling(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Op
     let key = only_key(cx, call, fix_hints.written[1].as_deref()).filter(|key| !key.is_attribute_expr())?;
     let scope = cx.names.frame_at(span.start)?;
     // Keys that are derived afterwards would collide with the draw that keeps the key.
-    let behind = cx.behind(cx.steps(span).pop()?);
+    let behind = cx.statements_after(cx.steps(span).pop()?);
     let is_alive = |name: &str| Variable::of(cx, scope, name).is_read_from(&behind);
     if matches!(key, Expr::Name(name) if is_alive(name.id.as_str())) {
         return None;

@@ -86,11 +86,11 @@ fn declares_one(statement: &Stmt) -> Option<(&Stmt, &str)> {
 fn returned<'a>(cx: &FixContext<'_>, def: &'a ast::StmtFunctionDef) -> Option<&'a Expr> {
     let Stmt::Return(last) = def.body.last()? else { return None };
     let inner = Span::new(span_of(def.body.first()?).start, span_of(last).start);
-    let words = |code: &str| code.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(is_way_out);
+    let words = |code: &str| code.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(is_exit);
     if words(cx.slice(inner)) { None } else { last.value.as_deref() }
 }
 
-fn is_way_out(word: &str) -> bool {
+fn is_exit(word: &str) -> bool {
     matches!(word, "return" | "yield")
 }
 

@@ -98,7 +98,7 @@ impl Writer<'_, '_> {
             return None;
         }
         if let ([one], Split::Plain(_), true) = (uses, &self.split, keeps)
-            && let Some(edits) = children::carried_on(self.cx, one)
+            && let Some(edits) = children::with_next_key(self.cx, one)
         {
             return Some(self.proposal(edits, Vec::new()));
         }
@@ -151,7 +151,7 @@ impl Writer<'_, '_> {
         let others: Vec<&Use<'_>> = uses.iter().collect();
         let mut unused = made.unused_until(self.cx, uses.last()?.span());
         unused.truncate(uses.len());
-        let (mut edits, names, range) = made.give(self.cx, &others, &unused)?;
+        let (mut edits, names, range) = made.assign(self.cx, &others, &unused)?;
         edits.extend(replaced(self.cx, uses, &names));
         edits.sort_by_key(|edit| edit.span);
         let proposal = self.proposal(edits, self.cx.claim_within(self.site.scope, &names, range));
@@ -196,7 +196,7 @@ impl Writer<'_, '_> {
         {
             return None;
         }
-        let (edits, names, range) = made.give(cx, &others, &unused)?;
+        let (edits, names, range) = made.assign(cx, &others, &unused)?;
         let within = edits.into_iter().map(|edit| {
             let at = |offset: u32| offset.checked_sub(statement.start);
             Some(Edit { span: Span::new(at(edit.span.start)?, at(edit.span.end)?), ..edit })
@@ -260,8 +260,8 @@ impl Writer<'_, '_> {
         let mut near: Vec<(Made<'_>, Vec<&Use<'_>>)> = Vec::new();
         at.retain(|(_, here)| {
             let made = here.first().and_then(|one| Made::of(self.cx, one)).filter(|made| {
-                let serves = |one: &&Use<'_>| made.serves(self.cx, one);
-                matches!(self.split, Split::Plain(_)) && here.iter().all(serves)
+                let can_replace = |one: &&Use<'_>| made.can_replace(self.cx, one);
+                matches!(self.split, Split::Plain(_)) && here.iter().all(can_replace)
             });
             let Some(made) = made else { return true };
             match near.iter_mut().find(|(known, _)| known.step.is(made.step)) {
@@ -271,7 +271,7 @@ impl Writer<'_, '_> {
             false
         });
         for (made, here) in near {
-            let (more, names, range) = made.give(self.cx, &here, &[])?;
+            let (more, names, range) = made.assign(self.cx, &here, &[])?;
             edits.extend(more);
             edits.extend(here.iter().zip(&names).map(|(one, name)| Edit::replace(one.span(), name.clone())));
             reserved.extend(self.cx.claim_within(scope, &names, range));
@@ -330,13 +330,13 @@ impl Writer<'_, '_> {
     /// `key, a = split(key)`.
     fn pass_on(&self, one: &Use<'_>, step: Step<'_>) -> Option<Vec<Edit>> {
         let edit = self.in_place_of_unnamed(one, step).map(|edit| vec![edit]);
-        edit.or_else(|| children::carried_on(self.cx, one).filter(|_| matches!(self.split, Split::Plain(_))))
+        edit.or_else(|| children::with_next_key(self.cx, one).filter(|_| matches!(self.split, Split::Plain(_))))
     }
 
     fn in_place_of_unnamed(&self, one: &Use<'_>, step: Step<'_>) -> Option<Edit> {
         let (call, bound) = children::split_of(self.cx, step.statement())?;
         let ([Expr::Name(left), Expr::Name(right)], Split::Plain(_)) = (bound, &self.split) else { return None };
-        let way = self.cx.behind(step);
+        let way = self.cx.statements_after(step);
         let is_unnamed = |target: &ast::ExprName| {
             target.id.as_str() == "_" && Variable::of(self.cx, self.site.scope, "_").is_unneeded_from(&way)
         };

@@ -76,7 +76,7 @@ use thin_vec::ThinVec;
 pub use annotation::Annotation;
 pub use lower::{EffectLookup, binary_operator, lower, lower_if};
 pub use op::{Argument, Collection, Constant, Element, Handler, Op, OpKind, Operator, Variable};
-pub use reaching::{Holds, Reaching};
+pub use reaching::{DefUses, ReachingDefinitions};
 pub use uses::Uses;
 pub use validate::validate;
 

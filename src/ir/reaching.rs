@@ -17,14 +17,14 @@ const NESTED: u32 = 5;
 
 /// Where the values of one variable of a function are read.
 #[derive(Clone, Debug, Default)]
-pub struct Reaching {
+pub struct DefUses {
     stores: FxHashMap<Temp, Vec<Temp>>,
     parameter: Vec<Temp>,
     /// Every read, where every definition may reach every one.
     everywhere: Option<Vec<Temp>>,
 }
 
-impl Reaching {
+impl DefUses {
     /// The reaching definitions of a variable.
     pub fn of(function: &Function, variable: &Variable) -> Self {
         let (walk, _) = Walk::through(function, variable, &[], &|_| false);
@@ -64,13 +64,13 @@ impl Reaching {
 
 /// What a variable may hold where some operations of its function run, and where the function's body ends.
 #[derive(Clone, Debug)]
-pub struct Holds {
+pub struct ReachingDefinitions {
     /// Absent where too many definitions reach some point.
     before: Option<FxHashMap<Temp, State>>,
     end: State,
 }
 
-impl Holds {
+impl ReachingDefinitions {
     /// What a variable may hold right before each of these operations. `swallows` says whether the context manager that an operation
     /// makes may swallow what the body of its `with` raises.
     pub fn before(function: &Function, variable: &Variable, ops: &[Temp], swallows: &dyn Fn(Temp) -> bool) -> Self {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Block, Function, Module, OpKind, Reaching, Temp, Variable};
+use super::{Block, DefUses, Function, Module, OpKind, Temp, Variable};
 use crate::text::Span;
 
 /// The definitions and uses of one function.
@@ -27,8 +27,8 @@ pub struct Uses {
     stores: FxHashMap<u32, u32>,
     /// Slots that a function within it reads or writes.
     captured: FxHashSet<u32>,
-    /// Reaching definitions, for the variables for which they were requested.
-    reaching: RefCell<FxHashMap<Variable, Rc<Reaching>>>,
+    /// Definitions and their uses, for the variables for which they were requested.
+    reaching: RefCell<FxHashMap<Variable, Rc<DefUses>>>,
 }
 
 impl Uses {
@@ -148,11 +148,11 @@ impl Uses {
     }
 
     /// The reaching definitions of a variable of the function that these uses are of.
-    pub fn reaching(&self, code: &Function, variable: &Variable) -> Rc<Reaching> {
+    pub fn reaching(&self, code: &Function, variable: &Variable) -> Rc<DefUses> {
         if let Some(known) = self.reaching.borrow().get(variable) {
             return known.clone();
         }
-        let reaching = Rc::new(Reaching::of(code, variable));
+        let reaching = Rc::new(DefUses::of(code, variable));
         self.reaching.borrow_mut().insert(variable.clone(), reaching.clone());
         reaching
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::is_entry;
-use crate::analysis::record::{Activation, Chain, Consumption, Derivation, LoggedBroadcast, Recording, Sharers};
+use crate::analysis::record::{Activation, Chain, Consumption, Derivation, LoggedBroadcast, Recording, SharingLanes};
 use crate::finding::{Confidence, Place};
 use crate::judge::consequence::Flows;
 use crate::judge::derivation::derivation;
@@ -69,7 +69,7 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
         };
         facts.broadcasts.push(Broadcast {
             kind,
-            on_devices: broadcast.lanes == Sharers::Devices,
+            on_devices: broadcast.lanes == SharingLanes::Devices,
             function: run.qualified(&chain[depth].0),
             stream: stream_at(run, event, &chain, depth),
             used,
@@ -82,7 +82,7 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
             confidence: match event.role {
                 Role::Unresolved => Confidence::Low,
                 // Only one lane may decide to draw, and devices may have to draw the same numbers.
-                Role::Sample | Role::Split if broadcast.lanes == Sharers::Elements => Confidence::High,
+                Role::Sample | Role::Split if broadcast.lanes == SharingLanes::Elements => Confidence::High,
                 _ => Confidence::Medium,
             },
         });

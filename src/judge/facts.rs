@@ -2,7 +2,9 @@
 //!
 //! **Invariant:** facts are sorted by place and free of the interpreter's handles; a rule needs nothing else.
 
-pub use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind, Meeting, ReferenceKind, Role, WrapperWay};
+pub use crate::analysis::domain::kinds::{
+    BufferOp, CarryKind, ImplementationConflict, KeyKind, ReferenceKind, Role, WrapperWay,
+};
 pub use crate::analysis::program::choices::ChoiceKind;
 pub use crate::judge::implementation_facts::{GlobalChoice, Mismatch, RawBridge, UnstableSeed};
 

@@ -86,7 +86,7 @@ impl<'a> Search<'_, 'a> {
             let OpKind::Call(callee, arguments) = &op.kind else { continue };
             let place = Place { file: module.file, span: op.span };
             if let Some(source) = self.drawn((index, id), *callee, arguments) {
-                let fate = self.fate((index, id), temp);
+                let fate = self.only_returns_number((index, id), temp);
                 let is_of_generator = self.denotations.modelled(index, code, *callee).is_none();
                 all.extend(fate.map(|is_only_returned| Found {
                     place,
@@ -102,7 +102,8 @@ impl<'a> Search<'_, 'a> {
                 // A generator that the function creates with a seed gives a constant on purpose.
                 let is_own = self.is_made_here((index, id), *callee);
                 for found in self.draws(called, depth).into_iter().filter(|found| !is_own || !found.is_of_generator) {
-                    let fate = if found.is_only_returned { self.fate((index, id), temp) } else { Some(false) };
+                    let fate =
+                        if found.is_only_returned { self.only_returns_number((index, id), temp) } else { Some(false) };
                     all.extend(fate.map(|is_only_returned| Found { place, is_only_returned, ..found }));
                 }
             }
@@ -119,7 +120,7 @@ impl<'a> Search<'_, 'a> {
 
     /// Whether a function only returns a number; `None` if it only prints it or uses it in a name. A call whose result is unused may change
     /// an argument: `shuffle(x)`.
-    fn fate(&self, (index, id): Callee, temp: Temp) -> Option<bool> {
+    fn only_returns_number(&self, (index, id): Callee, temp: Temp) -> Option<bool> {
         if self.run.uses_of(index, id).readers(temp).is_empty() {
             return Some(false);
         }

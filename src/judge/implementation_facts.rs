@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** like all facts, they are free of the interpreter's handles.
 
-use crate::analysis::domain::kinds::Meeting;
+use crate::analysis::domain::kinds::ImplementationConflict;
 use crate::analysis::program::choices::ChoiceKind;
 use crate::finding::{Confidence, Place};
 use crate::judge::facts::Origin;
@@ -11,7 +11,7 @@ use crate::judge::facts::Origin;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// Where they meet.
-    pub kind: Meeting,
+    pub kind: ImplementationConflict,
     /// The call.
     pub place: Place,
     /// Its qualified name.
@@ -34,8 +34,10 @@ impl Mismatch {
     /// Whether JAX raises.
     pub fn raises(&self) -> bool {
         match self.kind {
-            Meeting::Joined | Meeting::Carried | Meeting::Branches => true,
-            Meeting::Wrapped | Meeting::Width | Meeting::Taken => self.widths[0] != self.widths[1],
+            ImplementationConflict::Joined | ImplementationConflict::Carried | ImplementationConflict::Branches => true,
+            ImplementationConflict::Wrapped | ImplementationConflict::Width | ImplementationConflict::Taken => {
+                self.widths[0] != self.widths[1]
+            }
         }
     }
 }

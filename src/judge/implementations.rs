@@ -8,9 +8,9 @@ use crate::analysis::domain::kinds::KeyKind;
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::program::Program;
-use crate::analysis::record::{Callee, LoggedMeeting, Recording};
+use crate::analysis::record::{Callee, LoggedConflict, Recording};
 use crate::finding::{Confidence, Place};
-use crate::judge::facts::{Facts, GlobalChoice, Meeting, Mismatch};
+use crate::judge::facts::{Facts, GlobalChoice, ImplementationConflict, Mismatch};
 use crate::judge::origin::origin;
 use crate::models;
 use crate::text::FileId;
@@ -33,38 +33,42 @@ pub fn extract_choices(program: &Program<'_>, index: ModuleIndex, facts: &mut Fa
 
 /// Keys of one implementation where another one is expected.
 pub fn extract_mismatches(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
-    let own = run.log.meetings.iter().filter(|meeting| meeting.place.file == file);
-    facts.mismatches.extend(own.filter_map(|meeting| mismatch(run, meeting)));
+    let own = run.log.conflicts.iter().filter(|conflict| conflict.place.file == file);
+    facts.mismatches.extend(own.filter_map(|conflict| mismatch(run, conflict)));
 }
 
-fn mismatch(run: &Recording<'_>, meeting: &LoggedMeeting) -> Option<Mismatch> {
-    let [one, other] = meeting.implementations;
+fn mismatch(run: &Recording<'_>, conflict: &LoggedConflict) -> Option<Mismatch> {
+    let [one, other] = conflict.implementations;
     let other = known(run, other?)?;
-    let (name, width) = match (one, meeting.width) {
+    let (name, width) = match (one, conflict.width) {
         (Some(one), _) => known(run, one).map(|one| (one.name.clone(), one.width))?,
         (None, width) => (String::new(), width?),
     };
-    let is_same = if meeting.kind == Meeting::Width { width == other.width } else { name == other.name };
+    let is_same =
+        if conflict.kind == ImplementationConflict::Width { width == other.width } else { name == other.name };
     // Raw keys of one width are stacked; samplers then treat them as keys of one implementation.
-    let are_raw = meeting.keys.iter().all(|key| key.is_some_and(|key| key.kind == KeyKind::Raw));
+    let are_raw = conflict.keys.iter().all(|key| key.is_some_and(|key| key.kind == KeyKind::Raw));
     if is_same || are_raw && width == other.width {
         return None;
     }
-    let callee = run.log.callees.get(&meeting.place)?.iter().find_map(|callee| match callee {
+    let callee = run.log.callees.get(&conflict.place)?.iter().find_map(|callee| match callee {
         Callee::Library(path) => Some(path.to_string()),
         _ => None,
     })?;
-    let taken = matches!(meeting.kind, Meeting::Wrapped | Meeting::Width | Meeting::Taken);
+    let taken = matches!(
+        conflict.kind,
+        ImplementationConflict::Wrapped | ImplementationConflict::Width | ImplementationConflict::Taken
+    );
     Some(Mismatch {
-        kind: meeting.kind,
-        place: meeting.place,
+        kind: conflict.kind,
+        place: conflict.place,
         callee,
         names: [name, other.name.clone()],
         widths: [width, other.width],
-        origins: meeting.keys.map(|key| key.and_then(|key| origin(run, key.term, key.derivation))),
-        by_default: taken && meeting.implementations[1] == Some(Implementation::Default),
-        confidence: if meeting.guard.is_true() { Confidence::High } else { Confidence::Medium },
-        function: run.qualified(&meeting.activation),
+        origins: conflict.keys.map(|key| key.and_then(|key| origin(run, key.term, key.derivation))),
+        by_default: taken && conflict.implementations[1] == Some(Implementation::Default),
+        confidence: if conflict.guard.is_true() { Confidence::High } else { Confidence::Medium },
+        function: run.qualified(&conflict.activation),
     })
 }
 

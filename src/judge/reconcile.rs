@@ -45,16 +45,16 @@ pub fn reconcile(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
         }
     }
     let explaining = drop_explained(modules, is_test);
-    drop_known(modules, is_test, &explaining);
+    drop_covered(modules, is_test, &explaining);
     drop_repeated_stale(modules);
     count_limits(modules);
     closures::reconcile(modules);
     traced::reconcile(modules);
-    modules.iter_mut().for_each(give_children_once);
+    modules.iter_mut().for_each(offer_children_once);
 }
 
 /// An unused child is offered for one reuse: two that follow the advice would make another reuse.
-fn give_children_once(facts: &mut Facts) {
+fn offer_children_once(facts: &mut Facts) {
     let mut given = BTreeSet::new();
     for reuse in facts.reuses.iter_mut().filter(|reuse| reuse.confidence > Confidence::Low && !reuse.is_harmless()) {
         reuse.intended_child.take_if(|child| !given.insert(child.clone()));
@@ -107,7 +107,7 @@ fn drop_explained(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) -> BT
 
 /// Drops suspicions about a key if the consumption is part of a reported reuse. In tests they are kept, because the
 /// reuse is a note there, and so are facts that explain reuses that are not reported.
-fn drop_known(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool, explaining: &BTreeSet<Place>) {
+fn drop_covered(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool, explaining: &BTreeSet<Place>) {
     // The consumptions and the calls that lead to them, with the origins of their keys.
     let mut known: BTreeMap<Place, BTreeSet<Option<Place>>> = BTreeMap::new();
     // The functions that report a consumption among their own.

@@ -37,7 +37,7 @@ pub fn extract_seeds(program: &Program<'_>, index: ModuleIndex, facts: &mut Fact
             let Some((maker, seed)) = seed_of(&names, code, *callee, arguments) else { continue };
             let mut walk = Walk { program, names: &names, seen: BTreeSet::new(), carriers: BTreeSet::new() };
             let Some(source) = walk.source(FunctionId(number), seed) else { continue };
-            if walk.is_shown() {
+            if walk.is_displayed() {
                 continue;
             }
             facts.unstable.push(UnstableSeed {
@@ -275,7 +275,7 @@ impl<'a> Walk<'_, 'a> {
     }
 
     /// Whether the program shows the seed to people, who can then repeat the run.
-    fn is_shown(&self) -> bool {
+    fn is_displayed(&self) -> bool {
         let words = &self.names.models.words;
         let module = self.names.module;
         (0u32..).zip(&module.functions).any(|(number, code)| {

@@ -36,13 +36,13 @@ struct Candidate {
 pub struct Stale {
     candidates: Vec<Candidate>,
     stores: Vec<LoggedStore>,
-    left: Vec<LeftBehind>,
+    left: Vec<ConsumedAttribute>,
     /// The attributes that methods advance, and where they consume them.
     advanced: Vec<(ClassHandle, Name, Place)>,
 }
 
 /// A key that a constructor consumes and leaves in an attribute.
-struct LeftBehind {
+struct ConsumedAttribute {
     class: ClassHandle,
     name: Name,
     fact: CarriedKey,
@@ -58,7 +58,7 @@ impl Stale {
     pub fn note_candidates(&mut self, run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) {
         self.candidates.extend(candidates(run, paths, id));
         if is_constructor(&run.module(run.home).function(id).name) {
-            self.left.extend(left_behind(run, id));
+            self.left.extend(consumed_attributes(run, id));
         } else {
             self.advanced.extend(advanced(run));
         }
@@ -70,7 +70,7 @@ impl Stale {
         let mut stale = attributes_of(run, candidates, &stores);
         facts.captured.extend(captured_globals(run, &mut stale));
         facts.stale.extend(stale);
-        for LeftBehind { class, name, mut fact } in left {
+        for ConsumedAttribute { class, name, mut fact } in left {
             let is_it = |of: &ClassHandle| run.lineage(*of).contains(&class);
             if let Some((.., place)) = advanced.iter().find(|(of, attribute, _)| *attribute == name && is_it(of)) {
                 fact.place = *place;
@@ -127,7 +127,7 @@ fn candidates(run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) -> V
 }
 
 /// The keys that a constructor consumes and leaves in attributes of its instance; those that it stores later are reported there.
-fn left_behind(run: &Recording<'_>, id: FunctionId) -> Vec<LeftBehind> {
+fn consumed_attributes(run: &Recording<'_>, id: FunctionId) -> Vec<ConsumedAttribute> {
     let events = (0..).zip(&run.log.consumptions);
     let mut left = Vec::new();
     for (index, event) in events.filter(|(_, event)| matches!(event.role, Role::Sample | Role::Split)) {
@@ -160,7 +160,7 @@ fn left_behind(run: &Recording<'_>, id: FunctionId) -> Vec<LeftBehind> {
                 confidence: Confidence::Medium,
                 function: run.qualified(outermost),
             };
-            left.push(LeftBehind { class: store.class, name: store.name.clone(), fact });
+            left.push(ConsumedAttribute { class: store.class, name: store.name.clone(), fact });
         }
     }
     left

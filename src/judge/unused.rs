@@ -9,14 +9,16 @@ use crate::analysis::domain::term::Term;
 use crate::analysis::program::names::is_of_another_kind;
 use crate::analysis::record::{Activation, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Block, Function, FunctionId, FunctionKind, Holds, Name, OpKind, ParameterKind, Temp, Variable};
+use crate::ir::{
+    Block, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, ReachingDefinitions, Temp, Variable,
+};
 use crate::judge::facts::{Discarded, Facts, IgnoredCaller, Role, UnusedChild};
 use crate::judge::stale::leaf_use;
 use crate::models::Effect;
 use crate::text::FileId;
 
 /// What becomes of the result of an operation.
-enum Fate {
+enum ResultUse {
     /// Nothing reads it.
     Ignored,
     /// It is stored in a variable that nothing reads.
@@ -50,7 +52,8 @@ impl Child {
         let call = run.uses_of(module, id).call_at(call.span);
         call.is_some_and(|call| {
             let code = run.module(module).function(id);
-            Holds::before(code, &Variable::Local(self.slot), &[call], &|_| false).is_always(call, self.store)
+            ReachingDefinitions::before(code, &Variable::Local(self.slot), &[call], &|_| false)
+                .is_always(call, self.store)
         })
     }
 }
@@ -81,15 +84,15 @@ pub fn extract_unused(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             name,
             function: function.clone(),
         };
-        match fate_of(run, activation, derivation.place) {
-            Some(Fate::Ignored) => facts.discarded.push(discarded(true, None)),
-            Some(Fate::Unread(name)) => facts.discarded.push(discarded(true, Some(name.to_string()))),
-            Some(Fate::Children(unread)) => {
+        match result_use_of(run, activation, derivation.place) {
+            Some(ResultUse::Ignored) => facts.discarded.push(discarded(true, None)),
+            Some(ResultUse::Unread(name)) => facts.discarded.push(discarded(true, Some(name.to_string()))),
+            Some(ResultUse::Children(unread)) => {
                 for child in unread.iter().filter(|child| !child.name.starts_with('_')) {
                     facts.discarded.push(discarded(false, Some(child.name.to_string())));
                 }
             }
-            Some(Fate::Used) | None => {}
+            Some(ResultUse::Used) | None => {}
         }
     }
     extract_ignored(run, facts, file);
@@ -97,27 +100,27 @@ pub fn extract_unused(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
 
 /// The children of the split at this place that nothing reads; `None` where that cannot be decided.
 pub fn unread_children(run: &Recording<'_>, place: Place, activation: &Activation) -> Option<Vec<Child>> {
-    match fate_of(run, activation, place)? {
-        Fate::Children(unread) => Some(unread.into_iter().filter(|child| !child.name.starts_with('_')).collect()),
+    match result_use_of(run, activation, place)? {
+        ResultUse::Children(unread) => Some(unread.into_iter().filter(|child| !child.name.starts_with('_')).collect()),
         _ => None,
     }
 }
 
-fn fate_of(run: &Recording<'_>, activation: &Activation, place: Place) -> Option<Fate> {
+fn result_use_of(run: &Recording<'_>, activation: &Activation, place: Place) -> Option<ResultUse> {
     let (module, id) = (activation.module, activation.function);
     let code = run.module(module).function(id);
     let uses = run.uses_of(module, id);
     match uses.readers(uses.call_at(place.span)?) {
-        [] => Some(Fate::Ignored),
+        [] => Some(ResultUse::Ignored),
         [only] => match &code.ops[*only as usize].kind {
             OpKind::Store(Variable::Local(slot), _) => {
                 if is_read(run, module, id, *slot) {
-                    Some(Fate::Used)
+                    Some(ResultUse::Used)
                 } else {
-                    Some(Fate::Unread(code.slots.get(*slot as usize)?.clone()))
+                    Some(ResultUse::Unread(code.slots.get(*slot as usize)?.clone()))
                 }
             }
-            OpKind::Store(Variable::Global(name), _) if &**name == "_" => Some(Fate::Unread(name.clone())),
+            OpKind::Store(Variable::Global(name), _) if &**name == "_" => Some(ResultUse::Unread(name.clone())),
             OpKind::Unpack { star: None, .. } => {
                 let mut unread = Vec::new();
                 for part in uses.readers(*only) {
@@ -128,11 +131,11 @@ fn fate_of(run: &Recording<'_>, activation: &Activation, place: Place) -> Option
                         unread.push(Child { name, slot: *slot, store: *store });
                     }
                 }
-                Some(Fate::Children(unread))
+                Some(ResultUse::Children(unread))
             }
-            _ => Some(Fate::Used),
+            _ => Some(ResultUse::Used),
         },
-        _ => Some(Fate::Used),
+        _ => Some(ResultUse::Used),
     }
 }
 
@@ -146,7 +149,7 @@ fn is_read(run: &Recording<'_>, module: usize, id: FunctionId, slot: u32) -> boo
 }
 
 /// Whether a function may read the value of a parameter: on some path it is read before it is overwritten.
-fn is_heeded(run: &Recording<'_>, module: usize, id: FunctionId, slot: u32) -> bool {
+fn may_be_read(run: &Recording<'_>, module: usize, id: FunctionId, slot: u32) -> bool {
     let code = run.module(module).function(id);
     match first_access(code, &code.body, slot) {
         Some(access) => access == Access::Read,
@@ -202,11 +205,11 @@ fn extract_ignored(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             words.names_a_key(&parameter.name)
                 && !parameter.annotation.as_ref().is_some_and(|of| is_of_another_kind(words, of))
                 && !matches!(parameter.kind, ParameterKind::Variadic | ParameterKind::Keywords)
-                && !is_heeded(run, activation.module, activation.function, *slot)
+                && !may_be_read(run, activation.module, activation.function, *slot)
         });
         let Some((_, parameter)) = ignored else { continue };
         let heeds_another = (0u32..).zip(&code.parameters).any(|(slot, parameter)| {
-            words.names_a_key(&parameter.name) && is_heeded(run, activation.module, activation.function, slot)
+            words.names_a_key(&parameter.name) && may_be_read(run, activation.module, activation.function, slot)
         });
         if heeds_another {
             continue;

@@ -22,7 +22,7 @@ impl Reader<'_> {
             }
         }
         let before = self.problems.len();
-        let mut take = Taker { reader: self, row, params, exact };
+        let mut take = FieldReader { reader: self, row, params, exact };
         let first = params.first().map(|param| param.name.clone());
         let effect = match name {
             EffectName::Seed => {
@@ -97,7 +97,7 @@ impl Reader<'_> {
     /// What a factory makes.
     fn made(&mut self, row: &Row, raw: RawMakes) -> Option<Callable> {
         let params = self.params(row, &raw.params);
-        let mut take = Taker { reader: self, row, params: &params, exact: true };
+        let mut take = FieldReader { reader: self, row, params: &params, exact: true };
         let effect = match raw.effect {
             EffectName::Sample => Effect::Sample { keys: take.many("makes", raw.key, Some("key"))?, rows: None },
             EffectName::Consume => Effect::Consume { keys: take.many("makes", raw.key, Some("key"))?, only: None },
@@ -126,7 +126,7 @@ impl Reader<'_> {
 }
 
 /// Takes fields of a row and checks that the parameters they name exist.
-struct Taker<'r, 't> {
+struct FieldReader<'r, 't> {
     reader: &'r mut Reader<'t>,
     row: &'r Row,
     params: &'r [Param],
@@ -134,7 +134,7 @@ struct Taker<'r, 't> {
     exact: bool,
 }
 
-impl Taker<'_, '_> {
+impl FieldReader<'_, '_> {
     fn missing(&mut self, field: &str) {
         self.reader.problem(self.row.span.clone(), format!("this effect needs `{field}`"));
     }
@@ -188,7 +188,7 @@ impl Taker<'_, '_> {
     }
 }
 
-fn transform(take: &mut Taker<'_, '_>, raw: RawCallable) -> Option<Transform> {
+fn transform(take: &mut FieldReader<'_, '_>, raw: RawCallable) -> Option<Transform> {
     if raw.runs.is_none() {
         take.missing("runs");
     }

@@ -29,7 +29,7 @@ struct Entry<'a> {
     flow: Vec<Step<'a>>,
     witness: Option<Shown<'a>>,
     fix: Option<WrittenFix<'a>>,
-    consequence: Option<Fate<'a>>,
+    consequence: Option<ConsequenceEntry<'a>>,
     intent: Option<Intended<'a>>,
     /// A sentence that fits the location, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,7 +49,7 @@ struct Intended<'a> {
 
 /// What happens to the two draws.
 #[derive(Serialize)]
-struct Fate<'a> {
+struct ConsequenceEntry<'a> {
     kind: &'static str,
     message: &'a str,
     #[serde(flatten)]
@@ -173,7 +173,7 @@ fn entry<'a>(report: &Report<'_>, finding: &'a Finding) -> Entry<'a> {
         flow: finding.flow.iter().map(step).collect(),
         witness: finding.witness.as_ref().map(|witness| shown(report, witness)),
         fix: finding.fix.as_ref().map(|fix| written_fix(report, finding.primary.file, fix)),
-        consequence: finding.consequence.as_ref().map(|fate| Fate {
+        consequence: finding.consequence.as_ref().map(|fate| ConsequenceEntry {
             kind: fate.kind.name(),
             message: &fate.message,
             at: evidence(report, fate.place),

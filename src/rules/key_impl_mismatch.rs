@@ -3,7 +3,7 @@
 //! **Invariant:** both implementations are known by name; the primary place is the call where they meet.
 
 use crate::finding::Finding;
-use crate::judge::facts::{Facts, Meeting, Mismatch};
+use crate::judge::facts::{Facts, ImplementationConflict, Mismatch};
 
 use super::Rule;
 use super::wording::{self, Text};
@@ -17,30 +17,30 @@ pub(super) fn describe(rule: &Rule, found: &Mismatch) -> Finding {
     let callee = wording::code(&found.callee);
     let default = if found.by_default { " (the default)" } else { "" };
     let (message, label) = match found.kind {
-        Meeting::Joined => (
+        ImplementationConflict::Joined => (
             format!("{callee} puts keys of `{one}` and `{other}` into one array"),
             "an array of keys has one implementation",
         ),
-        Meeting::Carried => (
+        ImplementationConflict::Carried => (
             format!("the carry of {callee} starts with a key of `{one}` and continues with a key of `{other}`"),
             "the type of a carry must not change",
         ),
-        Meeting::Branches => (
+        ImplementationConflict::Branches => (
             format!("one branch of {callee} returns a key of `{one}`, another a key of `{other}`"),
             "all branches must return the same types",
         ),
-        Meeting::Wrapped => (
+        ImplementationConflict::Wrapped => (
             format!("{callee} wraps the words of a key of `{one}` as a key of `{other}`{default}"),
             "another implementation",
         ),
-        Meeting::Width => (
+        ImplementationConflict::Width => (
             format!(
                 "{callee} wraps {} words as a key of `{other}`{default}, which has {}",
                 found.widths[0], found.widths[1]
             ),
             "the last axis has the wrong length",
         ),
-        Meeting::Taken => (
+        ImplementationConflict::Taken => (
             format!("{callee} treats the words of a key of `{one}` as a key of `{other}`{default}"),
             "a raw key does not record its implementation",
         ),
@@ -50,14 +50,14 @@ pub(super) fn describe(rule: &Rule, found: &Mismatch) -> Finding {
         (_, false) => "the result is a different key",
     };
     let help = match found.kind {
-        Meeting::Joined | Meeting::Carried | Meeting::Branches => {
+        ImplementationConflict::Joined | ImplementationConflict::Carried | ImplementationConflict::Branches => {
             "make all of these keys with the same `impl`".to_owned()
         }
-        Meeting::Wrapped => {
+        ImplementationConflict::Wrapped => {
             format!("name the implementation of the key: `jax.random.wrap_key_data(words, impl=\"{one}\")`")
         }
-        Meeting::Width => "name the implementation of the words with `impl=`".to_owned(),
-        Meeting::Taken => {
+        ImplementationConflict::Width => "name the implementation of the words with `impl=`".to_owned(),
+        ImplementationConflict::Taken => {
             format!("make a typed key, which keeps its implementation: `jax.random.key(seed, impl=\"{one}\")`")
         }
     };

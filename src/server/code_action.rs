@@ -27,7 +27,7 @@ const RESOLVE: &str = "codeAction/resolve";
 #[derive(Debug, Deserialize, Serialize)]
 struct ActionData {
     /// What to compute.
-    what: What,
+    what: ActionKind,
     /// The URI of the document.
     uri: Uri,
     /// Its version.
@@ -39,7 +39,7 @@ struct ActionData {
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-enum What {
+enum ActionKind {
     Ignore,
     FixAll,
 }
@@ -96,7 +96,7 @@ pub(super) fn resolve(request: &RequestContext<'_>, action: &CodeAction) -> Resu
     if opened.version != data.version {
         return Err(Failure::stale(RESOLVE));
     }
-    if data.what == What::FixAll {
+    if data.what == ActionKind::FixAll {
         return Ok(CodeAction { edit: fix_all::edit(request, path, opened)?, ..action.clone() });
     }
     let checked = request.snapshot.checked(path, Fixes::None, request.is_cancelled)?;
@@ -211,7 +211,7 @@ impl<'a> Site<'a> {
     fn ignores(&self, here: &[(&'a Finding, Range)], known: &[Diagnostic]) -> Result<Vec<CodeAction>, Failure> {
         let mut actions: Vec<CodeAction> = Vec::new();
         for placed @ (finding, _) in here.iter().filter(|(finding, _)| engine::can_be_ignored(finding.rule)) {
-            let data = self.data(What::Ignore, vec![finding.fingerprint.clone()])?;
+            let data = self.data(ActionKind::Ignore, vec![finding.fingerprint.clone()])?;
             let is_lazy = self.request.snapshot.client.resolves_edits;
             let edit = if is_lazy { None } else { self.ignoring(&[finding]) };
             if edit.is_none() && !is_lazy {
@@ -247,7 +247,7 @@ impl<'a> Site<'a> {
         let path = self.request.document(&self.opened.uri).map(|(path, _)| path).ok_or_else(Failure::gone)?;
         let is_lazy = self.request.snapshot.client.resolves_edits;
         let edit = if is_lazy { None } else { fix_all::edit(self.request, path, self.opened)? };
-        let data = if is_lazy { Some(self.data(What::FixAll, Vec::new())?) } else { None };
+        let data = if is_lazy { Some(self.data(ActionKind::FixAll, Vec::new())?) } else { None };
         let which = if self.folder.settings.unsafe_fixes { "fixable" } else { "safely fixable" };
         Ok(Some(CodeAction {
             title: format!("keylint: Fix all {which} findings"),
@@ -258,7 +258,7 @@ impl<'a> Site<'a> {
         }))
     }
 
-    fn data(&self, what: What, fingerprints: Vec<String>) -> Result<serde_json::Value, Failure> {
+    fn data(&self, what: ActionKind, fingerprints: Vec<String>) -> Result<serde_json::Value, Failure> {
         let data = ActionData { what, uri: self.opened.uri.clone(), version: self.opened.version, fingerprints };
         serde_json::to_value(data).map_err(|error| Failure::internal(error.to_string()))
     }

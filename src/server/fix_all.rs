@@ -8,7 +8,7 @@ use gen_lsp_types::WorkspaceEdit;
 
 use super::edits::workspace_edit;
 use super::places::Page;
-use super::snapshot::{Opened, Trouble};
+use super::snapshot::{CheckError, Opened};
 use super::workers::{Failure, RequestContext};
 use crate::engine::{self, Changed, Fixes, RunOptions};
 use crate::text::LineIndex;
@@ -22,7 +22,7 @@ pub(super) fn edit(
     let snapshot = request.snapshot;
     let fixed = snapshot.with(path, |context, given, folder| {
         let resolver = folder.resolver.as_ref().map_err(Clone::clone)?;
-        let baseline = engine::baseline(resolver, path)?.map_err(Trouble::Baseline)?;
+        let baseline = engine::baseline(resolver, path)?.map_err(CheckError::Baseline)?;
         let accepted = baseline.as_ref().map(|baseline| baseline.fingerprints()).unwrap_or_default();
         let how = RunOptions {
             fixes: Fixes::All,
@@ -33,7 +33,7 @@ pub(super) fn edit(
         let is_wanted = |finding: &crate::finding::Finding| {
             folder.applies(finding) && !accepted.contains(finding.fingerprint.as_str())
         };
-        Ok::<_, Trouble>(context.fix(given, how, &is_wanted))
+        Ok::<_, CheckError>(context.fix(given, how, &is_wanted))
     })??;
     if (request.is_cancelled)() {
         return Err(Failure::cancelled());

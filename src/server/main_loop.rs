@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use super::session::Session;
 use super::settings::Written;
-use super::snapshot::Trouble;
+use super::snapshot::CheckError;
 use super::transport::Incoming;
 use super::workers::{Failure, Finished, Flag, Job, Task, code};
 use super::{Ended, requests};
@@ -44,7 +44,7 @@ pub(super) enum Expected {
 }
 
 /// The queues of tasks.
-pub(super) struct Lanes {
+pub(super) struct TaskQueues {
     /// Tasks that the user waits for.
     pub(super) documents: Sender<Task>,
     /// Tasks that take long.
@@ -60,7 +60,7 @@ struct Pending {
 }
 
 /// A request that waits for something to change.
-pub(super) struct Parked {
+pub(super) struct DelayedRequest {
     id: RequestId,
     params: Value,
 }
@@ -69,14 +69,14 @@ pub(super) struct Parked {
 pub(super) struct MainLoop<'a> {
     out: Sender<String>,
     log: &'a mut dyn Write,
-    pub(super) lanes: Lanes,
+    pub(super) queues: TaskQueues,
     start: PathBuf,
     home: Option<PathBuf>,
     /// `None` until `initialize`.
     pub(super) session: Option<Session>,
     pub(super) is_shut_down: bool,
     pending: BTreeMap<RequestId, Pending>,
-    parked: Vec<Parked>,
+    delayed: Vec<DelayedRequest>,
     expected: BTreeMap<i32, Expected>,
     /// Number of requests sent to the client.
     request: i32,
@@ -87,7 +87,7 @@ pub(super) struct MainLoop<'a> {
     /// The number of times that something was saved, or settings or files changed.
     changes: u64,
     /// The last response to `workspace/diagnostic`, if any.
-    answered: Option<requests::Answered>,
+    answered: Option<requests::WorkspaceResponse>,
     /// The documents in `checking` that are checked again afterwards.
     pub(super) again: BTreeSet<PathBuf>,
     /// When diagnostics of a document were last pushed, and for which URIs.
@@ -98,20 +98,20 @@ impl<'a> MainLoop<'a> {
     pub(super) fn new(
         out: Sender<String>,
         log: &'a mut dyn Write,
-        lanes: Lanes,
+        queues: TaskQueues,
         start: PathBuf,
         home: Option<PathBuf>,
     ) -> Self {
         Self {
             out,
             log,
-            lanes,
+            queues,
             start,
             home,
             session: None,
             is_shut_down: false,
             pending: BTreeMap::new(),
-            parked: Vec::new(),
+            delayed: Vec::new(),
             expected: BTreeMap::new(),
             request: 0,
             due: BTreeMap::new(),
@@ -159,7 +159,7 @@ impl<'a> MainLoop<'a> {
 
     fn arrived(&mut self, incoming: Incoming) {
         match incoming {
-            Incoming::Garbage(garbage) => {
+            Incoming::InvalidFrame(garbage) => {
                 let error = json!({"code": garbage.code, "message": garbage.message});
                 self.send(&json!({"jsonrpc": "2.0", "id": garbage.id, "error": error}));
             }
@@ -200,14 +200,14 @@ impl<'a> MainLoop<'a> {
         if method == "shutdown" {
             self.is_shut_down = true;
             self.due.clear();
-            for Parked { id, .. } in std::mem::take(&mut self.parked) {
+            for DelayedRequest { id, .. } in std::mem::take(&mut self.delayed) {
                 self.refuse(&id, code::REQUEST_CANCELLED, "the server is shutting down");
             }
             return self.answer(&id, Ok(Value::Null));
         }
         let answered = self.answered.filter(|answered| answered.changes == self.changes);
         if requests::waits(&method, &params, answered) {
-            self.parked.push(Parked { id, params });
+            self.delayed.push(DelayedRequest { id, params });
             return;
         }
         self.start(id, &method, params);
@@ -233,9 +233,9 @@ impl<'a> MainLoop<'a> {
             None => self.refuse(&id, lsp_server::ErrorCode::MethodNotFound as i32, &format!("no method {method}")),
             Some((is_quick, task)) => {
                 self.pending.insert(id, Pending { flag, method: method.to_owned(), changes: self.changes });
-                let lane = if is_quick { &self.lanes.documents } else { &self.lanes.workspace };
+                let queue = if is_quick { &self.queues.documents } else { &self.queues.workspace };
                 // The workers outlive the loop, so this cannot fail.
-                let _ = lane.send(task);
+                let _ = queue.send(task);
             }
         }
     }
@@ -301,7 +301,7 @@ impl<'a> MainLoop<'a> {
                 };
                 if let (true, Ok(value)) = (requests::is_long(&pending.method), &result) {
                     let has_items = value["items"].as_array().is_some_and(|items| !items.is_empty());
-                    self.answered = Some(requests::Answered { changes: pending.changes, has_items });
+                    self.answered = Some(requests::WorkspaceResponse { changes: pending.changes, has_items });
                 }
                 self.answer(&id, result.map_err(|failure| failure.error));
             }
@@ -312,19 +312,19 @@ impl<'a> MainLoop<'a> {
     /// Starts the requests that waited for a change.
     pub(super) fn wake(&mut self) {
         self.changes += 1;
-        for Parked { id, params } in std::mem::take(&mut self.parked) {
+        for DelayedRequest { id, params } in std::mem::take(&mut self.delayed) {
             self.start(id, "workspace/diagnostic", params);
         }
     }
 
     /// Cancels a request and responds to it at once.
     pub(super) fn cancel(&mut self, id: &RequestId) {
-        let parked = self.parked.iter().position(|parked| parked.id == *id).map(|index| self.parked.remove(index));
+        let delayed = self.delayed.iter().position(|delayed| delayed.id == *id).map(|index| self.delayed.remove(index));
         let pending = self.pending.remove(id);
         if let Some(pending) = &pending {
             pending.flag.store(true, Ordering::Relaxed);
         }
-        if pending.is_some() || parked.is_some() {
+        if pending.is_some() || delayed.is_some() {
             self.answer(id, Err(Failure::cancelled().error));
         }
     }
@@ -358,11 +358,11 @@ impl<'a> MainLoop<'a> {
     }
 
     /// Reports a problem to the user, once.
-    pub(super) fn report_trouble(&mut self, trouble: &Trouble) {
+    pub(super) fn report_trouble(&mut self, trouble: &CheckError) {
         let message = match trouble {
-            Trouble::Config(error) => error.to_string(),
-            Trouble::Baseline(message) => message.clone(),
-            Trouble::Cancelled => return,
+            CheckError::Config(error) => error.to_string(),
+            CheckError::Baseline(message) => message.clone(),
+            CheckError::Cancelled => return,
         };
         if self.session.as_mut().is_some_and(|session| session.tells(&message)) {
             self.notify("window/showMessage", &json!({"type": 1, "message": format!("keylint: {message}")}));

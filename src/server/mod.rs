@@ -36,7 +36,7 @@ use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread;
 
-use main_loop::{Event, Lanes, MainLoop};
+use main_loop::{Event, MainLoop, TaskQueues};
 use transport::Incoming;
 
 /// How a session ended.
@@ -83,7 +83,7 @@ pub fn serve(streams: Streams<'_>, start: PathBuf, home: Option<PathBuf>) -> End
         scope.spawn(move || workers::work(&document_tasks, &workers));
         let workers = events.clone();
         scope.spawn(move || workers::work(&workspace_tasks, &workers));
-        MainLoop::new(out, log, Lanes { documents, workspace }, start, home).run(&arriving)
+        MainLoop::new(out, log, TaskQueues { documents, workspace }, start, home).run(&arriving)
     })
 }
 

@@ -93,7 +93,7 @@ impl MainLoop<'_> {
                 entry.insert(true);
                 let snapshot = session.snapshot();
                 // Workers live as long as the loop.
-                let _ = self.lanes.documents.send(Box::new(move || check(&snapshot, path)));
+                let _ = self.queues.documents.send(Box::new(move || check(&snapshot, path)));
             } else {
                 self.again.insert(path);
             }

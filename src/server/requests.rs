@@ -32,7 +32,7 @@ pub(super) fn nothing(method: &str) -> Value {
 
 /// The last response about the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Answered {
+pub(super) struct WorkspaceResponse {
     /// The number of changes before it.
     pub(super) changes: u64,
     /// Whether it contained any reports.
@@ -42,7 +42,7 @@ pub(super) struct Answered {
 /// Whether to delay the response to a request until something changes. Clients request the diagnostics of the workspace again as soon as
 /// they have received them, so a repeated request without a change must wait. A client with a clean workspace has no result identifiers to
 /// send; a client that sends none although it received some has lost them, and gets a response at once.
-pub(super) fn waits(method: &str, params: &Value, answered: Option<Answered>) -> bool {
+pub(super) fn waits(method: &str, params: &Value, answered: Option<WorkspaceResponse>) -> bool {
     let names_any = params["previousResultIds"].as_array().is_some_and(|ids| !ids.is_empty());
     is_long(method) && answered.is_some_and(|answered| names_any || !answered.has_items)
 }

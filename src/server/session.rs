@@ -104,7 +104,7 @@ impl Session {
 
     /// The path that the engine uses for a URI; for a cell, the path of its notebook.
     pub(super) fn path_of(&self, uri: &Uri) -> PathBuf {
-        if let Some((path, _)) = self.snapshot.open.iter().find(|(_, opened)| opened.speaks_of(uri)) {
+        if let Some((path, _)) = self.snapshot.open.iter().find(|(_, opened)| opened.has_uri(uri)) {
             return path.clone();
         }
         self.path_for(uri)
@@ -115,7 +115,7 @@ impl Session {
         let path = self.path_of(uri);
         let opened = self.snapshot.open.get(&path)?;
         // Clients may spell one path in several ways.
-        let is_its_own = opened.uri == *uri || !opened.speaks_of(uri) && file_path(uri).is_some_and(|it| it == path);
+        let is_its_own = opened.uri == *uri || !opened.has_uri(uri) && file_path(uri).is_some_and(|it| it == path);
         is_its_own.then_some(path)
     }
 
@@ -356,7 +356,7 @@ impl Opened {
     }
 
     /// Whether a URI is that of this document or of one of its cells.
-    pub(super) fn speaks_of(&self, uri: &Uri) -> bool {
+    pub(super) fn has_uri(&self, uri: &Uri) -> bool {
         self.uri == *uri || self.cells.iter().flatten().any(|(cell, _)| cell == uri)
     }
 }

@@ -74,7 +74,7 @@ pub(super) struct Snapshot {
 
 /// Why a check has no outcome.
 #[derive(Clone, Debug)]
-pub(super) enum Trouble {
+pub(super) enum CheckError {
     /// The configuration is wrong.
     Config(Box<ConfigError>),
     /// The baseline cannot be read.
@@ -83,7 +83,7 @@ pub(super) enum Trouble {
     Cancelled,
 }
 
-impl From<ConfigError> for Trouble {
+impl From<ConfigError> for CheckError {
     fn from(error: ConfigError) -> Self {
         Self::Config(Box::new(error))
     }
@@ -106,7 +106,7 @@ impl Snapshot {
         path: &Path,
         fixes: Fixes,
         is_cancelled: Cancelled<'_>,
-    ) -> Result<Arc<Checked>, Trouble> {
+    ) -> Result<Arc<Checked>, CheckError> {
         if let Some(known) =
             self.known(path).filter(|known| [known.fixes, Fixes::None].contains(&fixes) || known.fixes == Fixes::All)
         {
@@ -117,7 +117,7 @@ impl Snapshot {
             context.check(given, RunOptions { fixes, verify, is_cancelled, ..RunOptions::default() })
         })?;
         if is_cancelled() {
-            return Err(Trouble::Cancelled);
+            return Err(CheckError::Cancelled);
         }
         let checked = Arc::new(Checked { epoch: self.epoch, fixes, outcome });
         let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,7 +136,7 @@ impl Snapshot {
     }
 
     /// The key facts of an open file; `None` if the file does not use keys.
-    pub(super) fn keys(&self, path: &Path, is_cancelled: Cancelled<'_>) -> Result<Option<Arc<Keys>>, Trouble> {
+    pub(super) fn keys(&self, path: &Path, is_cancelled: Cancelled<'_>) -> Result<Option<Arc<Keys>>, CheckError> {
         let known = self.keys.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
         if let Some((_, keys)) = known.filter(|(epoch, _)| *epoch == self.epoch) {
             return Ok(Some(keys));
@@ -149,7 +149,7 @@ impl Snapshot {
             context.with(given, how, engine::keys).ok().map(Arc::new)
         })?;
         if is_cancelled() {
-            return Err(Trouble::Cancelled);
+            return Err(CheckError::Cancelled);
         }
         if let Some(keys) = &keys {
             let mut known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
@@ -169,7 +169,7 @@ impl Snapshot {
         &self,
         path: &Path,
         work: impl FnOnce(&RunContext<'_>, &mut RunInputs, &Folder) -> Outcome,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<Outcome, CheckError> {
         self.with(path, |context, given, folder| {
             let mut outcome = work(context, given, folder);
             accept(folder, &mut outcome).map(|()| outcome)
@@ -181,8 +181,8 @@ impl Snapshot {
         &self,
         path: &Path,
         work: impl FnOnce(&RunContext<'_>, &mut RunInputs, &Folder) -> T,
-    ) -> Result<T, Trouble> {
-        let folder = self.folder_of(path).ok_or(Trouble::Cancelled)?;
+    ) -> Result<T, CheckError> {
+        let folder = self.folder_of(path).ok_or(CheckError::Cancelled)?;
         let resolver = folder.resolver.as_ref().map_err(Clone::clone)?;
         let mut given = RunInputs::one(&folder.cwd, path, resolver)?;
         if !folder.settings.enable {
@@ -223,7 +223,7 @@ impl Folder {
 }
 
 /// Hides the findings that the baseline accepts.
-pub(super) fn accept(folder: &Folder, outcome: &mut Outcome) -> Result<(), Trouble> {
+pub(super) fn accept(folder: &Folder, outcome: &mut Outcome) -> Result<(), CheckError> {
     let resolver = folder.resolver.as_ref().map_err(Clone::clone)?;
-    engine::accept(resolver, outcome)?.map_err(Trouble::Baseline)
+    engine::accept(resolver, outcome)?.map_err(CheckError::Baseline)
 }

@@ -13,12 +13,12 @@ pub(super) enum Incoming {
     /// A message.
     Message(Message),
     /// A frame without a valid message, and the response to it.
-    Garbage(Garbage),
+    InvalidFrame(InvalidFrame),
 }
 
 /// A frame that holds no message.
 #[derive(Debug, PartialEq)]
-pub(super) struct Garbage {
+pub(super) struct InvalidFrame {
     /// The identifier of the request that it may have been, or null.
     pub(super) id: Value,
     /// The code of the error.
@@ -41,7 +41,7 @@ const LONGEST_LINE: u64 = 1 << 16;
 pub(super) fn read(from: &mut dyn BufRead) -> io::Result<Option<Incoming>> {
     let length = match header(from)? {
         Some(Ok(length)) => length,
-        Some(Err(garbage)) => return Ok(Some(Incoming::Garbage(garbage))),
+        Some(Err(garbage)) => return Ok(Some(Incoming::InvalidFrame(garbage))),
         None => return Ok(None),
     };
     let mut body = Vec::new();
@@ -53,14 +53,14 @@ pub(super) fn read(from: &mut dyn BufRead) -> io::Result<Option<Incoming>> {
         Ok(value) => value,
         Err(error) => {
             let message = format!("the message is not JSON: {error}");
-            return Ok(Some(Incoming::Garbage(Garbage { id: Value::Null, code: PARSE_ERROR, message })));
+            return Ok(Some(Incoming::InvalidFrame(InvalidFrame { id: Value::Null, code: PARSE_ERROR, message })));
         }
     };
     let id = value.get("id").cloned().unwrap_or_default();
     let incoming = serde_json::from_value(value).map_or_else(
         |_| {
             let message = "not a request, a response or a notification".to_owned();
-            Incoming::Garbage(Garbage { id, code: INVALID_REQUEST, message })
+            Incoming::InvalidFrame(InvalidFrame { id, code: INVALID_REQUEST, message })
         },
         Incoming::Message,
     );
@@ -68,7 +68,7 @@ pub(super) fn read(from: &mut dyn BufRead) -> io::Result<Option<Incoming>> {
 }
 
 /// The length in a header. The error is the response to a header without one; reading continues at the next header.
-fn header(from: &mut dyn BufRead) -> io::Result<Option<Result<u64, Garbage>>> {
+fn header(from: &mut dyn BufRead) -> io::Result<Option<Result<u64, InvalidFrame>>> {
     let mut length = None;
     let mut is_first = true;
     loop {
@@ -81,7 +81,7 @@ fn header(from: &mut dyn BufRead) -> io::Result<Option<Result<u64, Garbage>>> {
         let line = line.trim_end_matches(['\r', '\n']);
         if line.is_empty() {
             let message = "a header without a valid length".to_owned();
-            return Ok(Some(length.ok_or(Garbage { id: Value::Null, code: PARSE_ERROR, message })));
+            return Ok(Some(length.ok_or(InvalidFrame { id: Value::Null, code: PARSE_ERROR, message })));
         }
         length = length_in(line).or(length);
     }
@@ -118,9 +118,11 @@ mod tests {
         bytes.extend(b"content-length:31\nX-Other: 1\n\n{\"method\":\"exit\",\"params\":null}");
         let mut from = &bytes[..];
         assert!(matches!(read(&mut from).unwrap(), Some(Incoming::Message(Message::Request(_)))));
-        let Some(Incoming::Garbage(garbage)) = read(&mut from).unwrap() else { panic!("JSON was made of nonsense") };
+        let Some(Incoming::InvalidFrame(garbage)) = read(&mut from).unwrap() else {
+            panic!("JSON was made of nonsense")
+        };
         assert_eq!((garbage.id, garbage.code), (Value::Null, PARSE_ERROR));
-        let Some(Incoming::Garbage(garbage)) = read(&mut from).unwrap() else {
+        let Some(Incoming::InvalidFrame(garbage)) = read(&mut from).unwrap() else {
             panic!("a message was made of nonsense")
         };
         assert_eq!((garbage.id, garbage.code), (7.into(), INVALID_REQUEST));
@@ -142,7 +144,7 @@ mod tests {
         {
             let bytes = [start.as_bytes(), &frame(r#"{"jsonrpc":"2.0","id":1,"method":"shutdown"}"#)].concat();
             let mut from = &bytes[..];
-            assert!(matches!(read(&mut from).unwrap(), Some(Incoming::Garbage(_))), "{start}");
+            assert!(matches!(read(&mut from).unwrap(), Some(Incoming::InvalidFrame(_))), "{start}");
             assert!(matches!(read(&mut from).unwrap(), Some(Incoming::Message(Message::Request(_)))), "{start}");
         }
     }

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::main_loop::Event;
-use super::snapshot::{Cancelled, Checked, Opened, Snapshot, Trouble};
+use super::snapshot::{Cancelled, CheckError, Checked, Opened, Snapshot};
 use crate::engine::contained;
 
 /// Error codes of the protocol.
@@ -32,7 +32,7 @@ pub(super) mod code {
 pub(super) struct Failure {
     pub(super) error: ResponseError,
     /// A message for the user, besides the response.
-    pub(super) trouble: Option<Trouble>,
+    pub(super) trouble: Option<CheckError>,
 }
 
 impl Failure {
@@ -66,14 +66,14 @@ impl Failure {
     }
 }
 
-impl From<Trouble> for Failure {
-    fn from(trouble: Trouble) -> Self {
+impl From<CheckError> for Failure {
+    fn from(trouble: CheckError) -> Self {
         match &trouble {
-            Trouble::Cancelled => Self::cancelled(),
-            Trouble::Config(error) => {
+            CheckError::Cancelled => Self::cancelled(),
+            CheckError::Config(error) => {
                 Self { trouble: Some(trouble.clone()), ..Self::new(code::REQUEST_FAILED, error.to_string()) }
             }
-            Trouble::Baseline(message) => {
+            CheckError::Baseline(message) => {
                 Self { trouble: Some(trouble.clone()), ..Self::new(code::REQUEST_FAILED, message.clone()) }
             }
         }
@@ -91,7 +91,7 @@ pub(super) struct RequestContext<'a> {
 impl<'a> RequestContext<'a> {
     /// The open document with a URI, or the notebook of a cell.
     pub(super) fn document(&self, uri: &Uri) -> Option<(&'a Path, &'a Opened)> {
-        let found = self.snapshot.open.iter().find(|(_, opened)| opened.speaks_of(uri));
+        let found = self.snapshot.open.iter().find(|(_, opened)| opened.has_uri(uri));
         found.map(|(path, opened)| (path.as_path(), opened))
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::diagnostics;
 use super::progress::Progress;
 use super::pull::report;
-use super::snapshot::{self, Folder, Trouble};
+use super::snapshot::{self, CheckError, Folder};
 use super::workers::{Failure, RequestContext};
 use crate::engine::{RunContext, RunInputs, RunOptions};
 
@@ -65,16 +65,16 @@ fn scan(
     if !folder.settings.enable {
         return Ok(BTreeMap::new());
     }
-    let resolver = folder.resolver.as_ref().map_err(|error| Trouble::from(error.clone()))?;
+    let resolver = folder.resolver.as_ref().map_err(|error| CheckError::from(error.clone()))?;
     let cwd = &folder.cwd;
-    let mut given = RunInputs::discover(cwd, std::slice::from_ref(cwd), resolver, true).map_err(Trouble::from)?;
+    let mut given = RunInputs::discover(cwd, std::slice::from_ref(cwd), resolver, true).map_err(CheckError::from)?;
     for input in &mut given.inputs {
         if let Ok(below) = input.path.strip_prefix(cwd) {
             input.display = below.display().to_string();
         }
     }
     snapshot.overlay(&mut given);
-    let context = RunContext::new(cwd, resolver, &given, None).map_err(Trouble::from)?;
+    let context = RunContext::new(cwd, resolver, &given, None).map_err(CheckError::from)?;
     let how = RunOptions {
         verify: folder.settings.verify,
         progress: &|done, total| progress.report(done, total),

@@ -51,7 +51,7 @@ pub fn witness(text: &str, place: Place, touch: &BufferAccess) -> Option<Witness
         BufferPart::Axis => operation.axis(),
     }?;
     let draws = keys.into_iter().map(|key_data| finding::Draw { place, key_data }).collect();
-    let sentence = match key.stands_for {
+    let sentence = match key.derivation {
         Some(name) => format!("in a replay with `{name}` = PRNGKey(42), {sentence}"),
         None => sentence,
     };
@@ -62,7 +62,7 @@ pub fn witness(text: &str, place: Place, touch: &BufferAccess) -> Option<Witness
 struct Key<'a> {
     keys: Keys,
     /// The expression that it is a placeholder for.
-    stands_for: Option<&'a str>,
+    derivation: Option<&'a str>,
 }
 
 impl<'a> Key<'a> {
@@ -74,12 +74,12 @@ impl<'a> Key<'a> {
                 let is_name = derivation.chars().all(|one| is_word(one) || one == '.')
                     && !derivation.split('.').all(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
                 let keys = seeded(PLACEHOLDER).filter(|_| is_name)?;
-                Some(Self { keys, stands_for: Some(&**derivation) })
+                Some(Self { keys, derivation: Some(&**derivation) })
             }
             Made::Seed(..) | Made::Children(_) | Made::Child(..) | Made::Fold(..) | Made::Clone(_) => {
                 let keys = derived::keys(derivation)?;
                 let is_default = keys.implementation() == Implementation::default();
-                is_default.then_some(Self { keys, stands_for: None })
+                is_default.then_some(Self { keys, derivation: None })
             }
         }
     }
@@ -166,7 +166,7 @@ impl<'a> Operation<'a> {
         let sentence = if new == key {
             format!("`{whole}` is `{name}` itself: both are {}", list(&key))
         } else {
-            let always = self.key.stands_for.is_some() && of_word(seeded(OTHER)?.words())? == new;
+            let always = self.key.derivation.is_some() && of_word(seeded(OTHER)?.words())? == new;
             let always = if always { ", whatever seed below 2**32 it came from" } else { "" };
             format!("`{whole}` is {}, the key of the seed {}{always}", list(&new), new.get(1)?)
         };
@@ -243,7 +243,7 @@ impl<'a> Operation<'a> {
 
     /// `vmap(f, in_axes=1)(keys)` and `keys.T`
     fn axis(&self) -> Option<Shown> {
-        let keys = match self.key.stands_for {
+        let keys = match self.key.derivation {
             Some(_) => derive::split(Mode::default(), &self.key.keys, &[2]).ok()?,
             None => self.key.keys.clone(),
         };

@@ -21,9 +21,9 @@ use walkdir::WalkDir;
 const FILE: FileId = FileId(0);
 
 /// Nothing but the one file.
-pub(crate) struct Alone;
+pub(crate) struct SingleFile;
 
-impl Resolver for Alone {
+impl Resolver for SingleFile {
     fn module(&self, _: FileId, _: u32, _: &str) -> Option<FileId> {
         None
     }
@@ -38,7 +38,7 @@ fn lowered(text: &str) -> ir::Module {
 }
 
 fn project(module: &ir::Module) -> Project<'_> {
-    Project::new(vec![module], &Alone, Models::builtin(), &[])
+    Project::new(vec![module], &SingleFile, Models::builtin(), &[])
 }
 
 /// The place of the first or only text like this.

@@ -7,9 +7,9 @@ use std::fmt::Write;
 use keylint::finding::{Confidence, Derivation, Finding, Intent, IntentKind, Level, Made, Place};
 use keylint::judge::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, ChoiceKind,
-    ConstantKey, Discarded, Facts, GlobalChoice, HostDraw, IgnoredCaller, KeyKind, KeyName, KeyReuse, LeakKind,
-    LeakedKey, LoopKind, Meeting, Mismatch, Origin, RawBridge, Reference, ReferenceKind, ReuseKind, Role, StaleState,
-    Trace, TraceKind, UnstableSeed, UntypedKey, UnusedChild, Use, WrappedKey, WrapperWay,
+    ConstantKey, Discarded, Facts, GlobalChoice, HostDraw, IgnoredCaller, ImplementationConflict, KeyKind, KeyName,
+    KeyReuse, LeakKind, LeakedKey, LoopKind, Mismatch, Origin, RawBridge, Reference, ReferenceKind, ReuseKind, Role,
+    StaleState, Trace, TraceKind, UnstableSeed, UntypedKey, UnusedChild, Use, WrappedKey, WrapperWay,
 };
 use keylint::models::Models;
 use keylint::rules;
@@ -488,7 +488,7 @@ fn implementations_and_seeds() {
         names: names.map(str::to_owned),
         widths,
         origins: [Some(origin()), None],
-        by_default: kind == Meeting::Width,
+        by_default: kind == ImplementationConflict::Width,
         confidence: Confidence::High,
         function: "f".to_owned(),
     };
@@ -519,13 +519,13 @@ fn implementations_and_seeds() {
     let two = ["rbg", "threefry2x32"];
     let facts = Facts {
         mismatches: vec![
-            mismatch(Meeting::Joined, 2, two, [4, 2]),
-            mismatch(Meeting::Carried, 3, two, [4, 2]),
-            mismatch(Meeting::Branches, 4, two, [4, 2]),
-            mismatch(Meeting::Wrapped, 5, two, [4, 2]),
-            mismatch(Meeting::Wrapped, 6, ["rbg", "unsafe_rbg"], [4, 4]),
-            mismatch(Meeting::Width, 7, ["", "threefry2x32"], [3, 2]),
-            mismatch(Meeting::Taken, 8, ["philox4x32", "threefry2x32"], [2, 2]),
+            mismatch(ImplementationConflict::Joined, 2, two, [4, 2]),
+            mismatch(ImplementationConflict::Carried, 3, two, [4, 2]),
+            mismatch(ImplementationConflict::Branches, 4, two, [4, 2]),
+            mismatch(ImplementationConflict::Wrapped, 5, two, [4, 2]),
+            mismatch(ImplementationConflict::Wrapped, 6, ["rbg", "unsafe_rbg"], [4, 4]),
+            mismatch(ImplementationConflict::Width, 7, ["", "threefry2x32"], [3, 2]),
+            mismatch(ImplementationConflict::Taken, 8, ["philox4x32", "threefry2x32"], [2, 2]),
         ],
         choices: vec![
             choice(ChoiceKind::Option, 9, Some("rbg")),

@@ -32,7 +32,7 @@ pub enum KeyKind {
 
 /// Where keys of two implementations meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Meeting {
+pub enum ImplementationConflict {
     /// In one array.
     Joined,
     /// In the carry of a loop: what goes in and what comes out.

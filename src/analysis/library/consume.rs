@@ -10,7 +10,7 @@ use crate::analysis::domain::value::{Array, DerivationId, Elements, Key, Order, 
 use crate::analysis::library::mixed_implementations;
 use crate::analysis::machine::context::Lane;
 use crate::analysis::machine::{Frame, Machine};
-use crate::analysis::record::{Consumption, DrawnIn, LoggedBroadcast, Sharers, Target};
+use crate::analysis::record::{Consumption, DrawnIn, LoggedBroadcast, SharingLanes, Target};
 use crate::analysis::store::args::Arg;
 use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{evidence, paths};
@@ -97,7 +97,7 @@ fn consume_val<'p>(
         }
         Val::Term(term) if evidence::may_be_key(&machine.state.terms, *term) => {
             if matches!(sink.role, Role::Sample | Role::Split | Role::Library) {
-                machine.recorder.take_for_scalar(*term);
+                machine.recorder.assume_scalar(*term);
             }
             let target = target(machine, *term, 0);
             log_event(machine, frame, target, sink, written);
@@ -327,9 +327,9 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
             unmapped: lane.unmapped.contains(&target.term),
             copied: lane.copied.contains(&target.term),
             lanes: match (lane.blocks, decided_by.is_empty()) {
-                (true, _) => Sharers::Devices,
-                (false, true) => Sharers::Elements,
-                (false, false) => Sharers::Selected,
+                (true, _) => SharingLanes::Devices,
+                (false, true) => SharingLanes::Elements,
+                (false, false) => SharingLanes::Selected,
             },
             symbols: lane.symbols.clone(),
             born: lane.born,

@@ -24,8 +24,8 @@ pub const SEED_MODULUS: i128 = 1 << 32;
 
 /// Further facts about a derivation.
 #[derive(Clone, Copy, Default)]
-pub struct How {
-    /// How many there are.
+pub struct DerivationDetails {
+    /// The number of keys that are made.
     pub number: Option<TermId>,
     /// Whether their number is the default of `split`.
     pub by_default: bool,
@@ -38,9 +38,9 @@ pub fn derived<'p>(
     place: Place,
     callee: &Name,
     term: TermId,
-    how: How,
+    how: DerivationDetails,
 ) -> DerivationId {
-    let How { number, by_default } = how;
+    let DerivationDetails { number, by_default } = how;
     machine.recorder.derive(Derivation {
         place,
         activation: frame.activation.clone(),
@@ -66,7 +66,7 @@ pub fn seed<'p>(
     };
     let Some(seed) = seed else {
         let term = machine.state.terms.fresh(Symbol::Opaque, "<key>", Some(place));
-        let derivation = derived(machine, frame, place, callee, term, How::default());
+        let derivation = derived(machine, frame, place, callee, term, DerivationDetails::default());
         return Value::of(Val::Key(Key { term, kind, derivation }));
     };
     let value = seed.value.clone();
@@ -82,12 +82,12 @@ pub fn seed<'p>(
             );
             let data = this.state.term_of_val(val);
             let term = reseeded(&mut this.state.terms, *key, *word, data);
-            let derivation = derived(this, frame, place, callee, term, How::default());
+            let derivation = derived(this, frame, place, callee, term, DerivationDetails::default());
             return Value::of(Val::Key(Key { term, kind, derivation }));
         }
         if let Val::Array(_) | Val::Key(_) = val {
             let term = this.state.terms.fresh(Symbol::Opaque, "<key>", Some(place));
-            let derivation = derived(this, frame, place, callee, term, How::default());
+            let derivation = derived(this, frame, place, callee, term, DerivationDetails::default());
             return Value::of(Val::Key(Key { term, kind, derivation }));
         }
         let number = this.state.term_of_val(val);
@@ -107,7 +107,7 @@ pub fn seed<'p>(
             Implementation::Default => number,
         };
         let term = this.state.terms.intern(Term::Seed(number));
-        let derivation = derived(this, frame, place, callee, term, How { number: None, by_default });
+        let derivation = derived(this, frame, place, callee, term, DerivationDetails { number: None, by_default });
         Value::of(Val::Key(Key { term, kind, derivation }))
     })
 }
@@ -168,7 +168,7 @@ pub fn split<'p>(
         } else {
             this.state.terms.intern(Term::Children(parent.term))
         };
-        let derivation = derived(this, frame, place, callee, family, How { number, by_default: false });
+        let derivation = derived(this, frame, place, callee, family, DerivationDetails { number, by_default: false });
         let start = this.state.terms.int(0);
         Value::of(Val::Array(Rc::new(Array {
             kind: parent.kind,
@@ -208,7 +208,7 @@ pub fn fold_in<'p>(
             return this.state.terms.opaque("<fold_in>", Some(place));
         };
         if let Val::Term(term) = val {
-            this.recorder.take_for_scalar(*term);
+            this.recorder.assume_scalar(*term);
         }
         paths::on_alternatives(this, &number, |this, data| {
             let term = if this.state.terms.too_deep(parent.term) {
@@ -217,7 +217,7 @@ pub fn fold_in<'p>(
                 let data = this.state.term_of_val(data);
                 this.state.terms.intern(Term::Fold(parent.term, data))
             };
-            let derivation = derived(this, frame, place, callee, term, How::default());
+            let derivation = derived(this, frame, place, callee, term, DerivationDetails::default());
             Value::of(Val::Key(Key { term, kind: parent.kind, derivation }))
         })
     })
@@ -236,7 +236,7 @@ pub fn clone_key<'p>(
         let Some(parent) = consume::as_key(&mut this.state.terms, val) else { return Value::of(val.clone()) };
         this.context.loop_instances += 1;
         let term = this.state.terms.intern(Term::Clone(parent.term, this.context.loop_instances));
-        let derivation = derived(this, frame, place, callee, term, How::default());
+        let derivation = derived(this, frame, place, callee, term, DerivationDetails::default());
         Value::of(Val::Key(Key { term, kind: parent.kind, derivation }))
     })
 }

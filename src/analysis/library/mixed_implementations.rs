@@ -5,13 +5,13 @@
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::implementation::{Implementation, implementation};
-use crate::analysis::domain::kinds::{KeyKind, Meeting};
+use crate::analysis::domain::kinds::{ImplementationConflict, KeyKind};
 use crate::analysis::domain::marks::CHOSEN;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Array, Elements, Key, ObjectId, Val, Value};
 use crate::analysis::machine::{Frame, Machine};
 use crate::analysis::program::choices::DefaultImplementation;
-use crate::analysis::record::LoggedMeeting;
+use crate::analysis::record::LoggedConflict;
 use crate::analysis::store::heap::ObjectKind;
 use crate::finding::Place;
 use crate::models::{Effect, Models, ShapeOp};
@@ -60,7 +60,13 @@ pub fn of(machine: &Machine<'_>, key: TermId) -> Option<Implementation> {
 }
 
 /// Keys that are combined: the first with each of the others.
-pub fn note<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, kind: Meeting, values: &[Value], place: Place) {
+pub fn note<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    kind: ImplementationConflict,
+    values: &[Value],
+    place: Place,
+) {
     if machine.state.paths.pc.is_false() || frame.module != machine.context.home {
         return;
     }
@@ -80,7 +86,7 @@ pub fn note<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, kind: Meeting, val
                 let both = machine.state.paths.guards.and(guard, other_guard);
                 let both = machine.state.paths.guards.and(both, machine.state.paths.pc);
                 if one != two && machine.state.feasible(both) {
-                    machine.recorder.meet(LoggedMeeting {
+                    machine.recorder.meet(LoggedConflict {
                         kind,
                         place,
                         keys: [Some(other), Some(key)],
@@ -97,14 +103,20 @@ pub fn note<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, kind: Meeting, val
 }
 
 /// Trees that must have the same types, leaf by leaf.
-pub fn note_trees<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, kind: Meeting, trees: &[Value], place: Place) {
+pub fn note_trees<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    kind: ImplementationConflict,
+    trees: &[Value],
+    place: Place,
+) {
     note_within(machine, frame, kind, trees, (place, NESTED));
 }
 
 fn note_within<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,
-    kind: Meeting,
+    kind: ImplementationConflict,
     trees: &[Value],
     (place, depth): (Place, u32),
 ) {
@@ -166,8 +178,8 @@ pub fn note_wrapped<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, val: &Val,
     if implementation.is_none_or(|one| one == given) && width.is_none() {
         return;
     }
-    machine.recorder.meet(LoggedMeeting {
-        kind: if key.is_some() { Meeting::Wrapped } else { Meeting::Width },
+    machine.recorder.meet(LoggedConflict {
+        kind: if key.is_some() { ImplementationConflict::Wrapped } else { ImplementationConflict::Width },
         place,
         keys: [key, None],
         implementations: [implementation, Some(given)],
@@ -187,8 +199,8 @@ pub fn note_taken<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, key: Key, pl
     if implementation == default {
         return;
     }
-    machine.recorder.meet(LoggedMeeting {
-        kind: Meeting::Taken,
+    machine.recorder.meet(LoggedConflict {
+        kind: ImplementationConflict::Taken,
         place,
         keys: [Some(key), None],
         implementations: [Some(implementation), Some(default)],

@@ -23,7 +23,7 @@ pub const PRINT: &str = "builtins.print";
 pub const DEPTH: u32 = 3;
 
 /// A class whose methods are checked.
-pub struct Looked<'a> {
+pub struct InspectedClass<'a> {
     protocol: &'a Protocol,
     /// The names of its methods.
     methods: Vec<Name>,
@@ -76,7 +76,7 @@ fn is_quiet_class(machine: &mut Machine<'_>, class: ClassHandle, protocol: &Prot
     }
     // A value that is stored once and comes from a call.
     made.retain(|name| stored.iter().filter(|other| *other == name).count() == 1);
-    let looked = Looked { protocol, methods: names, stored, made };
+    let looked = InspectedClass { protocol, methods: names, stored, made };
     !methods.is_empty() && methods.into_iter().all(|(module, id)| is_quiet(machine, &looked, module, id, depth))
 }
 
@@ -152,7 +152,13 @@ fn leaves_key_alone<'p>(program: &'p Program<'p>, module: ModuleIndex, id: Funct
     !reads_key(module.function(id), &Variable::Local(0)) && !within.into_iter().any(is_read_outside)
 }
 
-fn is_quiet(machine: &mut Machine<'_>, looked: &Looked<'_>, module: ModuleIndex, id: FunctionId, depth: u32) -> bool {
+fn is_quiet(
+    machine: &mut Machine<'_>,
+    looked: &InspectedClass<'_>,
+    module: ModuleIndex,
+    id: FunctionId,
+    depth: u32,
+) -> bool {
     let code = machine.module(module).function(id);
     (0u32..).zip(&code.ops).all(|(temp, op)| match &op.kind {
         OpKind::Call(callee, arguments) => {
@@ -188,7 +194,7 @@ fn is_print(machine: &mut Machine<'_>, module: ModuleIndex, code: &Function, cal
 
 fn is_quiet_call(
     machine: &mut Machine<'_>,
-    looked: &Looked<'_>,
+    looked: &InspectedClass<'_>,
     (module, code): (ModuleIndex, &Function),
     (callee, arguments): (Temp, &[Argument]),
     depth: u32,
@@ -274,7 +280,7 @@ fn is_drawless_class(
         })
 }
 
-fn is_quiet_value(machine: &mut Machine<'_>, looked: &Looked<'_>, value: &Value, depth: u32) -> bool {
+fn is_quiet_value(machine: &mut Machine<'_>, looked: &InspectedClass<'_>, value: &Value, depth: u32) -> bool {
     let libraries = &looked.protocol.libraries;
     match value.single() {
         Some(Val::Library(path)) => {

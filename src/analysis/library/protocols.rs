@@ -78,7 +78,7 @@ pub fn protocol_or_unknown<'p>(
     let possible = possible.map(|(protocol, key, named)| (protocol, key, named && forms == 1));
     let mut matched = matched.or(possible).map(|(protocol, key, named)| {
         if named {
-            take_for_keys(machine, &key.value, &mut Walk::to(3));
+            assume_keys(machine, &key.value, &mut Walk::to(3));
         }
         (protocol, key)
     });
@@ -260,25 +260,25 @@ fn is_keyless(machine: &Machine<'_>, val: &Val, protocol: &Protocol) -> bool {
 }
 
 /// The argument of a protocol's keyword consists of keys.
-fn take_for_keys(machine: &mut Machine<'_>, value: &Value, walk: &mut Walk) {
+fn assume_keys(machine: &mut Machine<'_>, value: &Value, walk: &mut Walk) {
     if !walk.down() {
         return;
     }
     for alternative in value.alternatives().to_vec() {
         match &alternative.val {
             Val::Term(term) if evidence::may_be_key(&machine.state.terms, *term) => {
-                machine.recorder.take_for_scalar(*term);
+                machine.recorder.assume_scalar(*term);
             }
             Val::Object(id) => {
                 if let ObjectKind::Dict { entries, .. } = machine.state.store.objects[id.0 as usize].kind.clone() {
                     for entry in entries {
-                        take_for_keys(machine, &entry.value, walk);
+                        assume_keys(machine, &entry.value, walk);
                     }
                 }
             }
             Val::Tuple(parts) => {
                 for part in parts.clone().iter() {
-                    take_for_keys(machine, part, walk);
+                    assume_keys(machine, part, walk);
                 }
             }
             _ => {}

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::implementation::Implementation;
-use crate::analysis::domain::kinds::{BufferOp, KeyKind, Meeting};
+use crate::analysis::domain::kinds::{BufferOp, ImplementationConflict, KeyKind};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::library::functions::short_name;
@@ -59,7 +59,7 @@ pub fn shape_op<'p>(
         }
         ShapeOp::Where | ShapeOp::Select => {
             machine.recorder.choose(place, path);
-            mixed_implementations::note(machine, frame, Meeting::Joined, &inputs, place);
+            mixed_implementations::note(machine, frame, ImplementationConflict::Joined, &inputs, place);
             let test = chosen.as_deref().filter(|_| op == ShapeOp::Where).and_then(get);
             return select(machine, &inputs, test, path, args, place);
         }
@@ -460,7 +460,8 @@ fn duplicated<'p>(
         keys.misused(machine, frame, BufferOp::Reshape);
         return machine.state.terms.opaque("<repeated words>", Some(place));
     }
-    let derivation = derive::derived(machine, frame, place, &text.into(), key.term, derive::How::default());
+    let derivation =
+        derive::derived(machine, frame, place, &text.into(), key.term, derive::DerivationDetails::default());
     let one = match val {
         Val::Key(key) => Some(Value::of(Val::Key(*key))),
         Val::Array(array) => match &array.elements {
@@ -545,7 +546,7 @@ fn stack<'p>(
             },
         }
     };
-    mixed_implementations::note(machine, frame, Meeting::Joined, &parts, place);
+    mixed_implementations::note(machine, frame, ImplementationConflict::Joined, &parts, place);
     let keys: Vec<Key> = parts
         .iter()
         .filter_map(|part| part.single().cloned())
@@ -584,7 +585,8 @@ fn stack<'p>(
         return machine.state.terms.opaque("<mixed words>", Some(place));
     }
     if parts.len() > 1 && keys.iter().all(|key| key.term == keys[0].term) {
-        let derivation = derive::derived(machine, frame, place, path, keys[0].term, derive::How::default());
+        let derivation =
+            derive::derived(machine, frame, place, path, keys[0].term, derive::DerivationDetails::default());
         let length = machine.state.terms.int(i128::try_from(parts.len()).unwrap_or(0));
         return Value::of(Val::Array(Rc::new(Array {
             kind: keys[0].kind,
@@ -599,13 +601,13 @@ fn stack<'p>(
         && let Some(Val::Array(first)) = parts[0].single()
     {
         let rank = first.dims.as_ref().map(|dims| dims.len() + 1);
-        return unfamiliar(&mut machine.state.terms, keys[0].kind, rank);
+        return opaque_keys(&mut machine.state.terms, keys[0].kind, rank);
     }
     arrays::listed(&mut machine.state.terms, parts, keys[0].kind)
 }
 
 /// An array of keys of unknown origin: equal to each other at equal indices only.
-fn unfamiliar(terms: &mut Terms, kind: KeyKind, rank: Option<usize>) -> Value {
+fn opaque_keys(terms: &mut Terms, kind: KeyKind, rank: Option<usize>) -> Value {
     let family = terms.fresh(Symbol::Opaque, "<keys put together>", None);
     let start = terms.int(0);
     Value::of(Val::Array(Rc::new(Array {
@@ -631,7 +633,7 @@ fn concatenate<'p>(
         },
         several => several.to_vec(),
     };
-    mixed_implementations::note(machine, frame, Meeting::Joined, &parts, place);
+    mixed_implementations::note(machine, frame, ImplementationConflict::Joined, &parts, place);
     let mut kinds = Vec::new();
     for part in &parts {
         let Some(val) = part.single().cloned() else {
@@ -658,8 +660,8 @@ fn concatenate<'p>(
     match op {
         ShapeOp::Concatenate if axis == Some(0) => {}
         ShapeOp::Hstack if rank == Some(1) => {}
-        ShapeOp::Concatenate | ShapeOp::Hstack => return unfamiliar(&mut machine.state.terms, first.kind, rank),
-        _ => return unfamiliar(&mut machine.state.terms, first.kind, None),
+        ShapeOp::Concatenate | ShapeOp::Hstack => return opaque_keys(&mut machine.state.terms, first.kind, rank),
+        _ => return opaque_keys(&mut machine.state.terms, first.kind, None),
     }
     if let Some(elements) = elements_of(machine, &parts) {
         return arrays::listed(&mut machine.state.terms, elements, first.kind);
@@ -739,7 +741,7 @@ pub fn fabricate<'p>(
             } else {
                 this.state.terms.fresh(Symbol::Opaque, "<fabricated key>", Some(place))
             };
-            let derivation = derive::derived(this, frame, place, path, term, derive::How::default());
+            let derivation = derive::derived(this, frame, place, path, term, derive::DerivationDetails::default());
             Value::of(Val::Key(Key { term, kind: key.kind, derivation }))
         } else {
             let term = this.state.term_of_val(val);

@@ -208,7 +208,7 @@ impl Search<'_> {
                 self.reference(machine, scope, temp, &value)
             }
             OpKind::Call(callee, arguments) if scope.mode == Mode::Call => {
-                self.names.extend(self.name_given(scope, arguments)?.map(|name| unnumbered(&name)));
+                self.names.extend(self.name_given(scope, arguments)?.map(|name| without_number(&name)));
                 match &scope.code.ops[*callee as usize].kind {
                     // A parameter may be a class of modules, and so may be what a table holds: `BLOCKS[name](64)`.
                     OpKind::Load(Variable::Local(slot)) if (*slot as usize) < scope.code.parameters.len() => None,
@@ -265,7 +265,7 @@ impl Search<'_> {
             Attribute::Missing | Attribute::Value => {}
         }
         if scope.mode == Mode::Call && self.may_be_submodule(machine, scope, temp, name) {
-            self.names.insert(unnumbered(name));
+            self.names.insert(without_number(name));
         }
         Some(())
     }
@@ -330,7 +330,7 @@ impl Search<'_> {
                     _ => false,
                 };
                 if !is_named {
-                    self.names.insert(unnumbered(name));
+                    self.names.insert(without_number(name));
                 }
             }
         }
@@ -339,7 +339,7 @@ impl Search<'_> {
 }
 
 /// A name without the number by which a library tells submodules of one class, or of one list, apart.
-fn unnumbered(name: &Name) -> Name {
+fn without_number(name: &Name) -> Name {
     match name.rsplit_once('_') {
         Some((stem, number)) if !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()) => stem.into(),
         _ => name.clone(),

@@ -6,11 +6,11 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::kinds::{Meeting, WrapperWay};
+use crate::analysis::domain::kinds::{ImplementationConflict, WrapperWay};
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{Partial, PartialKind, Val, Value, Wrapped};
-use crate::analysis::library::wrappers::{self, Crossing};
+use crate::analysis::library::wrappers::{self, TransformCall};
 use crate::analysis::library::{functions, lanes, mixed_implementations, traces, tree};
 use crate::analysis::machine::{Frame, Machine, arrays};
 use crate::analysis::store::args::{Arg, Args};
@@ -50,7 +50,7 @@ pub fn transform<'p>(
         }
         Returns::Result => {
             note_bodies(machine, (transform, path), callable, &args, place);
-            let crossing = Crossing { path, place };
+            let crossing = TransformCall { path, place };
             let names = transform.operands.iter().chain(&transform.over).chain(&transform.carry);
             for arg in names.flat_map(|name| args.all_of(callable, name)) {
                 wrappers::note_crossing(machine, frame, crossing, WrapperWay::Argument, arg);
@@ -134,7 +134,7 @@ pub fn call_wrapped<'p>(
             function: Some(function),
         })));
     };
-    let crossing = Crossing { path: &wrapped.transform, place };
+    let crossing = TransformCall { path: &wrapped.transform, place };
     wrappers::note_arguments(machine, frame, (transform, crossing), &args, &|name| option(Some(name)));
     let (result, value) = match transform.runs {
         Runs::Lanes => {
@@ -325,7 +325,13 @@ fn run_while<'p>(
             return;
         }
         let next = this.call_value(frame, function, Args::positional(vec![carry.clone()]), Some(place));
-        mixed_implementations::note_trees(this, frame, Meeting::Carried, &[carry.clone(), next.clone()], place);
+        mixed_implementations::note_trees(
+            this,
+            frame,
+            ImplementationConflict::Carried,
+            &[carry.clone(), next.clone()],
+            place,
+        );
         carry = next;
     });
     machine.state.paths.pc = machine.state.paths.guards.or(machine.state.paths.pc, over);
@@ -416,7 +422,7 @@ fn run_branches<'p>(
         after = machine.state.paths.guards.or(after, machine.state.paths.pc);
     }
     machine.state.paths.pc = if after.is_false() { before } else { after };
-    mixed_implementations::note_trees(machine, frame, Meeting::Branches, &results, place);
+    mixed_implementations::note_trees(machine, frame, ImplementationConflict::Branches, &results, place);
     if result.is_unbound() || result.is_too_various() {
         machine.state.terms.opaque("<branch>", Some(place))
     } else {
@@ -435,12 +441,12 @@ pub fn repeat<'p>(
     repeat_if(machine, frame, known, None, place, body);
 }
 
-/// Runs `body` for a few iterations; a second one only on the paths on which `goes_on` holds.
+/// Runs `body` for a few iterations; a second one only on the paths on which `may_continue` holds.
 fn repeat_if<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
     known: Option<u32>,
-    goes_on: Option<TermId>,
+    may_continue: Option<TermId>,
     place: Place,
     mut body: impl FnMut(&mut Machine<'p>, &mut Frame<'p>, u32),
 ) {
@@ -448,8 +454,8 @@ fn repeat_if<'p>(
     let (instance, outer) = machine.begin_loop();
     let mut over = Guard::FALSE;
     for copy in 0..copies {
-        if let (1, Some(goes_on)) = (copy, goes_on) {
-            let holds = machine.state.truth_of_term(goes_on);
+        if let (1, Some(may_continue)) = (copy, may_continue) {
+            let holds = machine.state.truth_of_term(may_continue);
             over = machine.state.paths.guards.without(machine.state.paths.pc, holds);
             machine.state.paths.pc = machine.state.paths.guards.and(machine.state.paths.pc, holds);
             if !machine.state.feasible(machine.state.paths.pc) {
@@ -513,14 +519,20 @@ fn run_scan<'p>(
     let mut outputs: Vec<Value> = Vec::new();
     let steps =
         symbolic_length(&mut machine.state, over).or_else(|| length.map(|length| machine.state.term_of(length)));
-    let goes_on = has_two(&mut machine.state.terms, steps);
-    repeat_if(machine, frame, known, goes_on, place, |this, frame, copy| {
+    let may_continue = has_two(&mut machine.state.terms, steps);
+    repeat_if(machine, frame, known, may_continue, place, |this, frame, copy| {
         let index = this.state.terms.int(i128::from(copy));
         let mut args = vec![carry.clone()];
         args.extend(over.iter().map(|tree| slice_tree(this, tree, index)));
         let result = this.call_value(frame, function, Args::positional(args), Some(place));
         let next = part(&mut this.state, &result, 0, place);
-        mixed_implementations::note_trees(this, frame, Meeting::Carried, &[carry.clone(), next.clone()], place);
+        mixed_implementations::note_trees(
+            this,
+            frame,
+            ImplementationConflict::Carried,
+            &[carry.clone(), next.clone()],
+            place,
+        );
         carry = next;
         let output = part(&mut this.state, &result, 1, place);
         outputs.push(output);
@@ -570,8 +582,8 @@ fn run_map<'p>(
     let known = common_length(&mut machine.state, over);
     let mut outputs: Vec<Value> = Vec::new();
     let steps = symbolic_length(&mut machine.state, over);
-    let goes_on = has_two(&mut machine.state.terms, steps);
-    repeat_if(machine, frame, known, goes_on, place, |this, frame, copy| {
+    let may_continue = has_two(&mut machine.state.terms, steps);
+    repeat_if(machine, frame, known, may_continue, place, |this, frame, copy| {
         let index = this.state.terms.int(i128::from(copy));
         let args = over.iter().map(|tree| slice_tree(this, tree, index)).collect();
         outputs.push(this.call_value(frame, function, Args::positional(args), Some(place)));
@@ -590,12 +602,18 @@ fn run_fori<'p>(
     let (lower, upper) = (machine.state.term_of(lower), machine.state.term_of(upper));
     let known = machine.state.terms.difference(upper, lower).and_then(|trips| u32::try_from(trips.max(0)).ok());
     let steps = machine.state.terms.operate(Operator::Sub, &[upper, lower]);
-    let goes_on = has_two(&mut machine.state.terms, Some(steps));
-    repeat_if(machine, frame, known, goes_on, place, |this, frame, copy| {
+    let may_continue = has_two(&mut machine.state.terms, Some(steps));
+    repeat_if(machine, frame, known, may_continue, place, |this, frame, copy| {
         let index = this.state.terms.offset(lower, i128::from(copy));
         let args = vec![Value::term(index), carry.clone()];
         let next = this.call_value(frame, function, Args::positional(args), Some(place));
-        mixed_implementations::note_trees(this, frame, Meeting::Carried, &[carry.clone(), next.clone()], place);
+        mixed_implementations::note_trees(
+            this,
+            frame,
+            ImplementationConflict::Carried,
+            &[carry.clone(), next.clone()],
+            place,
+        );
         carry = next;
     });
     carry

@@ -210,7 +210,7 @@ fn is_key(machine: &Machine<'_>, value: &Value) -> bool {
 
 /// A transform, as called.
 #[derive(Clone, Copy)]
-pub struct Crossing<'a> {
+pub struct TransformCall<'a> {
     /// Its qualified name.
     pub path: &'a Name,
     /// The place at which a transform runs its function.
@@ -222,7 +222,7 @@ pub struct Crossing<'a> {
 pub fn note_arguments<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
-    (transform, crossing): (&Transform, Crossing<'_>),
+    (transform, crossing): (&Transform, TransformCall<'_>),
     args: &Args,
     option: &dyn Fn(&str) -> Option<Value>,
 ) {
@@ -261,7 +261,7 @@ pub fn note_arguments<'p>(
 pub fn note_crossing<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
-    crossing: Crossing<'_>,
+    crossing: TransformCall<'_>,
     way: WrapperWay,
     arg: &Arg,
 ) {

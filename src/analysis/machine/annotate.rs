@@ -12,7 +12,7 @@ use crate::analysis::domain::value::{Array, ClassHandle, Elements, Key, ModuleIn
 use crate::analysis::machine::{Frame, Machine};
 use crate::analysis::program::names::members;
 use crate::analysis::store::State;
-use crate::analysis::store::heap::{Holds, ObjectKind};
+use crate::analysis::store::heap::{InstancePositions, ObjectKind};
 use crate::finding::Place;
 use crate::ir::{Annotation, FunctionId, Name, Operator};
 use crate::models::{AnnotationKind, AnnotationRank, Effect};
@@ -113,16 +113,16 @@ fn optional_instance(state: &mut State, term: TermId, class: ClassHandle) -> Val
 /// The result of a subscript of a container from outside, whose class may be known: `layers: dict[str, Layer]`.
 pub fn item(state: &mut State, container: TermId, item: TermId) -> Value {
     match state.store.element_classes.get(&container).copied() {
-        Some((class, Holds::Elements | Holds::Values)) => instance_of(state, item, class),
-        Some((_, Holds::Pairs)) | None => Value::term(item),
+        Some((class, InstancePositions::Elements | InstancePositions::Values)) => instance_of(state, item, class),
+        Some((_, InstancePositions::Pairs)) | None => Value::term(item),
     }
 }
 
 /// An element of an iteration over a container from outside: `layers: list[Layer]`.
 pub fn element(state: &mut State, container: TermId, item: TermId) -> Value {
     match state.store.element_classes.get(&container).copied() {
-        Some((class, Holds::Elements)) => instance_of(state, item, class),
-        Some((class, Holds::Pairs)) => {
+        Some((class, InstancePositions::Elements)) => instance_of(state, item, class),
+        Some((class, InstancePositions::Pairs)) => {
             let [first, second] = [0, 1].map(|index| {
                 let index = state.terms.int(index);
                 state.terms.intern(Term::Item(item, index, 0))
@@ -130,16 +130,16 @@ pub fn element(state: &mut State, container: TermId, item: TermId) -> Value {
             let value = instance_of(state, second, class);
             Value::of(Val::Tuple([Value::term(first), value].into()))
         }
-        Some((_, Holds::Values)) | None => Value::term(item),
+        Some((_, InstancePositions::Values)) | None => Value::term(item),
     }
 }
 
 /// Records the class of the values that a method of a mapping from outside returns.
 pub fn note_view(state: &mut State, mapping: TermId, method: &str, view: TermId) {
-    let Some((class, Holds::Values)) = state.store.element_classes.get(&mapping).copied() else { return };
+    let Some((class, InstancePositions::Values)) = state.store.element_classes.get(&mapping).copied() else { return };
     let holds = match method {
-        "values" => Holds::Elements,
-        "items" => Holds::Pairs,
+        "values" => InstancePositions::Elements,
+        "items" => InstancePositions::Pairs,
         _ => return,
     };
     state.store.element_classes.insert(view, (class, holds));
@@ -150,13 +150,15 @@ fn element_class(
     machine: &mut Machine<'_>,
     module: ModuleIndex,
     annotation: &Annotation,
-) -> Option<(ClassHandle, Holds)> {
+) -> Option<(ClassHandle, InstancePositions)> {
     let Annotation::Subscript(base, arguments) = annotation else { return None };
     let Annotation::Path(path, _) = &**base else { return None };
     let (name, words) = (path.last()?, &machine.program.models.words);
     let (element, holds) = match arguments.as_slice() {
-        [element] | [element, Annotation::Other] if words.is_sequence_type(name) => (element, Holds::Elements),
-        [_, element] if words.is_mapping_type(name) => (element, Holds::Values),
+        [element] | [element, Annotation::Other] if words.is_sequence_type(name) => {
+            (element, InstancePositions::Elements)
+        }
+        [_, element] if words.is_mapping_type(name) => (element, InstancePositions::Values),
         _ => return None,
     };
     Some((annotated_class(machine, module, element)?, holds))

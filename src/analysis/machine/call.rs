@@ -32,12 +32,12 @@ pub const SHORT: usize = 40;
 pub const WIDE: usize = 64;
 
 /// The result of running a function.
-pub struct Ended {
+pub struct CallOutcome {
     pub result: Value,
     /// What it yielded, on which paths.
     pub yields: Vec<(Guard, Value)>,
     /// Whether a loop in it may have continued after the last copy of its body.
-    pub goes_on: bool,
+    pub may_continue: bool,
 }
 
 impl<'p> Machine<'p> {
@@ -382,10 +382,10 @@ impl<'p> Machine<'p> {
         class: Option<ClassHandle>,
         place: Place,
         root: bool,
-    ) -> Ended {
+    ) -> CallOutcome {
         if let Some(inlined) = prelude::inlined(self, frame, module, place) {
             let activation = frame.activation.clone();
-            return prelude::on_a_share(self, place, |machine| {
+            return prelude::with_budget_share(self, place, |machine| {
                 machine.run_body((module, function), environment, class, activation, Some(inlined))
             });
         }
@@ -410,7 +410,7 @@ impl<'p> Machine<'p> {
         environment: EnvironmentId,
         class: Option<ClassHandle>,
         activation: Rc<Activation>,
-    ) -> Ended {
+    ) -> CallOutcome {
         self.run_body((module, function), environment, class, activation, None)
     }
 
@@ -421,7 +421,7 @@ impl<'p> Machine<'p> {
         class: Option<ClassHandle>,
         activation: Rc<Activation>,
         inlined: Option<prelude::Inlined>,
-    ) -> Ended {
+    ) -> CallOutcome {
         let code = self.module(module).function(function);
         let mut frame = Frame { inlined, ..Frame::new(code, (module, environment), class, activation) };
         if inlined.is_none() {
@@ -475,10 +475,10 @@ impl<'p> Machine<'p> {
             paths.end();
         }
         paths.pc = after;
-        Ended { result, yields: frame.yields, goes_on: frame.goes_on }
+        CallOutcome { result, yields: frame.yields, may_continue: frame.may_continue }
     }
 
-    pub fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended, place: Place) -> Ended {
+    pub fn run_generator(&mut self, frame: &mut Frame<'p>, suspended: &Suspended, place: Place) -> CallOutcome {
         let iteration = self.context.iteration.clone();
         let depth = std::mem::replace(&mut self.context.loop_depth, 0);
         // A generator that never ends does not end its caller.

@@ -136,22 +136,22 @@ impl<'p> Reach<'_, 'p> {
 
     /// Whether a value is or holds a key, or leads to a function that involves keys.
     fn reaches(&self, value: &Value, depth: u32) -> bool {
-        if !self.may_look() {
+        if !self.may_visit() {
             return self.deeper;
         }
         value.alternatives().iter().any(|alternative| match &alternative.val {
             Val::Function(closure) => self.closure_reaches(closure, depth),
             Val::Method(method) => {
-                self.below(depth, |inner| self.reaches(&method.0, inner) || self.reaches(&method.1, inner))
+                self.descend(depth, |inner| self.reaches(&method.0, inner) || self.reaches(&method.1, inner))
             }
-            Val::Partial(partial) => self.below(depth, |inner| {
+            Val::Partial(partial) => self.descend(depth, |inner| {
                 self.reaches(&partial.function, inner) || partial.bound().any(|value| self.reaches(value, inner))
             }),
-            Val::Wrapped(wrapped) => self.below(depth, |inner| {
+            Val::Wrapped(wrapped) => self.descend(depth, |inner| {
                 wrapped.function.as_ref().is_none_or(|function| self.reaches(function, inner))
                     || wrapped.options.iter().any(|(_, value)| self.reaches(value, inner))
             }),
-            Val::Class(class) => self.below(depth, |inner| {
+            Val::Class(class) => self.descend(depth, |inner| {
                 let info = &self.machine.state.store.classes[class.0 as usize];
                 info.bases.iter().chain(info.attributes.values()).any(|value| self.reaches(value, inner))
             }),
@@ -176,17 +176,17 @@ impl<'p> Reach<'_, 'p> {
     }
 
     fn val_holds(&self, val: &Val, depth: u32) -> bool {
-        if !self.may_look() {
+        if !self.may_visit() {
             return self.deeper;
         }
         match val {
             Val::Key(_) | Val::Array(_) | Val::Words(..) => true,
             Val::Term(term) => self.is_used_as_key(*term) || self.shadow_holds(*term, depth),
             Val::Tuple(parts) | Val::Slice(parts) => {
-                self.below(depth, |inner| parts.iter().any(|part| self.reaches(part, inner)))
+                self.descend(depth, |inner| parts.iter().any(|part| self.reaches(part, inner)))
             }
-            Val::Object(object) => self.below(depth, |inner| self.object_holds(*object, inner)),
-            Val::UnknownMethod(method) => self.below(depth, |inner| self.reaches(&method.0, inner)),
+            Val::Object(object) => self.descend(depth, |inner| self.object_holds(*object, inner)),
+            Val::UnknownMethod(method) => self.descend(depth, |inner| self.reaches(&method.0, inner)),
             Val::Function(_)
             | Val::Method(_)
             | Val::Class(_)
@@ -217,18 +217,18 @@ impl<'p> Reach<'_, 'p> {
             .store
             .shadows
             .get(&term)
-            .is_some_and(|shadow| self.below(depth, |inner| self.object_holds(*shadow, inner)))
+            .is_some_and(|shadow| self.descend(depth, |inner| self.object_holds(*shadow, inner)))
     }
 
     /// Whether another value may be visited.
-    fn may_look(&self) -> bool {
+    fn may_visit(&self) -> bool {
         let left = self.left.get();
         self.left.set(left.saturating_sub(1));
         left > 0
     }
 
     /// Searches one level deeper, if that is not too deep.
-    fn below(&self, depth: u32, look: impl FnOnce(u32) -> bool) -> bool {
+    fn descend(&self, depth: u32, look: impl FnOnce(u32) -> bool) -> bool {
         depth.checked_sub(1).map_or(self.deeper, look)
     }
 

@@ -83,12 +83,12 @@ impl<'p> Machine<'p> {
             .filter(|(_, value)| !value.is_unbound())
             .collect();
         self.state.store.classes[handle.0 as usize].attributes = attributes;
-        self.announce(frame, handle, arguments, place);
+        self.run_class_hooks(frame, handle, arguments, place);
         Value::of(Val::Class(handle))
     }
 
     /// Calls `__set_name__` of a class's descriptors and `__init_subclass__` of its bases.
-    fn announce(&mut self, frame: &mut Frame<'p>, class: ClassHandle, arguments: &[Argument], place: Place) {
+    fn run_class_hooks(&mut self, frame: &mut Frame<'p>, class: ClassHandle, arguments: &[Argument], place: Place) {
         let made = Value::of(Val::Class(class));
         let attributes = self.state.store.classes[class.0 as usize].attributes.clone();
         for (name, value) in attributes {

@@ -14,10 +14,10 @@ use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{Array, ClassHandle, Closure, ModuleIndex, ObjectId, Value};
 use crate::analysis::machine::name_cache::Memo;
-use crate::analysis::machine::overrides::{ClassStatement, Descendants, Heirs};
+use crate::analysis::machine::overrides::{ClassStatement, Descendants, OverridingMethods};
 use crate::analysis::machine::suspend::Waiting;
 use crate::analysis::record::{Activation, Iteration, Target, UsesOfFunctions};
-use crate::analysis::store::heap::Holds;
+use crate::analysis::store::heap::InstancePositions;
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
 
@@ -47,7 +47,7 @@ pub enum StoredInstances {
     /// One instance.
     One(ClassHandle),
     /// A container whose elements, or values, are all instances of the class.
-    Each(ClassHandle, Holds),
+    Each(ClassHandle, InstancePositions),
 }
 
 /// The current position of the run.
@@ -147,7 +147,7 @@ pub struct Caches {
     /// The functions that constructors of the home module store, by class.
     pub constructors: FxHashMap<ClassHandle, Rc<Stored>>,
     /// The classes that override a method, by the class statement that has it and by name.
-    pub heirs: FxHashMap<(ClassStatement, Name), Heirs>,
+    pub heirs: FxHashMap<(ClassStatement, Name), OverridingMethods>,
     /// The classes that inherit from each other.
     pub descendants: Descendants,
     /// What names that modules import from each other resolve to, on demand.

@@ -317,10 +317,10 @@ impl<'p> Machine<'p> {
             self.block(frame, body);
             Guard::FALSE
         } else {
-            let lets_exits_go = lets_exits_go(&self.state.terms, frame, handlers, finally);
+            let passes_system_exit = passes_system_exit(&self.state.terms, frame, handlers, finally);
             self.state.paths.catching.borrow_mut().push(Catching {
                 raised: Guard::FALSE,
-                lets_exits_go,
+                passes_system_exit,
                 raises: frame.code.within(body).any(|temp| matches!(Self::op(frame, temp).kind, OpKind::Raise(_))),
                 depth: frame.activation.depth,
                 seen: u64::MAX,
@@ -579,7 +579,7 @@ fn exception_edge(state: &mut State, frame: &Frame<'_>, hardly: bool) {
 }
 
 /// Whether a `try`, or the context manager that it represents, catches exceptions, but not that of `sys.exit()`.
-fn lets_exits_go(terms: &Terms, frame: &Frame<'_>, handlers: &[Handler], finally: &Block) -> bool {
+fn passes_system_exit(terms: &Terms, frame: &Frame<'_>, handlers: &[Handler], finally: &Block) -> bool {
     let is_other = |name: &str| !matches!(name.rsplit('.').next(), Some("SystemExit" | "BaseException"));
     if handlers.is_empty() {
         let Some(manager) = entered(frame, finally) else { return false };

@@ -38,9 +38,9 @@ pub fn got<'p>(
     for name in &partial.positional {
         let name = machine.state.term_of(name);
         parts.push(if is_item {
-            got_item(machine, &of, name, place)
+            get_items(machine, &of, name, place)
         } else {
-            got_attribute(machine, frame, &of, name, place)
+            get_attributes(machine, frame, &of, name, place)
         });
     }
     match parts.as_slice() {
@@ -49,7 +49,7 @@ pub fn got<'p>(
     }
 }
 
-fn got_item(machine: &mut Machine<'_>, of: &Value, index: TermId, place: Place) -> Value {
+fn get_items(machine: &mut Machine<'_>, of: &Value, index: TermId, place: Place) -> Value {
     paths::on_alternatives(machine, of, |this, val| match val {
         Val::Tuple(parts) => {
             let position = this.state.terms.as_int(index).and_then(|index| usize::try_from(index).ok());
@@ -71,7 +71,7 @@ fn got_item(machine: &mut Machine<'_>, of: &Value, index: TermId, place: Place) 
     })
 }
 
-fn got_attribute<'p>(
+fn get_attributes<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
     of: &Value,

@@ -20,7 +20,7 @@ const FOLLOWED: usize = 32;
 const PRESENT: usize = 1_024;
 
 /// What is known about a loop before it runs.
-pub struct Begun {
+pub struct LoopEntry {
     /// The variables that each of its iterations binds, and that are unbound before it.
     first_bound: Vec<Variable>,
     /// How many facts about keys had been recorded.
@@ -28,9 +28,9 @@ pub struct Begun {
 }
 
 /// Before a loop.
-pub fn begin_loop(machine: &mut Machine<'_>, frame: &Frame<'_>, body: &Block) -> Begun {
+pub fn begin_loop(machine: &mut Machine<'_>, frame: &Frame<'_>, body: &Block) -> LoopEntry {
     machine.state.paths.counted = None;
-    Begun { first_bound: first_bound(machine, frame, body), recorded: recorded(machine) }
+    LoopEntry { first_bound: first_bound(machine, frame, body), recorded: recorded(machine) }
 }
 
 fn recorded(machine: &Machine<'_>) -> usize {
@@ -43,7 +43,7 @@ fn recorded(machine: &Machine<'_>) -> usize {
 pub fn end_loop(
     machine: &mut Machine<'_>,
     frame: &Frame<'_>,
-    (begun, body): (Begun, &Block),
+    (begun, body): (LoopEntry, &Block),
     (none, counted): (Guard, Option<TermId>),
 ) {
     let none = machine.state.paths.guards.and(none, machine.state.paths.pc);

@@ -253,7 +253,7 @@ fn array_item<'p>(
     let mut parts = index_parts(machine, index);
     let rank = array.dims.as_ref().map(|dims| dims.len());
     if let Some(rank) = rank
-        && !leave_words_out(&mut parts, rank, array.kind)
+        && !drop_word_axis(&mut parts, rank, array.kind)
         && let Some(key) = operate::evident_key(machine, &Val::Array(array.clone()))
     {
         let text = format!("{}[{}]", written.unwrap_or("…"), text::index_text(&mut machine.state, index));
@@ -267,7 +267,7 @@ fn array_item<'p>(
         return machine.state.terms.opaque("<words>", Some(place));
     }
     if let Some(rank) = rank {
-        write_out(&mut parts, rank);
+        expand_ellipsis(&mut parts, rank);
     }
     let own: Vec<&Index> = parts.iter().filter(|part| !matches!(part, Index::NewAxis)).collect();
     let mut value = without_new_axes(machine, array, &own);
@@ -287,7 +287,7 @@ fn array_item<'p>(
 
 /// Drops the part of a subscript that takes all words of raw keys: `raw[:, None, :]`. False where a part reaches single words, or an
 /// axis that typed keys do not have.
-fn leave_words_out(parts: &mut Vec<Index>, rank: usize, kind: KeyKind) -> bool {
+fn drop_word_axis(parts: &mut Vec<Index>, rank: usize, kind: KeyKind) -> bool {
     let reaches = |part: &Index| !matches!(part, Index::NewAxis | Index::Ellipsis);
     let reached = parts.iter().filter(|part| reaches(part)).count();
     let after_ellipsis = parts.iter().rposition(|part| matches!(part, Index::Ellipsis));
@@ -307,7 +307,7 @@ fn leave_words_out(parts: &mut Vec<Index>, rank: usize, kind: KeyKind) -> bool {
 }
 
 /// Expands an ellipsis into whole axes.
-fn write_out(parts: &mut Vec<Index>, rank: usize) {
+fn expand_ellipsis(parts: &mut Vec<Index>, rank: usize) {
     let Some(at) = parts.iter().position(|part| matches!(part, Index::Ellipsis)) else { return };
     let reached = parts.iter().filter(|part| !matches!(part, Index::NewAxis | Index::Ellipsis)).count();
     let whole = (reached..rank).map(|_| Index::Slice([None, None, None]));

@@ -279,7 +279,7 @@ impl<'p> Machine<'p> {
         let ended = self.run_generator(frame, &suspended, place);
         let items = ended.yields.into_iter().map(|(guard, value)| Item { guard, value }).collect();
         let mut source = Source::Items(items);
-        if ended.goes_on && self.program.is_prelude(suspended.module) {
+        if ended.may_continue && self.program.is_prelude(suspended.module) {
             // The values that it yields from here on are unknown.
             let first = new_iterator(&mut self.state, source, Some(place));
             let rest = self.state.terms.opaque("<rest>", Some(place));

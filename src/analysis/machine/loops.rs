@@ -35,15 +35,15 @@ pub struct Step {
 
 impl<'p> Machine<'p> {
     /// Prepares for later iterations of a loop with this many copies for its first ones.
-    pub fn later(&self, frame: &Frame<'p>, body: &'p Block, first: u32, goes_on: bool) -> Later<'p> {
-        let goes_on = goes_on && self.context.loop_depth <= NESTED;
-        let (mut perhaps, mut counted) = (Vec::new(), Vec::new());
-        let mut work = if goes_on { vec![(body, false)] } else { Vec::new() };
+    pub fn later(&self, frame: &Frame<'p>, body: &'p Block, first: u32, may_continue: bool) -> SymbolicIterations<'p> {
+        let may_continue = may_continue && self.context.loop_depth <= NESTED;
+        let (mut conditional_writes, mut counted) = (Vec::new(), Vec::new());
+        let mut work = if may_continue { vec![(body, false)] } else { Vec::new() };
         while let Some((block, is_branch)) = work.pop() {
             for temp in block {
                 let op = Self::op(frame, *temp);
                 match &op.kind {
-                    OpKind::Store(..) if is_branch => perhaps.push(op),
+                    OpKind::Store(..) if is_branch => conditional_writes.push(op),
                     OpKind::Store(_, value)
                         if matches!(Self::op(frame, *value).kind, OpKind::Operate(Operator::Add, ..)) =>
                     {
@@ -54,13 +54,21 @@ impl<'p> Machine<'p> {
                 }
             }
         }
-        Later { first, goes_on, asks: false, queries: Queries::default(), perhaps, counted, number: None }
+        SymbolicIterations {
+            first,
+            may_continue,
+            queries_number: false,
+            queries: Queries::default(),
+            conditional_writes,
+            counted,
+            number: None,
+        }
     }
 
     /// Records the queries of a copy, and the values of its variables at its end.
-    pub fn end_copy(&mut self, later: &mut Later<'p>, frame: &Frame<'p>, copy: u32, within: Queries) {
+    pub fn end_copy(&mut self, later: &mut SymbolicIterations<'p>, frame: &Frame<'p>, copy: u32, within: Queries) {
         if copy < later.first {
-            later.asks = copy > 0 && within.questions != later.queries.questions;
+            later.queries_number = copy > 0 && within.questions != later.queries.questions;
             for (op, values) in &mut later.counted {
                 let OpKind::Store(variable, _) = &op.kind else { continue };
                 let value = self.load(frame, variable, op);
@@ -72,13 +80,18 @@ impl<'p> Machine<'p> {
     }
 
     /// Begins a copy for a later iteration: the number of the iteration.
-    pub fn begin_later(&mut self, later: &mut Later<'p>, frame: &Frame<'p>, place: Place) -> TermId {
+    pub fn begin_symbolic_iteration(
+        &mut self,
+        later: &mut SymbolicIterations<'p>,
+        frame: &Frame<'p>,
+        place: Place,
+    ) -> TermId {
         let number = match later.number {
             Some(number) => self.state.terms.offset(number, later.queries.multiple),
             None => self.state.terms.fresh(Symbol::Later(later.first), "<iteration>", Some(place)),
         };
         later.number = Some(number);
-        for op in &later.perhaps {
+        for op in &later.conditional_writes {
             let OpKind::Store(variable, _) = &op.kind else { continue };
             let unseen =
                 self.state.terms.fresh(Symbol::Unseen, "<written in a loop>", Some(self.place(frame, op.span)));
@@ -148,9 +161,9 @@ impl<'p> Machine<'p> {
         // The loops around this one count, not this one.
         let copies = self.copies(known);
         let (instance, outer) = self.begin_loop();
-        let goes_on =
+        let may_continue =
             iterator.is_none() && test.is_some() || iterator.is_some() && known.is_none_or(|known| known > copies);
-        let mut later = self.later(frame, body, copies, goes_on);
+        let mut later = self.later(frame, body, copies, may_continue);
         let is_for = iterator.is_some() && orelse.is_empty();
         let (first_event, before) = (self.recorder.log().consumptions.len(), self.state.paths.pc);
         let (mut exit, mut none, mut counted) = (Guard::FALSE, Guard::FALSE, None);
@@ -161,7 +174,7 @@ impl<'p> Machine<'p> {
             }
             self.begin_copy(instance, copy, place, outer.clone());
             let is_later = copy >= copies && !later.ends(copy);
-            let number = is_later.then(|| self.begin_later(&mut later, frame, place));
+            let number = is_later.then(|| self.begin_symbolic_iteration(&mut later, frame, place));
             let continues = match (iterator, test) {
                 (Some((temp, iterator)), _) => {
                     let value = frame.value(iterator);
@@ -215,7 +228,7 @@ impl<'p> Machine<'p> {
         // Paths that would continue exit here: a later iteration does what one of the copies did. A `while True` has no such exit.
         if !endless && (iterator.is_some() || exit.is_false()) {
             exit = self.state.paths.guards.or(exit, self.state.paths.pc);
-            frame.goes_on |= goes_on && !self.state.paths.pc.is_false();
+            frame.may_continue |= may_continue && !self.state.paths.pc.is_false();
         }
         self.end_loop(outer);
         self.recorder.note_loop(first_event, before, if is_for { none } else { Guard::FALSE });
@@ -261,30 +274,30 @@ pub const LATER: u32 = 2;
 pub const NESTED: u32 = 2;
 
 /// The data that a loop's copies for later iterations need.
-pub struct Later<'p> {
+pub struct SymbolicIterations<'p> {
     /// Number of copies for the first iterations.
     first: u32,
     /// Whether there may be more iterations.
-    goes_on: bool,
+    may_continue: bool,
     /// Whether the first copies query the iteration number.
-    asks: bool,
+    queries_number: bool,
     queries: Queries,
     /// The variables that the body writes only on some paths.
-    perhaps: Vec<&'p Op>,
+    conditional_writes: Vec<&'p Op>,
     /// The variables that may be counters, with their values after the last two copies.
     counted: Vec<(&'p Op, [Option<i128>; 2])>,
     number: Option<TermId>,
 }
 
-impl Later<'_> {
+impl SymbolicIterations<'_> {
     /// Most copies of the body.
     pub fn most(&self) -> u32 {
-        if self.goes_on { self.first + LATER } else { self.first }
+        if self.may_continue { self.first + LATER } else { self.first }
     }
 
     /// Whether nothing runs after this many copies.
     pub fn ends(&self, copy: u32) -> bool {
-        copy == self.first && !(self.goes_on && self.asks) || copy == self.first + LATER
+        copy == self.first && !(self.may_continue && self.queries_number) || copy == self.first + LATER
     }
 
     /// The queries that the copies made about numbers.

@@ -79,7 +79,7 @@ pub struct Frame<'p> {
     /// The call that a frame of the prelude is part of; its activation is then that of the caller.
     pub inlined: Option<prelude::Inlined>,
     /// Whether a loop in it may have continued after the last copy of its body.
-    pub goes_on: bool,
+    pub may_continue: bool,
 }
 
 impl<'p> Frame<'p> {
@@ -102,7 +102,7 @@ impl<'p> Frame<'p> {
             left: Guard::FALSE,
             activation,
             inlined: None,
-            goes_on: false,
+            may_continue: false,
         }
     }
 
@@ -195,7 +195,7 @@ impl<'p> Machine<'p> {
 
     /// Ends the current paths with the end of the program, which hardly any handler catches.
     pub fn exit(&mut self) {
-        if self.state.paths.catching.borrow().last().is_some_and(|innermost| innermost.lets_exits_go) {
+        if self.state.paths.catching.borrow().last().is_some_and(|innermost| innermost.passes_system_exit) {
             self.state.paths.end();
         } else {
             self.raise();

@@ -17,10 +17,10 @@ use crate::analysis::store::heap::{ClassInfo, Shared};
 use crate::ir::{ClassId, Name, Operator};
 
 /// Most classes that an instance is assumed to belong to.
-const HEIRS: usize = 4;
+const MAX_SUBCLASSES: usize = 4;
 
 /// Classes, each with a method of it.
-pub type Heirs = Rc<[(ClassHandle, Rc<Closure>)]>;
+pub type OverridingMethods = Rc<[(ClassHandle, Rc<Closure>)]>;
 
 /// A class statement: each run of its module makes a new class.
 pub type ClassStatement = (ModuleIndex, ClassId);
@@ -28,20 +28,20 @@ pub type ClassStatement = (ModuleIndex, ClassId);
 /// The classes that inherit from those that a class statement made: among those of the snapshot, and among the others.
 #[derive(Clone, Default)]
 pub struct Descendants {
-    frozen: Rc<Descent>,
-    own: Rc<Descent>,
+    frozen: Rc<InheritanceIndex>,
+    own: Rc<InheritanceIndex>,
 }
 
 /// The classes that inherit from each other, among some of a store.
 #[derive(Default)]
-struct Descent {
+struct InheritanceIndex {
     among: Range<usize>,
     of: FxHashMap<ClassStatement, Rc<[ClassHandle]>>,
     /// The statements that made those that inherit.
     statements: FxHashSet<ClassStatement>,
 }
 
-impl Descent {
+impl InheritanceIndex {
     /// The newest class comes first. A module that ran again made new classes; the last one counts.
     fn of(classes: &Shared<ClassInfo>, among: Range<usize>) -> Self {
         let mut found: FxHashMap<ClassStatement, Vec<ClassHandle>> = FxHashMap::default();
@@ -67,19 +67,19 @@ impl Descent {
 impl Descendants {
     /// Those of a store, all of whose classes are frozen.
     pub fn of(classes: &Shared<ClassInfo>) -> Self {
-        Self { frozen: Rc::new(Descent::of(classes, 0..classes.frozen())), own: Rc::default() }
+        Self { frozen: Rc::new(InheritanceIndex::of(classes, 0..classes.frozen())), own: Rc::default() }
     }
 
     /// The classes that inherit from the one that a statement makes, the newest first.
     fn get(&mut self, classes: &Shared<ClassInfo>, base: ClassStatement) -> Rc<[ClassHandle]> {
         let (frozen, own) = (0..classes.frozen(), classes.frozen()..classes.len());
         if self.frozen.among != frozen {
-            self.frozen = Rc::new(Descent::of(classes, frozen));
+            self.frozen = Rc::new(InheritanceIndex::of(classes, frozen));
         }
         if self.own.among != own {
-            self.own = Rc::new(Descent::of(classes, own));
+            self.own = Rc::new(InheritanceIndex::of(classes, own));
         }
-        let of = |descent: &Descent| descent.of.get(&base).cloned().unwrap_or_default();
+        let of = |descent: &InheritanceIndex| descent.of.get(&base).cloned().unwrap_or_default();
         let (frozen, own) = (of(&self.frozen), of(&self.own));
         let is_current = |heir: &&ClassHandle| !self.own.statements.contains(&statement(&classes[heir.0 as usize]));
         if own.is_empty() && frozen.iter().all(|heir| is_current(&heir)) {
@@ -127,7 +127,7 @@ fn instance_from_outside(machine: &Machine<'_>, receiver: &Value) -> Option<(Ter
 }
 
 /// The subclasses of `class` that override the method of this name and touch keys in it; each with the method.
-fn heirs(machine: &mut Machine<'_>, class: ClassHandle, name: &Name, own: &Closure) -> Heirs {
+fn heirs(machine: &mut Machine<'_>, class: ClassHandle, name: &Name, own: &Closure) -> OverridingMethods {
     let base = statement(&machine.state.store.classes[class.0 as usize]);
     if let Some(known) = machine.caches.heirs.get(&(base, name.clone())) {
         return known.clone();
@@ -144,11 +144,11 @@ fn heirs(machine: &mut Machine<'_>, class: ClassHandle, name: &Name, own: &Closu
         if (own.module, own.function) != (method.module, method.function) && touches_keys(machine, method) {
             found.push((heir, method.clone()));
         }
-        if found.len() == HEIRS {
+        if found.len() == MAX_SUBCLASSES {
             break;
         }
     }
-    let found: Heirs = found.into();
+    let found: OverridingMethods = found.into();
     machine.caches.heirs.insert((base, name.clone()), found.clone());
     found
 }

@@ -45,11 +45,11 @@ pub fn inlined(machine: &Machine<'_>, below: &Frame<'_>, module: ModuleIndex, pl
 
 /// Runs a frame of the prelude with a small share of the fuel, half of which is charged to the caller: a native operation would cost one. A
 /// frame that is cut off returns an unknown value, and yields unknown values from there on.
-pub fn on_a_share<'p>(
+pub fn with_budget_share<'p>(
     machine: &mut Machine<'p>,
     place: Place,
-    run: impl FnOnce(&mut Machine<'p>) -> call::Ended,
-) -> call::Ended {
+    run: impl FnOnce(&mut Machine<'p>) -> call::CallOutcome,
+) -> call::CallOutcome {
     let running = machine.state.paths.running();
     let exhausted = machine.budget.exhausted;
     let kept = machine.budget.portion(FRAME_FUEL);
@@ -61,7 +61,7 @@ pub fn on_a_share<'p>(
         machine.state.paths.run(running);
         machine.budget.exhausted = exhausted;
         ended.result = machine.state.terms.opaque("<rest>", Some(place));
-        ended.goes_on = true;
+        ended.may_continue = true;
     }
     ended
 }

@@ -69,7 +69,7 @@ impl<'a> Program<'a> {
     where
         'a: 'b,
     {
-        let same = self.is_akin(index, module);
+        let same = self.has_same_functions(index, module);
         let mut modules: Vec<&'b Module> = self.modules.iter().map(|module| -> &'b Module { module }).collect();
         if let Some(old) = modules.get_mut(index) {
             *old = module;
@@ -123,7 +123,7 @@ impl<'a> Program<'a> {
 
     /// Whether a module defines the same functions as the one at `index`, as after an edit within one. A
     /// [snapshot](crate::analysis::ImportSnapshot) of this program is then also valid for the program with that module in its place.
-    pub fn is_akin(&self, index: ModuleIndex, module: &Module) -> bool {
+    pub fn has_same_functions(&self, index: ModuleIndex, module: &Module) -> bool {
         self.modules.get(index).is_some_and(|old| old.functions.len() == module.functions.len())
     }
 

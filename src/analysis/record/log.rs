@@ -11,7 +11,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::implementation::Implementation;
-use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind, Meeting, ReferenceKind, Role, WrapperWay};
+use crate::analysis::domain::kinds::{
+    BufferOp, CarryKind, ImplementationConflict, KeyKind, ReferenceKind, Role, WrapperWay,
+};
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{ClassHandle, DerivationId, EnvironmentId, Key, ModuleIndex, ObjectId, Value};
 use crate::finding::Place;
@@ -39,7 +41,7 @@ pub struct Log {
     /// Keys written to an object that other functions can read.
     pub writes: Vec<LoggedWrite>,
     /// Keys of different implementations that are combined.
-    pub meetings: Vec<LoggedMeeting>,
+    pub conflicts: Vec<LoggedConflict>,
     /// Functions that were passed to a transform that traces them.
     pub traces: Vec<LoggedTrace>,
     /// Objects with `__jax_array__` around a key that were passed to library functions that do not convert them.
@@ -290,7 +292,7 @@ impl Activation {
 
 /// Which lanes draw from one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sharers {
+pub enum SharingLanes {
     /// All elements of a batch.
     Elements,
     /// The elements of a batch that a condition selects.
@@ -313,7 +315,7 @@ pub struct LoggedBroadcast {
     /// Whether every lane was passed a copy of it.
     pub copied: bool,
     /// What the lanes are.
-    pub lanes: Sharers,
+    pub lanes: SharingLanes,
     /// What differs between the lanes.
     pub symbols: Vec<TermId>,
     /// Values that are unknown from here on may belong to one lane.
@@ -343,9 +345,9 @@ pub struct LoggedBuffer {
 
 /// Keys that were made with different implementations, or words and the implementation that they are wrapped for.
 #[derive(Clone, Debug)]
-pub struct LoggedMeeting {
+pub struct LoggedConflict {
     /// Where they meet.
-    pub kind: Meeting,
+    pub kind: ImplementationConflict,
     /// The call.
     pub place: Place,
     /// The keys: one if it meets an implementation, none if words meet that belong to no key.

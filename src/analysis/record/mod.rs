@@ -22,8 +22,8 @@ use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Uses, Variable
 
 pub use log::{
     Activation, Arranged, Callee, Chain, Children, Consumption, Derivation, DrawnIn, Escape, Holder, Iteration, Log,
-    LoggedBroadcast, LoggedBuffer, LoggedExit, LoggedLoop, LoggedMeeting, LoggedReference, LoggedStore, LoggedTrace,
-    LoggedWrapper, LoggedWrite, Observed, Sharers, Streams, Target,
+    LoggedBroadcast, LoggedBuffer, LoggedConflict, LoggedExit, LoggedLoop, LoggedReference, LoggedStore, LoggedTrace,
+    LoggedWrapper, LoggedWrite, Observed, SharingLanes, Streams, Target,
 };
 
 /// Definitions and uses of functions, on demand.

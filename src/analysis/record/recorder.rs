@@ -10,8 +10,8 @@ use crate::analysis::domain::kinds::ReferenceKind;
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{DerivationId, ModuleIndex, ObjectId, Value};
 use crate::analysis::record::{
-    Arranged, Callee, Consumption, Derivation, Escape, Holder, Log, LoggedBroadcast, LoggedBuffer, LoggedExit,
-    LoggedLoop, LoggedMeeting, LoggedReference, LoggedStore, LoggedTrace, LoggedWrapper, LoggedWrite, Observed,
+    Arranged, Callee, Consumption, Derivation, Escape, Holder, Log, LoggedBroadcast, LoggedBuffer, LoggedConflict,
+    LoggedExit, LoggedLoop, LoggedReference, LoggedStore, LoggedTrace, LoggedWrapper, LoggedWrite, Observed,
 };
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
@@ -45,7 +45,7 @@ impl Recorder {
     /// A recorder for another run. Keys made before it refer to their derivations by number, so those are kept, and so is what annotations
     /// have declared.
     #[must_use]
-    pub fn afresh(&self) -> Self {
+    pub fn for_next_run(&self) -> Self {
         let (derivations, declared) = (self.log.derivations.clone(), self.log.declared.clone());
         Self::of(Log { derivations, declared, ..Log::default() })
     }
@@ -110,7 +110,7 @@ impl Recorder {
     }
 
     /// A library function used a term as a scalar key.
-    pub fn take_for_scalar(&mut self, term: TermId) {
+    pub fn assume_scalar(&mut self, term: TermId) {
         self.log.scalar_keys.insert(term);
     }
 
@@ -148,8 +148,8 @@ impl Recorder {
     }
 
     /// Keys of different implementations were combined.
-    pub fn meet(&mut self, meeting: LoggedMeeting) {
-        self.log.meetings.push(meeting);
+    pub fn meet(&mut self, conflict: LoggedConflict) {
+        self.log.conflicts.push(conflict);
     }
 
     /// A value left the function.

@@ -205,7 +205,7 @@ pub enum Source {
 
 /// Which parts of a container from outside are instances of a known class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holds {
+pub enum InstancePositions {
     /// Its elements.
     Elements,
     /// The values of a mapping.

@@ -16,7 +16,7 @@ pub mod values;
 
 use std::rc::Rc;
 
-use heap::{ClassInfo, Environment, Holds, Layered, ModuleState, Object, ObjectKind, Shared, Source};
+use heap::{ClassInfo, Environment, InstancePositions, Layered, ModuleState, Object, ObjectKind, Shared, Source};
 use lengths::Lengths;
 use paths::Paths;
 use rustc_hash::FxHashMap;
@@ -34,7 +34,7 @@ pub struct Store {
     /// Objects that hold what was written to values from outside.
     pub shadows: Layered<TermId, ObjectId>,
     /// The classes of all elements, or all values, of containers from outside.
-    pub element_classes: Layered<TermId, (ClassHandle, Holds)>,
+    pub element_classes: Layered<TermId, (ClassHandle, InstancePositions)>,
     /// The variables of activations.
     pub environments: Shared<Environment>,
     /// Classes, as their statements made them.

@@ -48,7 +48,7 @@ pub struct Catching {
     /// The paths on which its body raised.
     pub raised: Guard,
     /// Whether exceptions that end the program are not caught.
-    pub lets_exits_go: bool,
+    pub passes_system_exit: bool,
     /// Whether its body has a `raise` statement.
     pub raises: bool,
     /// Depth of its activation.

@@ -85,12 +85,12 @@ pub struct RawFile<'k> {
     /// The names that other modules import from it; `*` stands for all.
     pub exported: &'k BTreeSet<String>,
     /// The kinds of keys that may reach it.
-    pub mix: Mix,
+    pub mix: KeyRepresentation,
 }
 
 /// The kinds of keys that may reach a file once the project is migrated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mix {
+pub enum KeyRepresentation {
     /// Typed keys: shapes are taken from them.
     Typed,
     /// Some stay raw: shapes are taken from the words.
@@ -102,8 +102,8 @@ pub enum Mix {
 /// The edits of a file.
 pub fn migrate(cx: &FixContext<'_>, raw: RawFile<'_>) -> FileMigration {
     let RawFile { held, words, made, exported, mix } = raw;
-    let is_raw_project = mix != Mix::Known;
-    let stays_raw = mix == Mix::Either;
+    let is_raw_project = mix != KeyRepresentation::Known;
+    let stays_raw = mix == KeyRepresentation::Either;
     let mut known: BTreeMap<Span, Vec<KnownKey>> = BTreeMap::new();
     for one in held.iter().filter(|_| is_raw_project) {
         known.entry(one.span).or_default().push(*one);

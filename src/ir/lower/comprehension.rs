@@ -3,7 +3,7 @@
 //! **Invariant:** a list, set or dict comprehension runs in place, with separate slots for its targets; a generator expression is a
 //! generator function. A function takes its outermost iterable, evaluated in the enclosing scope, as its only parameter.
 
-use super::{Lowering, Opening, Overlay, call};
+use super::{FunctionSpec, Lowering, Overlay, call};
 use crate::ir::scope::{Bindings, Captures};
 use crate::ir::{Block, Collection, Element, FunctionKind, OpKind, Parameter, ParameterKind, Temp};
 use crate::python::ast::{self, Comprehension, Expr};
@@ -17,7 +17,7 @@ const ITERABLE: &str = "<iterable>";
 const MOST_CLAUSES: usize = 100;
 
 /// A comprehension or generator expression.
-struct Comprehended<'a> {
+struct ComprehensionParts<'a> {
     /// What is built; nothing if values are yielded.
     collection: Option<Collection>,
     key: Option<&'a Expr>,
@@ -35,12 +35,12 @@ impl<'a> Lowering<'a> {
         generators: &'a [Comprehension],
         span: Span,
     ) -> Temp {
-        self.comprehended(&Comprehended { collection: Some(collection), key: None, value, generators, span })
+        self.comprehended(&ComprehensionParts { collection: Some(collection), key: None, value, generators, span })
     }
 
     /// `{k: v for k, v in xs}`
     pub(super) fn dict_comprehension(&mut self, comp: &'a ast::ExprDictComp, span: Span) -> Temp {
-        self.comprehended(&Comprehended {
+        self.comprehended(&ComprehensionParts {
             collection: Some(Collection::Dict),
             key: comp.key.as_deref(),
             value: &comp.value,
@@ -51,7 +51,7 @@ impl<'a> Lowering<'a> {
 
     /// `(f(x) for x in xs)`
     pub(super) fn generator(&mut self, generator: &'a ast::ExprGenerator, span: Span) -> Temp {
-        self.comprehended(&Comprehended {
+        self.comprehended(&ComprehensionParts {
             collection: None,
             key: None,
             value: &generator.elt,
@@ -60,7 +60,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    fn comprehended(&mut self, comp: &Comprehended<'a>) -> Temp {
+    fn comprehended(&mut self, comp: &ComprehensionParts<'a>) -> Temp {
         let most = if self.is_deep() { 1 } else { MOST_CLAUSES };
         let Some(first) = comp.generators.first().filter(|_| comp.generators.len() <= most) else {
             let writes = self.walruses(comp);
@@ -86,7 +86,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The variables that walruses within a comprehension write.
-    fn walruses(&mut self, comp: &Comprehended<'a>) -> Vec<crate::ir::Variable> {
+    fn walruses(&mut self, comp: &ComprehensionParts<'a>) -> Vec<crate::ir::Variable> {
         let mut bindings = Bindings::default();
         for part in comp.key.into_iter().chain([comp.value]) {
             bindings.walruses(part);
@@ -99,7 +99,13 @@ impl<'a> Lowering<'a> {
     }
 
     /// Defines a function that runs the comprehension, and calls it.
-    fn as_function(&mut self, comp: &Comprehended<'a>, targets: &[&'a str], outermost: Temp, is_async: bool) -> Temp {
+    fn as_function(
+        &mut self,
+        comp: &ComprehensionParts<'a>,
+        targets: &[&'a str],
+        outermost: Temp,
+        is_async: bool,
+    ) -> Temp {
         let span = comp.span;
         let (kind, name) = match comp.collection {
             None => (FunctionKind::Generator, "<genexpr>"),
@@ -111,7 +117,7 @@ impl<'a> Lowering<'a> {
         let mut bindings = self.bindings([&[ITERABLE], targets].concat());
         bindings.yields = comp.collection.is_none();
         let qualified = self.qualify(name);
-        let id = self.open(Opening { kind, qualified, class: None, receiver: false, bindings });
+        let id = self.open(FunctionSpec { kind, qualified, class: None, receiver: false, bindings });
         let iterable = self.load_slot(span, 0);
         let result = self.run(comp, iterable);
         if comp.collection.is_some() {
@@ -137,7 +143,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Runs the clauses in the innermost scope; what is built, if anything is.
-    fn run(&mut self, comp: &Comprehended<'a>, outermost: Temp) -> Temp {
+    fn run(&mut self, comp: &ComprehensionParts<'a>, outermost: Temp) -> Temp {
         let result = comp.collection.map(|collection| self.emit(comp.span, OpKind::Build(collection, Box::default())));
         self.clauses_of(outermost, comp.generators, comp.span, &|this| {
             let element = match (comp.key, comp.value) {

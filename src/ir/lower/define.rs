@@ -4,7 +4,7 @@
 //! called from the innermost outwards, then the name is bound.
 
 use super::parameters::Signature;
-use super::{Lowering, Opening, call};
+use super::{FunctionSpec, Lowering, call};
 use crate::ir::{Class, ClassId, FunctionKind, Module, OpKind, Temp};
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
@@ -22,7 +22,7 @@ impl<'a> Lowering<'a> {
         let names = std::mem::take(&mut signature.names);
         let bindings = self.bindings(names);
         let bindings = if kept { bindings.with_body(&def.body) } else { bindings };
-        let opening = Opening {
+        let opening = FunctionSpec {
             kind: FunctionKind::Def,
             qualified: self.qualify(&def.name),
             class: self.enclosing_class(),
@@ -62,7 +62,7 @@ impl<'a> Lowering<'a> {
             Some(parameters) => self.signature(parameters),
             None => Signature::default(),
         };
-        let opening = Opening {
+        let opening = FunctionSpec {
             kind: FunctionKind::Lambda,
             qualified: self.qualify("<lambda>"),
             class: None,
@@ -96,7 +96,7 @@ impl<'a> Lowering<'a> {
         let mut bindings = self.bindings(Vec::new()).with_body(&class.body);
         bindings.yields = false;
         let opening =
-            Opening { kind: FunctionKind::ClassBody, qualified, class: Some(class_id), receiver: false, bindings };
+            FunctionSpec { kind: FunctionKind::ClassBody, qualified, class: Some(class_id), receiver: false, bindings };
         let id = self.open(opening);
         self.body(&class.body);
         self.close(id, |function| {

@@ -143,7 +143,7 @@ impl Scope<'_> {
 }
 
 /// What distinguishes a function that is opened.
-struct Opening<'a> {
+struct FunctionSpec<'a> {
     kind: FunctionKind,
     qualified: Name,
     class: Option<ClassId>,
@@ -154,7 +154,7 @@ struct Opening<'a> {
 impl<'a> Lowering<'a> {
     fn module(&mut self, module: &'a ast::ModModule) {
         let qualified = self.name("<module>");
-        let id = self.open(Opening {
+        let id = self.open(FunctionSpec {
             kind: FunctionKind::Module,
             qualified: qualified.clone(),
             class: None,
@@ -183,7 +183,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Begins a function whose first slots are what it binds.
-    fn open(&mut self, opening: Opening<'a>) -> FunctionId {
+    fn open(&mut self, opening: FunctionSpec<'a>) -> FunctionId {
         let id = FunctionId(index(self.functions.len()));
         self.functions.push(None);
         let Bindings { bound, slots, globals, yields, .. } = opening.bindings;

@@ -63,14 +63,14 @@ pub fn detect(run: &Recording<'_>, paths: &mut PathQueries<'_>) -> Reuses {
 fn compare(run: &Recording<'_>, paths: &mut PathQueries<'_>, index: usize, reuses: &mut Reuses) {
     let mut met = meetings(run, paths, index);
     let is_derived_again =
-        met.iter().any(|reuse| reuse.confidence > Confidence::Low && derive_alike(run, reuse.first, index));
+        met.iter().any(|reuse| reuse.confidence > Confidence::Low && derive_equal_children(run, reuse.first, index));
     let second = &run.log.consumptions[index];
     met.retain(|reuse| !is_folded_into_another(run, reuses, &run.log.consumptions[reuse.first], second));
-    let Some(best) = surest(run, met.iter().copied()) else { return };
+    let Some(best) = most_certain(run, met.iter().copied()) else { return };
     let depth = |reuse: &Reuse| common_depth(&run.log.consumptions[reuse.first].activation, &second.activation);
     let innermost = met.iter().map(depth).max().filter(|innermost| *innermost > depth(&best));
-    let inner =
-        innermost.and_then(|innermost| surest(run, met.iter().copied().filter(|reuse| depth(reuse) == innermost)));
+    let inner = innermost
+        .and_then(|innermost| most_certain(run, met.iter().copied().filter(|reuse| depth(reuse) == innermost)));
     for reuse in [Some(best), inner].into_iter().flatten() {
         if reuse.confidence > Confidence::Low {
             let (term, family) = (second.target.term, second.target.family);
@@ -94,7 +94,7 @@ fn meetings(run: &Recording<'_>, paths: &mut PathQueries<'_>, second: usize) -> 
 
 /// The most certain of some reuses. Of equally certain ones, a reuse of the key itself is preferred to that of an equal
 /// key that was made elsewhere; then two draws or two splits to a draw and a split; then the first.
-fn surest(run: &Recording<'_>, reuses: impl Iterator<Item = Reuse>) -> Option<Reuse> {
+fn most_certain(run: &Recording<'_>, reuses: impl Iterator<Item = Reuse>) -> Option<Reuse> {
     let event = |index: usize| &run.log.consumptions[index];
     let is_split = |index: usize| event(index).role == Role::Split;
     let rank = |reuse: &Reuse| {
@@ -146,7 +146,7 @@ pub fn others(run: &Recording<'_>, paths: &mut PathQueries<'_>, reuses: &Reuses,
 
 /// Whether two events that conflict also make keys derived from theirs equal: two splits, or two runs of one call
 /// together with the code around it. A draw and a split of one key make no children equal.
-fn derive_alike(run: &Recording<'_>, first: usize, second: usize) -> bool {
+fn derive_equal_children(run: &Recording<'_>, first: usize, second: usize) -> bool {
     let (first, second) = (&run.log.consumptions[first], &run.log.consumptions[second]);
     first.place == second.place || first.role == Role::Split && second.role == Role::Split
 }
@@ -301,11 +301,11 @@ fn role_confidence(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> Opt
         (Role::Sample, _) if folds(run, b) => Some(Confidence::Low),
         (_, Role::Sample) if folds(run, a) => Some(Confidence::Low),
         _ if folds_path(run, a) != folds_path(run, b) => Some(Confidence::Low),
-        _ if draw_apart(a, b) => Some(Confidence::Low),
+        _ if draw_independently(a, b) => Some(Confidence::Low),
         // Two networks that already exist: their draws are at different paths.
         _ if folds_path(run, a) == Some(false) && receiver(a) != receiver(b) => Some(Confidence::Low),
         (Role::Unresolved, Role::Unresolved) if a.place == b.place && a.iteration.is_none() => None,
-        (Role::Unresolved, Role::Unresolved) if is_passed_again(run, a, b) => Some(Confidence::Medium),
+        (Role::Unresolved, Role::Unresolved) if is_passed_in_each_iteration(run, a, b) => Some(Confidence::Medium),
         (Role::Unresolved, _) | (_, Role::Unresolved) => Some(Confidence::Low),
         (Role::Library | Role::Protocol, _) | (_, Role::Library | Role::Protocol) => Some(Confidence::Medium),
         _ => Some(Confidence::High),
@@ -315,7 +315,7 @@ fn role_confidence(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> Opt
 /// Whether a loop gives one key to an unresolved call in each iteration, and reads what the call returns. A call with a key whose result is
 /// read draws from it nearly always; one without a result may log or save the key, and a method of a library that is known to draw only
 /// for some receivers may draw nothing.
-fn is_passed_again(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> bool {
+fn is_passed_in_each_iteration(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> bool {
     let code = run.code(&b.activation);
     let Some(call) = run.call_at(&b.activation, b.place) else { return false };
     let is_method = match code.ops.get(call as usize).map(|op| &op.kind) {
@@ -353,7 +353,7 @@ fn folds_path(run: &Recording<'_>, event: &Consumption) -> Option<bool> {
 
 /// Whether two calls fold different paths into their keys, or both drop what they draw. A key that is also
 /// used for a result serves two purposes.
-fn draw_apart(a: &Consumption, b: &Consumption) -> bool {
+fn draw_independently(a: &Consumption, b: &Consumption) -> bool {
     match (&a.drawn_in, &b.drawn_in) {
         (DrawnIn::Submodules(a), DrawnIn::Submodules(b)) => a.iter().all(|name| !b.contains(name)),
         (DrawnIn::Nothing, DrawnIn::Nothing) => true,

@@ -62,7 +62,7 @@ fn placed(run: &Recording<'_>, first: &Consumption, second: &Consumption, confid
     while depth < a.len() && depth < b.len() {
         let (x, y) = (&a[depth].0, &b[depth].0);
         if x.id == y.id {
-            if depth > 0 && !x.root && !sees_itself(run, x, second) {
+            if depth > 0 && !x.root && !conflicts_by_itself(run, x, second) {
                 if direct {
                     caller = depth - 1;
                 }
@@ -127,11 +127,11 @@ fn is_own_mistake(run: &Recording<'_>, frame: &Activation, second: &Consumption)
     let code = run.module(frame.module).function(frame.function);
     let environment = &run.environments[frame.environment.0 as usize];
     let arguments = environment.slots.iter().take(code.parameters.len());
-    arguments.map(|argument| times_held(run, argument, second.target.term)).sum::<usize>() < 2
+    arguments.map(|argument| count_occurrences(run, argument, second.target.term)).sum::<usize>() < 2
 }
 
 /// In how many places a value holds a key: itself, or as parts of a list, tuple, dict or array of keys.
-fn times_held(run: &Recording<'_>, value: &Value, term: TermId) -> usize {
+fn count_occurrences(run: &Recording<'_>, value: &Value, term: TermId) -> usize {
     let is_it = |value: &&Value| {
         value.alternatives().iter().any(|alternative| match &alternative.val {
             Val::Key(key) => key.term == term,
@@ -161,7 +161,7 @@ fn times_held(run: &Recording<'_>, value: &Value, term: TermId) -> usize {
 
 /// Whether a nested function that is only run by its parent sees by itself that two consumptions conflict: not if they
 /// consume two of its parameters, which are equal only for this caller.
-fn sees_itself(run: &Recording<'_>, activation: &Activation, event: &Consumption) -> bool {
+fn conflicts_by_itself(run: &Recording<'_>, activation: &Activation, event: &Consumption) -> bool {
     let module = run.module(activation.module);
     let code = module.function(activation.function);
     if is_entry(module, code) {
@@ -256,7 +256,7 @@ pub fn report(
         is_seeded_again: matches!(run.terms.get(second.target.term), Term::Seed(_))
             && are_made_apart((first.target.derivation, second.target.derivation)),
         is_loop_target: repeated.is_some_and(|head| is_loop_target(run, &second, head)),
-        intended_child: sister_unused(run, &first, &second, kind),
+        intended_child: unused_sibling(run, &first, &second, kind),
         intent,
         consequence: Some(consequence),
         unread,
@@ -277,7 +277,7 @@ fn is_held(run: &Recording<'_>, term: TermId) -> bool {
 
 /// The only unused child of the split that was intended for the second consumption: the split before it, or the one
 /// that made the key. It exists on every path to that consumption.
-fn sister_unused(
+fn unused_sibling(
     run: &Recording<'_>,
     first: &Consumption,
     second: &Consumption,

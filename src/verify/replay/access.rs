@@ -113,12 +113,12 @@ impl<'p> Machine<'p> {
         let Value::Imported(import) = &value else { return Some(value) };
         // Modules that import a name from each other do not hold it before one of them binds it.
         self.globals.get_mut(&module)?.remove(name);
-        if self.importing >= IMPORTING {
+        if self.import_depth >= IMPORTING {
             return None;
         }
-        self.importing += 1;
+        self.import_depth += 1;
         let found = self.import_from(import.from, import.level, &import.module, &import.name);
-        self.importing -= 1;
+        self.import_depth -= 1;
         self.globals.entry(module).or_default().insert(name.clone(), found.clone());
         Some(found)
     }
@@ -126,7 +126,7 @@ impl<'p> Machine<'p> {
     /// The value of `from module import name`. At the top of an imported module, which logs nothing, it is resolved on demand: most imports
     /// of a package are never used.
     pub(super) fn import_at(&mut self, frame: &Frame<'p>, level: u32, module: &Name, name: &Name) -> Value<'p> {
-        if self.quiet > 0 && frame.id == Module::BODY && &**name != "*" {
+        if self.suspended_logs > 0 && frame.id == Module::BODY && &**name != "*" {
             let (module, name) = (module.clone(), name.clone());
             return Value::Imported(Rc::new(Import { from: frame.module, level, module, name }));
         }
@@ -147,13 +147,13 @@ impl<'p> Machine<'p> {
 
     /// Runs the body of a module that has not run.
     pub(super) fn ensure_module(&mut self, index: usize) {
-        if !self.globals.contains_key(&index) && (self.importing < IMPORTING || self.project.is_prelude(index)) {
+        if !self.globals.contains_key(&index) && (self.import_depth < IMPORTING || self.project.is_prelude(index)) {
             self.nesting += 1;
-            self.importing += 1;
-            self.quiet += 1;
-            let ended = self.aside(|this| this.run_module(index));
-            self.quiet -= 1;
-            self.importing -= 1;
+            self.import_depth += 1;
+            self.suspended_logs += 1;
+            let ended = self.with_module_budget(|this| this.run_module(index));
+            self.suspended_logs -= 1;
+            self.import_depth -= 1;
             self.nesting -= 1;
             if ended.is_err() {
                 self.is_bounded = true;

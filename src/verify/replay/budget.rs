@@ -54,13 +54,13 @@ impl Budget {
 
     /// The budget for a first attempt at one of many findings.
     #[must_use]
-    pub fn first_look(&mut self) -> Self {
+    pub fn first_attempt(&mut self) -> Self {
         self.part(FIRST_LOOK)
     }
 
     /// The budget for a second attempt at one finding.
     #[must_use]
-    pub fn second_look(&mut self) -> Self {
+    pub fn second_attempt(&mut self) -> Self {
         self.part(SECOND_LOOK)
     }
 
@@ -100,7 +100,7 @@ impl StepBudget {
     }
 
     /// Leaves only a part of the steps; how many are set aside for callers.
-    pub(super) fn set_aside(&mut self, part: u32) -> u32 {
+    pub(super) fn reserve(&mut self, part: u32) -> u32 {
         let kept = self.steps - part;
         self.steps = part;
         self.kept += kept;
@@ -118,7 +118,7 @@ impl StepBudget {
 
 impl<'p> Machine<'p> {
     /// Pays for an operation.
-    pub(super) fn pay(&mut self) -> Ran<'p, ()> {
+    pub(super) fn charge(&mut self) -> Ran<'p, ()> {
         // Computing numbers has a separate budget.
         if self.computing.is_some() {
             return Ok(());
@@ -153,7 +153,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs the body of an imported module with a separate count.
-    pub(super) fn aside<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn with_module_budget<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let kept = std::mem::take(&mut self.budget.kept);
         let steps = std::mem::replace(&mut self.budget.steps, self.budget.module_steps);
         let result = work(self);
@@ -163,7 +163,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs the body of a function, which may take what was set aside if it holds a place in question.
-    pub(super) fn lifted<T>(&mut self, closure: &Closure<'p>, work: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn with_reserve<T>(&mut self, closure: &Closure<'p>, work: impl FnOnce(&mut Self) -> T) -> T {
         if !self.hints.holds(closure.module, closure.id) {
             return work(self);
         }

@@ -145,7 +145,7 @@ impl<'p> Machine<'p> {
 
     /// Calls something, at a place of the running operation's function.
     pub(super) fn call_value(&mut self, function: &Value<'p>, args: Args<'p>, place: Place) -> Ran<'p, Value<'p>> {
-        self.pay()?;
+        self.charge()?;
         self.nesting += 1;
         let result = if self.nesting > 120 {
             self.havoc_call(function, &args.values().cloned().collect::<Vec<_>>());
@@ -227,7 +227,7 @@ impl<'p> Machine<'p> {
         let here = self.here;
         self.stack.push((place, here.1));
         self.running.push((closure.module, closure.id));
-        let halt = self.lifted(closure, |this| this.run(&mut frame));
+        let halt = self.with_reserve(closure, |this| this.run(&mut frame));
         self.running.pop();
         self.stack.pop();
         self.here = here;
@@ -437,7 +437,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Keys among arguments that are keys by now.
-    pub(super) fn held_by(&mut self, args: &Args<'p>) -> super::keys::Demanded {
+    pub(super) fn held_by(&mut self, args: &Args<'p>) -> super::keys::ExpandedKeys {
         let all = Value::tuple(args.values().cloned().collect());
         self.held(&all)
     }

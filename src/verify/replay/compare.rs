@@ -11,7 +11,7 @@ use super::constants::are_alike;
 use super::edits::{Answers, FileEdits, MovedPlaces};
 use super::hints::Hints;
 use super::machine::Draw;
-use super::search::{Kept, Path, Start, explore, explore_with, start_of};
+use super::search::{EntryStates, Path, Start, explore, explore_with, start_of};
 use super::{Budget, Comparison, DrawKind, Entry, Project, Replacement};
 use crate::finding::{Place, Sharing};
 use crate::ir::{FunctionId, Name};
@@ -35,7 +35,7 @@ pub fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], en
     let files = [(entry.place.file, edits)];
     let pair = Pair { original, patched, moved: MovedPlaces { files: &files } };
     let verdict = pair.explore(entry.place, &targets, &mut Budget::ONE.clone(), &mut |before, after| {
-        claimed |= held_together(before, after, pair.moved, entry)?;
+        claimed |= compare_path(before, after, pair.moved, entry)?;
         drawn += after.draws.iter().filter(|draw| draws(draw)).count();
         Ok(())
     });
@@ -125,7 +125,7 @@ impl Pair<'_, '_> {
         let targets_after: Vec<Place> = targets.iter().filter_map(|place| moved.place(*place)).collect();
         let hints_after = Hints::new(patched, &targets_after, &targets_after);
         let mut verdict = Ok(());
-        let mut kept = Kept::default();
+        let mut kept = EntryStates::default();
         explore(original, &hints, start, budget, &mut |before| {
             let answers = Rc::new(Answers::new(&before.choices, moved));
             let mut standing = 0;
@@ -182,7 +182,7 @@ fn draws(draw: &Draw) -> bool {
 }
 
 /// Compares one path; whether it shows the claim.
-fn held_together(before: &Path, after: &Path, moved: MovedPlaces<'_>, entry: &Entry) -> Result<bool, Comparison> {
+fn compare_path(before: &Path, after: &Path, moved: MovedPlaces<'_>, entry: &Entry) -> Result<bool, Comparison> {
     // The number of lanes may be known in one of the programs only. Two lanes show whether they share a key.
     let of_lanes = entry.claim.as_ref().is_some_and(|claim| claim.sharing == Sharing::Lanes);
     let counts = |draw: &&Draw| draws(draw) && (!of_lanes || draw.lanes.iter().all(|lane| *lane < 2));

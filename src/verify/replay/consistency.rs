@@ -21,7 +21,7 @@ const DEPTH: u32 = 12;
 
 /// A candidate value of an unknown.
 #[derive(Clone, Debug, PartialEq)]
-enum Trial {
+enum Candidate {
     None,
     Bool(bool),
     Number(f64),
@@ -36,7 +36,7 @@ enum Trial {
 type Group = (BTreeSet<Symbol>, Vec<(Symbol, bool)>);
 
 /// What is tried.
-type Trials = BTreeMap<Symbol, Trial>;
+type Trials = BTreeMap<Symbol, Candidate>;
 
 /// Whether all that was decided of the symbols of a run can be true together.
 pub(super) fn is_consistent(symbols: &Symbols) -> bool {
@@ -92,7 +92,7 @@ fn has_model(symbols: &Symbols, leaves: &BTreeSet<Symbol>, decisions: &[(Symbol,
 }
 
 /// Candidate values: those near the constants in the decisions.
-fn candidates(symbols: &Symbols, decisions: &[(Symbol, bool)]) -> Vec<Trial> {
+fn candidates(symbols: &Symbols, decisions: &[(Symbol, bool)]) -> Vec<Candidate> {
     let (mut numbers, mut texts) = (BTreeSet::from([-1, 0, 1, 2, 3, 4]), BTreeSet::new());
     let mut halves = BTreeSet::new();
     for (symbol, _) in decisions {
@@ -117,13 +117,13 @@ fn candidates(symbols: &Symbols, decisions: &[(Symbol, bool)]) -> Vec<Trial> {
         });
     }
     let exact: Vec<f64> = numbers.iter().map(|number| as_float(*number)).collect();
-    let mut all = vec![Trial::None, Trial::Bool(false), Trial::Bool(true)];
-    all.extend(exact.iter().map(|number| Trial::Number(*number)));
-    all.extend(halves.iter().map(|number| Trial::Number(as_float(*number) / 1000.0)));
-    all.extend(exact.iter().filter(|number| **number >= 0.0).map(|number| Trial::Many(*number)));
-    all.extend(texts.iter().flat_map(|text| [Trial::Text(text.clone()), Trial::Text(format!("{text}?"))]));
-    all.push(Trial::Text(String::new()));
-    all.push(Trial::Text("?".to_owned()));
+    let mut all = vec![Candidate::None, Candidate::Bool(false), Candidate::Bool(true)];
+    all.extend(exact.iter().map(|number| Candidate::Number(*number)));
+    all.extend(halves.iter().map(|number| Candidate::Number(as_float(*number) / 1000.0)));
+    all.extend(exact.iter().filter(|number| **number >= 0.0).map(|number| Candidate::Many(*number)));
+    all.extend(texts.iter().flat_map(|text| [Candidate::Text(text.clone()), Candidate::Text(format!("{text}?"))]));
+    all.push(Candidate::Text(String::new()));
+    all.push(Candidate::Text("?".to_owned()));
     all
 }
 
@@ -173,39 +173,39 @@ fn is_part(symbols: &Symbols, index: Symbol) -> bool {
     }
 }
 
-fn truth(value: &Trial) -> Option<bool> {
+fn truth(value: &Candidate) -> Option<bool> {
     match value {
-        Trial::None => Some(false),
-        Trial::Bool(truth) => Some(*truth),
-        Trial::Number(number) => Some(*number != 0.0),
-        Trial::Text(text) => Some(!text.is_empty()),
-        Trial::Many(length) => Some(*length > 0.0),
-        Trial::Raises => None,
+        Candidate::None => Some(false),
+        Candidate::Bool(truth) => Some(*truth),
+        Candidate::Number(number) => Some(*number != 0.0),
+        Candidate::Text(text) => Some(!text.is_empty()),
+        Candidate::Many(length) => Some(*length > 0.0),
+        Candidate::Raises => None,
     }
 }
 
-fn number(value: &Trial) -> Option<f64> {
+fn number(value: &Candidate) -> Option<f64> {
     match value {
-        Trial::Number(number) => Some(*number),
-        Trial::Bool(truth) => Some(f64::from(u8::from(*truth))),
+        Candidate::Number(number) => Some(*number),
+        Candidate::Bool(truth) => Some(f64::from(u8::from(*truth))),
         _ => None,
     }
 }
 
 /// What a symbol is once the unknown values are these; nothing where that cannot be computed.
-fn value(symbols: &Symbols, symbol: Symbol, trials: &Trials, depth: u32) -> Option<Trial> {
+fn value(symbols: &Symbols, symbol: Symbol, trials: &Trials, depth: u32) -> Option<Candidate> {
     let depth = depth.checked_sub(1)?;
     if let Some(trial) = trials.get(&symbol) {
         return Some(trial.clone());
     }
     match symbols.node(symbol)? {
-        Node::Int(number) => Some(Trial::Number(as_float(*number))),
-        Node::Text(text) => Some(Trial::Text(text.to_string())),
+        Node::Int(number) => Some(Candidate::Number(as_float(*number))),
+        Node::Text(text) => Some(Candidate::Text(text.to_string())),
         Node::Constant(written) => match &**written {
-            "None" => Some(Trial::None),
-            "True" => Some(Trial::Bool(true)),
-            "False" => Some(Trial::Bool(false)),
-            written => written.parse().ok().map(Trial::Number),
+            "None" => Some(Candidate::None),
+            "True" => Some(Candidate::Bool(true)),
+            "False" => Some(Candidate::Bool(false)),
+            written => written.parse().ok().map(Candidate::Number),
         },
         Node::Item(of, index, 0) if is_shape(symbols, *of) => {
             let Some(Node::Attribute(array, ..)) = symbols.node(*of) else { return None };
@@ -216,26 +216,26 @@ fn value(symbols: &Symbols, symbol: Symbol, trials: &Trials, depth: u32) -> Opti
     }
 }
 
-fn apply(symbols: &Symbols, name: &str, parts: &[Symbol], trials: &Trials, depth: u32) -> Option<Trial> {
+fn apply(symbols: &Symbols, name: &str, parts: &[Symbol], trials: &Trials, depth: u32) -> Option<Candidate> {
     let of = |at: usize| value(symbols, *parts.get(at)?, trials, depth);
     match (name, parts) {
-        ("not", [_]) => Some(truth(&of(0)?).map_or(Trial::Raises, |truth| Trial::Bool(!truth))),
-        ("bool", [_]) => Some(truth(&of(0)?).map_or(Trial::Raises, Trial::Bool)),
-        ("is None", [_]) => Some(Trial::Bool(of(0)? == Trial::None)),
+        ("not", [_]) => Some(truth(&of(0)?).map_or(Candidate::Raises, |truth| Candidate::Bool(!truth))),
+        ("bool", [_]) => Some(truth(&of(0)?).map_or(Candidate::Raises, Candidate::Bool)),
+        ("is None", [_]) => Some(Candidate::Bool(of(0)? == Candidate::None)),
         ("==", [_, _]) => {
             let (a, b) = (of(0)?, of(1)?);
             match (number(&a), number(&b)) {
-                (Some(a), Some(b)) => Some(Trial::Bool(a.total_cmp(&b).is_eq())),
-                _ if [&a, &b].iter().any(|side| matches!(side, Trial::Many(_))) => None,
-                _ => Some(Trial::Bool(a == b)),
+                (Some(a), Some(b)) => Some(Candidate::Bool(a.total_cmp(&b).is_eq())),
+                _ if [&a, &b].iter().any(|side| matches!(side, Candidate::Many(_))) => None,
+                _ => Some(Candidate::Bool(a == b)),
             }
         }
         ("<", [_, _]) => match (of(0)?, of(1)?) {
-            (Trial::Text(a), Trial::Text(b)) => Some(Trial::Bool(a < b)),
-            (a, b) if [&a, &b].iter().any(|side| matches!(side, Trial::Many(_))) => None,
+            (Candidate::Text(a), Candidate::Text(b)) => Some(Candidate::Bool(a < b)),
+            (a, b) if [&a, &b].iter().any(|side| matches!(side, Candidate::Many(_))) => None,
             (a, b) => Some(match (number(&a), number(&b)) {
-                (Some(a), Some(b)) => Trial::Bool(a < b),
-                _ => Trial::Raises,
+                (Some(a), Some(b)) => Candidate::Bool(a < b),
+                _ => Candidate::Raises,
             }),
         },
         ("+" | "-" | "*" | "%" | "//" | "min" | "max", [_, _]) => {
@@ -245,13 +245,13 @@ fn apply(symbols: &Symbols, name: &str, parts: &[Symbol], trials: &Trials, depth
                 "+" => a + b,
                 "-" => a - b,
                 "*" => a * b,
-                _ if is_divided && b.abs() < f64::EPSILON => return Some(Trial::Raises),
+                _ if is_divided && b.abs() < f64::EPSILON => return Some(Candidate::Raises),
                 "%" => a - b * (a / b).floor(),
                 "//" => (a / b).floor(),
                 "min" => a.min(b),
                 _ => a.max(b),
             };
-            Some(Trial::Number(result))
+            Some(Candidate::Number(result))
         }
         ("len", [sequence]) => length(symbols, *sequence, trials, depth),
         ("in", [_, choices]) => {
@@ -260,37 +260,37 @@ fn apply(symbols: &Symbols, name: &str, parts: &[Symbol], trials: &Trials, depth
                 return None;
             }
             let needle = of(0)?;
-            let choices: Option<Vec<Trial>> =
+            let choices: Option<Vec<Candidate>> =
                 choices.iter().map(|choice| value(symbols, *choice, trials, depth)).collect();
-            Some(Trial::Bool(choices?.contains(&needle)))
+            Some(Candidate::Bool(choices?.contains(&needle)))
         }
         ("has element", [sequence, _]) => {
             let (at, length) = (number(&of(1)?)?, length(symbols, *sequence, trials, depth)?);
-            Some(number(&length).map_or(Trial::Raises, |length| Trial::Bool(at < length)))
+            Some(number(&length).map_or(Candidate::Raises, |length| Candidate::Bool(at < length)))
         }
         _ => None,
     }
 }
 
 /// The number of elements of a symbol's value.
-fn length(symbols: &Symbols, symbol: Symbol, trials: &Trials, depth: u32) -> Option<Trial> {
+fn length(symbols: &Symbols, symbol: Symbol, trials: &Trials, depth: u32) -> Option<Candidate> {
     let depth = depth.checked_sub(1)?;
     let number_of = |symbol: &Symbol| number(&value(symbols, *symbol, trials, depth)?);
     let is_none = |symbol: &Symbol| matches!(symbols.node(*symbol), Some(Node::Constant(none)) if &**none == "None");
     match symbols.node(symbol)? {
-        Node::Item(_, index, 0) if is_none(index) => Some(Trial::Number(1.0)),
+        Node::Item(_, index, 0) if is_none(index) => Some(Candidate::Number(1.0)),
         Node::Apply(name, parts) if matches!(&**name, "tuple" | "list") => {
-            Some(Trial::Number(as_float(i128::try_from(parts.len()).ok()?)))
+            Some(Candidate::Number(as_float(i128::try_from(parts.len()).ok()?)))
         }
         Node::Apply(name, parts) if &**name == "range" => match &**parts {
-            [stop] => number_of(stop).map(|stop| Trial::Number(stop.max(0.0))),
-            [start, stop] => Some(Trial::Number((number_of(stop)? - number_of(start)?).max(0.0))),
+            [stop] => number_of(stop).map(|stop| Candidate::Number(stop.max(0.0))),
+            [start, stop] => Some(Candidate::Number((number_of(stop)? - number_of(start)?).max(0.0))),
             _ => None,
         },
         _ => Some(match value(symbols, symbol, trials, depth)? {
-            Trial::Many(length) => Trial::Number(length),
-            Trial::Text(text) => Trial::Number(as_float(i128::try_from(text.chars().count()).ok()?)),
-            _ => Trial::Raises,
+            Candidate::Many(length) => Candidate::Number(length),
+            Candidate::Text(text) => Candidate::Number(as_float(i128::try_from(text.chars().count()).ok()?)),
+            _ => Candidate::Raises,
         }),
     }
 }

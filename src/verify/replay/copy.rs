@@ -26,7 +26,7 @@ pub(super) struct Copier<'p> {
     open: Vec<Open<'p>>,
     made: Made<'p>,
     /// Whether there is something that cannot be copied: an iterator, or a number that is being computed.
-    is_stuck: bool,
+    has_uncopyable: bool,
 }
 
 /// A thing and its copy, whose mutable part is still to be filled in.
@@ -72,7 +72,7 @@ impl<'p> Copier<'p> {
                 }
             }
         }
-        if self.is_stuck {
+        if self.has_uncopyable {
             // What was copied may refer to itself, and nobody else frees it.
             self.made.release();
             return None;
@@ -185,7 +185,7 @@ impl<'p> Copier<'p> {
             Value::Static(shared) | Value::ClassMethod(shared) => Rc::as_ptr(shared).addr(),
             Value::Property(shared) => Rc::as_ptr(shared).addr(),
             Value::Iterator(_) | Value::Generator(_) | Value::Lanes(..) => {
-                self.is_stuck = true;
+                self.has_uncopyable = true;
                 return Value::None;
             }
             // Nothing can change these, nor what they hold.

@@ -128,7 +128,7 @@ impl<'p> Machine<'p> {
             let halt = match task {
                 Task::Run(block) => {
                     let Some((temp, rest)) = block.split_first() else { continue };
-                    self.pay()?;
+                    self.charge()?;
                     frame.tasks.push(Task::Run(rest));
                     match self.step(frame, *temp) {
                         Ok(None) => continue,
@@ -139,7 +139,7 @@ impl<'p> Machine<'p> {
                     }
                 }
                 Task::Delegate(temp, iterator) => {
-                    self.pay()?;
+                    self.charge()?;
                     match self.next(&iterator) {
                         Ok(Some(value)) => {
                             frame.tasks.push(Task::Delegate(temp, iterator));
@@ -378,9 +378,9 @@ impl<'p> Machine<'p> {
             OpKind::Call(..) | OpKind::Item(..) | OpKind::Operate(..) => {
                 self.may_fail(frame)?;
                 let in_try = u32::from(frame.tasks.iter().any(|task| matches!(task, Task::Guarded(_))));
-                self.tries += in_try;
+                self.try_depth += in_try;
                 let value = self.within_budget(frame, op, temp);
-                self.tries -= in_try;
+                self.try_depth -= in_try;
                 value?
             }
             _ => self.simple(frame, op, temp)?,

@@ -271,7 +271,7 @@ pub(super) fn is_container(value: &Value<'_>) -> bool {
 
 /// What a loop's blocks touch.
 #[derive(Default)]
-struct Touched {
+struct LoopEffects {
     stored: Vec<Variable>,
     loaded: Vec<Variable>,
     /// Objects whose attributes or items are written, and collections that are filled.
@@ -296,7 +296,7 @@ impl<'p> Machine<'p> {
         self.is_bounded = true;
         let code: &'p Function = frame.code;
         let Some(OpKind::Loop { head, body, .. }) = code.ops.get(temp as usize).map(|op| &op.kind) else { return };
-        let mut touched = Touched::default();
+        let mut touched = LoopEffects::default();
         touched.block(code, head, 32);
         touched.block(code, body, 32);
         for temp in touched.written {
@@ -325,7 +325,7 @@ impl<'p> Machine<'p> {
     }
 }
 
-impl Touched {
+impl LoopEffects {
     fn block(&mut self, code: &Function, block: &[Temp], depth: u32) {
         for op in block.iter().filter_map(|temp| code.ops.get(*temp as usize)) {
             match &op.kind {

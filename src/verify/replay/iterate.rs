@@ -100,7 +100,7 @@ impl<'p> Machine<'p> {
 
     /// The next element, if there is one.
     pub(super) fn next(&mut self, iterator: &Value<'p>) -> Ran<'p, Option<Value<'p>>> {
-        self.pay()?;
+        self.charge()?;
         self.nesting += 1;
         let result = if self.nesting > 64 {
             self.is_bounded = true;

@@ -1,4 +1,4 @@
-//! Keys: made, derived, demanded of values, and passed to what draws from them.
+//! Keys: making, deriving and expanding them, and recording what draws from them.
 //!
 //! **Invariant:** every derivation is that of the reference PRNG under JAX's defaults. A placeholder key has a first word that no seed
 //! produces, and is marked, as are all keys derived from it.
@@ -30,7 +30,7 @@ const DRAWS: usize = 4_096;
 
 /// The keys in a value, as far as they are expanded.
 #[derive(Default)]
-pub(super) struct Demanded {
+pub(super) struct ExpandedKeys {
     pub(super) keys: Vec<Vec<u32>>,
     pub(super) is_known: bool,
 }
@@ -86,20 +86,20 @@ impl<'p> Machine<'p> {
     }
 
     /// All keys that a value holds.
-    pub(super) fn demand(&mut self, value: &Value<'p>) -> Demanded {
-        let mut demanded = Demanded { keys: Vec::new(), is_known: true };
-        self.collect(value, &mut demanded, true, 4);
-        demanded
+    pub(super) fn expand_keys(&mut self, value: &Value<'p>) -> ExpandedKeys {
+        let mut expanded = ExpandedKeys { keys: Vec::new(), is_known: true };
+        self.collect(value, &mut expanded, true, 4);
+        expanded
     }
 
     /// All keys that a value holds and that are keys by now.
-    pub(super) fn held(&mut self, value: &Value<'p>) -> Demanded {
-        let mut demanded = Demanded { keys: Vec::new(), is_known: true };
-        self.collect(value, &mut demanded, false, 4);
-        demanded
+    pub(super) fn held(&mut self, value: &Value<'p>) -> ExpandedKeys {
+        let mut expanded = ExpandedKeys { keys: Vec::new(), is_known: true };
+        self.collect(value, &mut expanded, false, 4);
+        expanded
     }
 
-    fn collect(&mut self, value: &Value<'p>, into: &mut Demanded, demands: bool, depth: u32) {
+    fn collect(&mut self, value: &Value<'p>, into: &mut ExpandedKeys, demands: bool, depth: u32) {
         if depth == 0 || into.keys.len() >= WHOLE {
             return;
         }
@@ -147,8 +147,8 @@ impl<'p> Machine<'p> {
     }
 
     /// Logs keys that are passed at `place`.
-    pub(super) fn log(&mut self, kind: DrawKind, callee: &Name, place: Place, demanded: Demanded) {
-        self.log_with(kind, callee, place, demanded, None, Vec::new());
+    pub(super) fn log(&mut self, kind: DrawKind, callee: &Name, place: Place, expanded: ExpandedKeys) {
+        self.log_with(kind, callee, place, expanded, None, Vec::new());
     }
 
     pub(super) fn log_with(
@@ -156,11 +156,11 @@ impl<'p> Machine<'p> {
         kind: DrawKind,
         callee: &Name,
         place: Place,
-        demanded: Demanded,
+        expanded: ExpandedKeys,
         numbers: Option<Constants>,
         maybe: Vec<Symbol>,
     ) {
-        if self.quiet > 0 || demanded.keys.is_empty() && maybe.is_empty() {
+        if self.suspended_logs > 0 || expanded.keys.is_empty() && maybe.is_empty() {
             return;
         }
         if self.draws.len() >= DRAWS {
@@ -173,9 +173,9 @@ impl<'p> Machine<'p> {
             kind,
             way,
             callee: callee.clone(),
-            keys: demanded.keys,
+            keys: expanded.keys,
             maybe,
-            is_known: demanded.is_known,
+            is_known: expanded.is_known,
             lanes: self.lanes.clone(),
             numbers,
         });

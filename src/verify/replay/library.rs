@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::DrawKind;
 use super::access::is_exception;
 use super::frame::{Ran, Signal};
-use super::keys::{Demanded, constants};
+use super::keys::{ExpandedKeys, constants};
 use super::machine::{Library, Machine};
 use super::methods;
 use super::shape;
@@ -199,19 +199,19 @@ fn single<'p>(key: &Value<'p>) -> Ran<'p, ()> {
 
 /// Logs keys that are passed.
 pub(super) fn consume<'p>(machine: &mut Machine<'p>, kind: DrawKind, value: &Value<'p>, path: &Name, place: Place) {
-    let demanded = machine.demand(value);
-    machine.log(kind, path, place, demanded);
+    let expanded = machine.expand_keys(value);
+    machine.log(kind, path, place, expanded);
 }
 
 /// Logs several values that may be keys, at once.
 fn consume_all<'p>(machine: &mut Machine<'p>, given: &[Value<'p>], path: &Name, place: Place) {
-    let mut demanded = Demanded { keys: Vec::new(), is_known: true };
+    let mut expanded = ExpandedKeys { keys: Vec::new(), is_known: true };
     for value in given {
-        let more = machine.demand(value);
-        demanded.keys.extend(more.keys);
-        demanded.is_known &= more.is_known;
+        let more = machine.expand_keys(value);
+        expanded.keys.extend(more.keys);
+        expanded.is_known &= more.is_known;
     }
-    machine.log(DrawKind::Consume, path, place, demanded);
+    machine.log(DrawKind::Consume, path, place, expanded);
 }
 
 /// A draw from keys.
@@ -227,12 +227,12 @@ fn sample<'p>(
     for name in keys {
         let Some(key) = argument(args, callable, name).cloned() else { continue };
         single(&key)?;
-        let demanded = machine.demand(&key);
-        for words in &demanded.keys {
+        let expanded = machine.expand_keys(&key);
+        for words in &expanded.keys {
             parts.extend(words.iter().map(|word| machine.symbols.int(i128::from(*word))));
         }
         let numbers = constants(args, name, callable.position(name));
-        machine.log_with(DrawKind::Sample, path, place, demanded, numbers, Vec::new());
+        machine.log_with(DrawKind::Sample, path, place, expanded, numbers, Vec::new());
     }
     let others: Vec<Symbol> = args.values().take(16).map(|value| machine.symbol_of(value)).collect();
     parts.extend(others);

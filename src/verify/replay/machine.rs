@@ -163,16 +163,16 @@ pub(super) struct Machine<'p> {
     /// The remaining budget of the run.
     pub(super) budget: StepBudget,
     /// How many running calls are in a `try`.
-    pub(super) tries: u32,
+    pub(super) try_depth: u32,
     /// Whether a bound was reached.
     pub(super) is_bounded: bool,
     pub(super) activations: u32,
     pub(super) numbers: u32,
     /// Above zero, consumptions are not logged.
-    pub(super) quiet: u32,
+    pub(super) suspended_logs: u32,
     pub(super) nesting: u32,
     /// How many imports are being followed.
-    pub(super) importing: u32,
+    pub(super) import_depth: u32,
     /// The functions that are running, innermost last.
     pub(super) running: Vec<(usize, FunctionId)>,
     pub(super) made_here: Made<'p>,
@@ -245,13 +245,13 @@ impl<'p> Machine<'p> {
             choices: Vec::new(),
             near: Vec::new(),
             budget: StepBudget::new(level),
-            tries: 0,
+            try_depth: 0,
             is_bounded: false,
             activations: 0,
             numbers: 0,
-            quiet: 0,
+            suspended_logs: 0,
             nesting: 0,
-            importing: 0,
+            import_depth: 0,
             running: Vec::new(),
             made_here: Made::default(),
             computing: None,
@@ -259,7 +259,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Whether a run with this script would have made the same choices so far, and so be in the same state.
-    pub(super) fn is_as_in(&self, script: &Script) -> bool {
+    pub(super) fn makes_same_choices(&self, script: &Script) -> bool {
         let (mut own, mut answered) = (0, FxHashMap::default());
         self.decisions.iter().all(|made| {
             let decision = script.decide((made.place, made.options, made.preferred), own, &mut answered);
@@ -269,7 +269,7 @@ impl<'p> Machine<'p> {
     }
 
     /// A copy of the run that continues with another script, which has to make the same choices so far; `None` if the state cannot be copied.
-    pub(super) fn going_on(&self, script: Script) -> Option<Self> {
+    pub(super) fn fork(&self, script: Script) -> Option<Self> {
         // A frame cannot be copied.
         if self.computing.is_some() || !self.running.is_empty() {
             return None;
@@ -308,13 +308,13 @@ impl<'p> Machine<'p> {
             choices: self.choices.clone(),
             near: self.near.clone(),
             budget: self.budget.clone(),
-            tries: self.tries,
+            try_depth: self.try_depth,
             is_bounded: self.is_bounded,
             activations: self.activations,
             numbers: self.numbers,
-            quiet: self.quiet,
+            suspended_logs: self.suspended_logs,
             nesting: self.nesting,
-            importing: self.importing,
+            import_depth: self.import_depth,
             running: Vec::new(),
             made_here,
             computing: None,
@@ -328,7 +328,7 @@ impl<'p> Machine<'p> {
 
     /// Whether an exception would be caught by the program.
     pub(super) fn is_caught(&self) -> bool {
-        self.tries > 0
+        self.try_depth > 0
     }
 
     pub(super) fn unknown(&mut self, name: &str) -> Value<'p> {

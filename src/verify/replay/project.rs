@@ -27,7 +27,7 @@ pub struct Project<'a> {
     pub(super) chooses: bool,
     by_file: FxHashMap<FileId, usize>,
     /// What functions reach through nested functions, by module, on demand.
-    reached_within: Vec<OnceLock<Vec<Within>>>,
+    reached_within: Vec<OnceLock<Vec<FreeVariables>>>,
     /// Where functions are mentioned, on demand.
     mentions: OnceLock<Mentions>,
 }
@@ -59,7 +59,7 @@ impl<'a> Project<'a> {
     }
 
     /// What a function reaches though it is not its own.
-    pub(super) fn reached_within(&self, module: usize, function: FunctionId) -> Option<&Within> {
+    pub(super) fn reached_within(&self, module: usize, function: FunctionId) -> Option<&FreeVariables> {
         let code = self.modules.get(module)?;
         self.reached_within.get(module)?.get_or_init(|| reached_within(code)).get(function.0 as usize)
     }
@@ -102,7 +102,7 @@ fn mentions(modules: &[&Module]) -> Mentions {
 
 /// What a function reaches though it is not its own.
 #[derive(Default)]
-pub(super) struct Within {
+pub(super) struct FreeVariables {
     pub(super) read: Vec<Variable>,
     /// Members that are read.
     pub(super) members: Vec<(Variable, Name)>,
@@ -110,10 +110,10 @@ pub(super) struct Within {
 }
 
 /// What each function of a module reaches from within.
-fn reached_within(module: &Module) -> Vec<Within> {
+fn reached_within(module: &Module) -> Vec<FreeVariables> {
     let is_own = |variable: &Variable| matches!(variable, Variable::Local(_));
     let of = |code: &Function| {
-        let mut within = Within::default();
+        let mut within = FreeVariables::default();
         for op in &code.ops {
             match &op.kind {
                 OpKind::Load(variable) if !is_own(variable) => add(&mut within.read, variable.clone()),

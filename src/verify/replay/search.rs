@@ -90,23 +90,23 @@ const KEPT: usize = 8;
 /// The states of the runs of one function right before it is entered, when its module has run. Most of the time goes into running
 /// modules, and most paths differ only in later choices.
 #[derive(Default)]
-pub(super) struct Kept<'p> {
-    states: Vec<Entered<'p>>,
+pub(super) struct EntryStates<'p> {
+    states: Vec<EntryState<'p>>,
 }
 
 /// The state of a run before its function is entered.
-struct Entered<'p> {
+struct EntryState<'p> {
     machine: Machine<'p>,
-    went_on: bool,
+    may_continue: bool,
 }
 
-impl Drop for Entered<'_> {
+impl Drop for EntryState<'_> {
     fn drop(&mut self) {
         self.machine.release();
     }
 }
 
-impl<'p> Kept<'p> {
+impl<'p> EntryStates<'p> {
     /// A run that has executed the module of its function, and whether it may continue: from a kept state, if the script makes the same
     /// choices up to there.
     fn enter(
@@ -116,21 +116,24 @@ impl<'p> Kept<'p> {
         script: Script,
         level: usize,
     ) -> (Machine<'p>, bool) {
-        let is_same = |state: &&Entered<'p>| state.machine.budget.level() == level && state.machine.is_as_in(&script);
+        let is_same = |state: &&EntryState<'p>| {
+            state.machine.budget.level() == level && state.machine.makes_same_choices(&script)
+        };
         let known = self.states.iter().find(is_same);
-        if let Some((copy, went_on)) = known.and_then(|one| Some((one.machine.going_on(script.clone())?, one.went_on)))
+        if let Some((copy, may_continue)) =
+            known.and_then(|one| Some((one.machine.fork(script.clone())?, one.may_continue)))
         {
-            return (copy, went_on);
+            return (copy, may_continue);
         }
         let mut machine = Machine::new((project, &MODELS), hints, script, level);
-        machine.quiet += 1;
+        machine.suspended_logs += 1;
         // What stops a run has been noted by the run itself.
-        let went_on = machine.run_module(module).is_ok();
+        let may_continue = machine.run_module(module).is_ok();
         if self.states.len() < KEPT {
-            let copy = machine.going_on(Script::default());
-            self.states.extend(copy.map(|machine| Entered { machine, went_on }));
+            let copy = machine.fork(Script::default());
+            self.states.extend(copy.map(|machine| EntryState { machine, may_continue }));
         }
-        (machine, went_on)
+        (machine, may_continue)
     }
 }
 
@@ -140,17 +143,17 @@ fn run<'p>(
     start: Start,
     script: Script,
     level: usize,
-    kept: &mut Kept<'p>,
+    kept: &mut EntryStates<'p>,
 ) -> Path {
     let is_module = start.function == Module::BODY;
-    let (mut machine, mut went_on) = if is_module {
+    let (mut machine, mut may_continue) = if is_module {
         let mut machine = Machine::new((project, &MODELS), hints, script, level);
-        let went_on = machine.run_module(start.module).is_ok();
-        (machine, went_on)
+        let may_continue = machine.run_module(start.module).is_ok();
+        (machine, may_continue)
     } else {
         kept.enter((project, hints), start.module, script, level)
     };
-    machine.quiet = 0;
+    machine.suspended_logs = 0;
     let mut spent = machine.spent();
     let made = if is_module { 0 } else { machine.closures.len() };
     if !is_module {
@@ -158,16 +161,16 @@ fn run<'p>(
         let closure = machine.made.get(&(start.module, start.function)).cloned();
         let closure = closure.or_else(|| machine.detached_closure(start.module, start.function));
         if let Some(closure) = closure {
-            went_on = machine.enter(&closure).is_ok();
+            may_continue = machine.enter(&closure).is_ok();
         }
         spent += machine.spent();
     }
     let mut at = made;
-    while went_on && let Some(closure) = machine.closures.get(at).cloned() {
+    while may_continue && let Some(closure) = machine.closures.get(at).cloned() {
         at += 1;
         if is_uncalled(project, &closure) {
             machine.refill();
-            went_on = machine.enter(&closure).is_ok();
+            may_continue = machine.enter(&closure).is_ok();
             spent += machine.spent();
         }
     }
@@ -180,7 +183,7 @@ fn run<'p>(
         symbols: machine.symbols,
         is_bounded: machine.is_bounded,
         spent,
-        is_spent: !went_on,
+        is_spent: !may_continue,
         level,
     }
 }
@@ -207,7 +210,7 @@ pub(super) fn explore(
     budget: &mut Budget,
     visit: &mut dyn FnMut(Path) -> bool,
 ) -> bool {
-    explore_with((project, hints), start, None, budget, &mut Kept::default(), visit)
+    explore_with((project, hints), start, None, budget, &mut EntryStates::default(), visit)
 }
 
 /// The same with choices that another run made; it then uses the budget level of that run.
@@ -216,7 +219,7 @@ pub(super) fn explore_with<'p>(
     start: Start,
     other: Option<(&Rc<Answers>, usize)>,
     budget: &mut Budget,
-    kept: &mut Kept<'p>,
+    kept: &mut EntryStates<'p>,
     visit: &mut dyn FnMut(Path) -> bool,
 ) -> bool {
     // Choices in a function with a target place decide more often whether it is reached.
@@ -315,7 +318,7 @@ mod tests {
             let hints = Hints::new(&project, &[Place { file: FileId(0), span: code.full }], &[]);
             explore(&project, &hints, start, &mut Budget { left: budget }, &mut |path| {
                 let script = Script { prefix: path.choices.iter().map(|choice| choice.value).collect(), answers: None };
-                let alone = run((&project, &hints), start, script, path.level, &mut Kept::default());
+                let alone = run((&project, &hints), start, script, path.level, &mut EntryStates::default());
                 assert_eq!(shown(&path), shown(&alone), "{} in\n{}", code.qualified, texts[0]);
                 draws.push(path.draws.len());
                 false

@@ -30,7 +30,7 @@ impl<'p> Machine<'p> {
     /// Runs an operation that may call functions, with a part of the remaining budget.
     pub(super) fn within_budget(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
         let Some(part) = self.part_of(frame, self.left()) else { return self.simple(frame, op, temp) };
-        let kept = self.budget.set_aside(part);
+        let kept = self.budget.reserve(part);
         let result = self.simple(frame, op, temp);
         let back = self.budget.release(kept);
         if matches!(result, Err(Signal::Stop)) && self.left() > 0 && back > 0 && !self.is_full() {

@@ -33,10 +33,10 @@ pub(super) fn store_instances<'p>(machine: &mut Machine<'p>, instance: &Rc<Insta
     machine.made_here.instance(&made);
     let args = Args { positional: vec![Value::Instance(made.clone())], keywords: Vec::new(), is_open: true };
     let place = Place { file: machine.project.modules[constructor.module].file, span: constructor.code.span };
-    machine.quiet += 1;
+    machine.suspended_logs += 1;
     // An exception, or another early end, does not affect what it stored before.
-    let _ = machine.aside(|this| this.call_value(&Value::Function(constructor.clone()), args, place));
-    machine.quiet -= 1;
+    let _ = machine.with_module_budget(|this| this.call_value(&Value::Function(constructor.clone()), args, place));
+    machine.suspended_logs -= 1;
     for name in wanted {
         let stored = get(&made.attributes.borrow(), &name);
         if let Some(value) = stored

@@ -195,9 +195,9 @@ fn branch<'p>(
 fn map<'p>(machine: &mut Machine<'p>, function: &Value<'p>, over: &[Value<'p>], place: Place) -> Ran<'p, Value<'p>> {
     let known = common_length(over);
     let mut outputs = Vec::new();
-    let trips = trips(machine, over, "<map>");
+    let iterated = iterated(machine, over, "<map>");
     let mut index = 0;
-    while goes_on(machine, trips, index, known) {
+    while runs_again(machine, iterated, index, known) {
         let given: Vec<Value<'p>> = slices(machine, over, index)?;
         outputs.push(machine.call_value(function, Args::of(given), place)?);
         index += 1;
@@ -217,9 +217,9 @@ fn fori<'p>(
         _ => None,
     };
     let bounds = [machine.symbol_of(lower), machine.symbol_of(upper)];
-    let trips = machine.symbols.apply("range", &bounds);
+    let iterated = machine.symbols.apply("range", &bounds);
     let mut index = 0;
-    while goes_on(machine, trips, index, known) {
+    while runs_again(machine, iterated, index, known) {
         let at = Value::Int(i128::from(index));
         let at = machine.operate(crate::ir::Operator::Add, lower, Some(&at), false)?;
         carry = machine.call_value(function, Args::of(vec![at, carry]), place)?;
@@ -235,19 +235,19 @@ fn run_while<'p>(
     mut carry: Value<'p>,
     place: Place,
 ) -> Ran<'p, Value<'p>> {
-    let trips = machine.symbols.fresh("<while>");
+    let iterated = machine.symbols.fresh("<while>");
     let mut index = 0;
     loop {
         let holds = machine.call_value(cond, Args::of(vec![carry.clone()]), place)?;
-        let goes_on = match holds.truth() {
+        let runs_again = match holds.truth() {
             Some(truth) if index < ROUNDS => truth,
             Some(_) => {
                 machine.is_bounded = true;
                 return Ok(machine.unknown("<carry>"));
             }
-            None => goes_on(machine, trips, index, None),
+            None => runs_again(machine, iterated, index, None),
         };
-        if !goes_on {
+        if !runs_again {
             return Ok(carry);
         }
         carry = machine.call_value(function, Args::of(vec![carry]), place)?;
@@ -256,7 +256,7 @@ fn run_while<'p>(
 }
 
 /// The symbol over whose elements a body runs: the first unknown array.
-fn trips<'p>(machine: &mut Machine<'p>, over: &[Value<'p>], otherwise: &str) -> super::symbol::Symbol {
+fn iterated<'p>(machine: &mut Machine<'p>, over: &[Value<'p>], otherwise: &str) -> super::symbol::Symbol {
     let found = over.iter().find_map(|tree| match tree {
         Value::Unknown(symbol) => Some(*symbol),
         Value::Tuple(parts) => parts.iter().find_map(|part| match part {
@@ -269,7 +269,7 @@ fn trips<'p>(machine: &mut Machine<'p>, over: &[Value<'p>], otherwise: &str) -> 
 }
 
 /// Whether a body runs another iteration.
-fn goes_on(machine: &mut Machine<'_>, trips: super::symbol::Symbol, index: u32, known: Option<u32>) -> bool {
+fn runs_again(machine: &mut Machine<'_>, iterated: super::symbol::Symbol, index: u32, known: Option<u32>) -> bool {
     match known {
         Some(known) if index >= known => false,
         Some(known) => {
@@ -279,7 +279,7 @@ fn goes_on(machine: &mut Machine<'_>, trips: super::symbol::Symbol, index: u32, 
             }
             true
         }
-        None => index < ITERATIONS && machine.has_element(trips, index),
+        None => index < ITERATIONS && machine.has_element(iterated, index),
     }
 }
 
@@ -294,9 +294,9 @@ fn scan<'p>(
     let given = length.and_then(|length| u32::try_from(length.int()?).ok());
     let known = common_length(over).or(given);
     let mut outputs = Vec::new();
-    let trips = trips(machine, over, "<scan>");
+    let iterated = iterated(machine, over, "<scan>");
     let mut index = 0;
-    while goes_on(machine, trips, index, known) {
+    while runs_again(machine, iterated, index, known) {
         let mut given = vec![carry.clone()];
         given.extend(slices(machine, over, index)?);
         let result = machine.call_value(function, Args::of(given), place)?;

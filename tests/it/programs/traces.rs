@@ -10,7 +10,7 @@ use keylint::python::{SourceKind, parse};
 use keylint::text::{FileId, LineIndex, Span};
 use keylint::verify::replay::{self, DrawKind, Project, Trace};
 
-use crate::replay::Alone;
+use crate::replay::SingleFile;
 
 /// A draw: its row, what draws, and a number that is the same for equal keys.
 pub type Draw = (usize, String, usize);
@@ -30,7 +30,7 @@ pub enum Agreement {
 pub fn agreement(source: &str, drawn: &[Draw]) -> Agreement {
     let file = FileId(0);
     let module: Module = ir::lower(file, &parse(source, SourceKind::Py).module, &|_| Vec::new());
-    let project = Project::new(vec![&module], &Alone, Models::builtin(), &[]);
+    let project = Project::new(vec![&module], &SingleFile, Models::builtin(), &[]);
     let end = u32::try_from(source.trim_end().len()).unwrap();
     let traces = replay::trace(&project, Place { file, span: Span::new(end - 1, end) });
     let lines = LineIndex::new(source);

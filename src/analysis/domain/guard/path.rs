@@ -2,7 +2,7 @@
 //!
 //! Of the literals of a path, only those about the same subject can contradict each other, and most subjects have one literal.
 //!
-//! **Invariant:** two constraints have one subject number exactly when they have the same subject, and `alike` counts the constraints of
+//! **Invariant:** two constraints have one subject number exactly when they have the same subject, and `per_subject` counts the constraints of
 //! each.
 
 use rustc_hash::FxHashMap;
@@ -28,7 +28,7 @@ pub(super) struct Constraints {
     known: Vec<Option<(u32, Constraint)>>,
     subjects: FxHashMap<Subject, u32>,
     /// How many constraints there are on each subject.
-    alike: Vec<u32>,
+    per_subject: Vec<u32>,
 }
 
 impl Constraints {
@@ -40,7 +40,7 @@ impl Constraints {
     /// Forgets the literals from this number on.
     pub(super) fn truncate(&mut self, literals: usize) {
         for (subject, _) in self.known.drain(literals.min(self.known.len())..).flatten() {
-            self.alike[subject as usize] -= 1;
+            self.per_subject[subject as usize] -= 1;
         }
     }
 
@@ -50,12 +50,12 @@ impl Constraints {
             subject
         } else {
             let constraint = constraint();
-            let next = u32::try_from(self.alike.len()).unwrap_or(u32::MAX);
+            let next = u32::try_from(self.per_subject.len()).unwrap_or(u32::MAX);
             let subject = *self.subjects.entry(constraint.subject).or_insert(next);
             if subject == next {
-                self.alike.push(0);
+                self.per_subject.push(0);
             }
-            self.alike[subject as usize] += 1;
+            self.per_subject[subject as usize] += 1;
             self.known[literal] = Some((subject, constraint));
             subject
         };
@@ -64,7 +64,7 @@ impl Constraints {
 
     /// Whether no other literal is about the same subject.
     pub(super) fn is_alone(&self, step: Step) -> bool {
-        self.alike[step.subject as usize] == 1
+        self.per_subject[step.subject as usize] == 1
     }
 
     /// Whether a literal is consistent with those of a path.
@@ -72,8 +72,8 @@ impl Constraints {
         if self.is_alone(step) {
             return true;
         }
-        let alike = path.iter().filter(|other| other.subject == step.subject).chain([&step]);
+        let per_subject = path.iter().filter(|other| other.subject == step.subject).chain([&step]);
         let constraint = |of: &Step| self.known[of.literal as usize].map(|(_, constraint)| (constraint, of.holds));
-        terms.are_consistent(&alike.filter_map(constraint).collect::<SmallVec<[(Constraint, bool); 4]>>())
+        terms.are_consistent(&per_subject.filter_map(constraint).collect::<SmallVec<[(Constraint, bool); 4]>>())
     }
 }

@@ -18,7 +18,7 @@ struct Search {
     /// The literals so far.
     path: Vec<Step>,
     /// How many of them share their subject with others.
-    in_company: usize,
+    with_shared_subject: usize,
     /// Steps that are left.
     steps: u32,
     /// Whether the path found so far follows the models of the guards below.
@@ -27,7 +27,7 @@ struct Search {
 
 impl Default for Search {
     fn default() -> Self {
-        Self { path: Vec::new(), in_company: 0, steps: SEARCH_STEPS, is_model: false }
+        Self { path: Vec::new(), with_shared_subject: 0, steps: SEARCH_STEPS, is_model: false }
     }
 }
 
@@ -98,7 +98,7 @@ impl Guards {
             _ => None,
         };
         search.is_model = rest.is_some_and(|rest| rest.is_true() || self.models[rest.0 as usize].is_some());
-        if search.is_model && search.in_company == 0 || rest == Some(Guard::TRUE) {
+        if search.is_model && search.with_shared_subject == 0 || rest == Some(Guard::TRUE) {
             return Some(true);
         }
         search.steps = search.steps.checked_sub(1)?;
@@ -123,10 +123,10 @@ impl Guards {
             }
             let company = usize::from(!self.constraints.is_alone(step));
             search.path.push(step);
-            search.in_company += company;
+            search.with_shared_subject += company;
             let found = self.search(next, terms, search);
             search.path.pop();
-            search.in_company -= company;
+            search.with_shared_subject -= company;
             if found == Some(true) {
                 let known = rest.filter(|_| search.is_model).map(|rest| &mut self.models[rest.0 as usize]);
                 search.is_model = known.is_some_and(|known| *known.get_or_insert(holds) == holds);

@@ -163,9 +163,9 @@ impl Builtin {
 }
 
 /// A program of one file that imports nothing.
-struct Alone;
+struct SingleFile;
 
-impl Resolver for Alone {
+impl Resolver for SingleFile {
     fn module(&self, _: FileId, _: u32, _: &str) -> Option<FileId> {
         None
     }
@@ -227,7 +227,7 @@ pub(super) fn drawn(function: &str, key: &[u32], rest: &Constants, count: usize)
 
 /// Runs a module, and computes the result of its final expression, if requested.
 pub(in crate::verify) fn evaluate(settings: Settings, module: &Module, span: Span, asks: bool) -> Outcome<Answer> {
-    let project = Project::new(vec![module], &Alone, Models::builtin(), &[]);
+    let project = Project::new(vec![module], &SingleFile, Models::builtin(), &[]);
     let hints = Hints::default();
     let mut machine = Machine::new((&project, &library::MODELS), &hints, Script::default(), 0);
     machine.arithmetic = Some(&ARITHMETIC);
