@@ -2,20 +2,22 @@
 //!
 //! **Invariant:** an annotation is evidence about a value, never executed.
 
+use thin_vec::{ThinVec, thin_vec};
+
 use super::Name;
 use crate::python::ast::{self, Expr};
 use crate::python::span_of;
 use crate::text::Span;
 
-/// An annotation expression.
+/// An annotation expression. Lists are one word: an annotation decides how large every operation and every parameter is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Annotation {
     /// `a.b.c`, with its place.
-    Path(Vec<Name>, Span),
+    Path(ThinVec<Name>, Span),
     /// `base[arguments]`
-    Subscript(Box<Annotation>, Vec<Annotation>),
+    Subscript(Box<Annotation>, ThinVec<Annotation>),
     /// `a | b`
-    Union(Vec<Annotation>),
+    Union(ThinVec<Annotation>),
     /// A string literal that is not a forward reference by its form (a jaxtyping shape).
     Text(Name),
     /// `None`
@@ -55,11 +57,11 @@ impl Annotation {
             Expr::Subscript(subscript) => {
                 let arguments = match &*subscript.slice {
                     Expr::Tuple(tuple) => tuple.elts.iter().map(|e| Self::at_depth(e, depth, intern)).collect(),
-                    other => vec![Self::at_depth(other, depth, intern)],
+                    other => thin_vec![Self::at_depth(other, depth, intern)],
                 };
                 Self::Subscript(Box::new(Self::at_depth(&subscript.value, depth, intern)), arguments)
             }
-            Expr::BinOp(binary) if binary.op == ast::Operator::BitOr => Self::Union(vec![
+            Expr::BinOp(binary) if binary.op == ast::Operator::BitOr => Self::Union(thin_vec![
                 Self::at_depth(&binary.left, depth, intern),
                 Self::at_depth(&binary.right, depth, intern),
             ]),
@@ -85,7 +87,7 @@ impl Annotation {
                 None
             }
         };
-        let parts: Option<Vec<Self>> = text.split('|').map(part).collect();
+        let parts: Option<ThinVec<Self>> = text.split('|').map(part).collect();
         match parts {
             Some(mut parts) if parts.len() == 1 => parts.remove(0),
             Some(parts) => Self::Union(parts),
@@ -95,8 +97,8 @@ impl Annotation {
 }
 
 /// The names of `a.b.c`.
-fn dotted<'a>(expr: &'a Expr, intern: &mut dyn FnMut(&'a str) -> Name) -> Option<Vec<Name>> {
-    let mut names = Vec::new();
+fn dotted<'a>(expr: &'a Expr, intern: &mut dyn FnMut(&'a str) -> Name) -> Option<ThinVec<Name>> {
+    let mut names = ThinVec::new();
     let mut current = expr;
     loop {
         match current {

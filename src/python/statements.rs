@@ -50,6 +50,7 @@ pub fn statement_spans(module: &ast::ModModule, text: &str) -> Vec<StatementSpan
         }
     }
     walk.spans.sort_by_key(|entry| (entry.full.start, std::cmp::Reverse(entry.full.end)));
+    walk.spans.shrink_to_fit();
     walk.spans
 }
 

@@ -59,7 +59,9 @@ pub fn lower_if<'a>(
         keep,
     };
     lowering.module(module);
-    let functions = lowering.functions.into_iter().flatten().collect();
+    let mut functions: Vec<Function> = lowering.functions.into_iter().flatten().collect();
+    functions.shrink_to_fit();
+    lowering.classes.shrink_to_fit();
     let module = Module { file, functions, classes: lowering.classes };
     debug_assert_eq!(validate(&module), Vec::<String>::new(), "lowering keeps the guarantees of the IR");
     module

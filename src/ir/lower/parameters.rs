@@ -45,6 +45,7 @@ impl<'a> Lowering<'a> {
         if let Some(keywords) = &parameters.kwarg {
             self.plain_parameter(ParameterKind::Keywords, keywords, false, &mut signature);
         }
+        signature.parameters.shrink_to_fit();
         signature
     }
 
@@ -98,7 +99,7 @@ impl<'a> Lowering<'a> {
 
     /// The annotated fields of a class.
     pub(super) fn fields(&mut self, body: &'a [Stmt]) -> Vec<Field> {
-        let mut fields = Vec::new();
+        let mut fields: Vec<Field> = Vec::new();
         for stmt in body {
             if let Stmt::AnnAssign(assign) = stmt
                 && let Expr::Name(name) = &*assign.target
@@ -112,6 +113,7 @@ impl<'a> Lowering<'a> {
                 });
             }
         }
+        fields.shrink_to_fit();
         fields
     }
 }
