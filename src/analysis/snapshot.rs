@@ -64,7 +64,7 @@ impl ImportSnapshot {
         let Machine { state, recorder, context, transforms, caches, .. } = run;
         let State { terms, paths, mut store } = state;
         store.freeze();
-        store.axis_lengths.clear();
+        store.axis_lengths = FxHashMap::default();
         let descendants = Descendants::of(&store.classes);
         Self {
             descendants,

@@ -61,13 +61,15 @@ impl<T> Shared<T> {
         self.own.iter().enumerate().map(move |(index, element)| (first + index, &**element))
     }
 
-    /// Freezes the current contents, so that copying them costs nothing.
+    /// Freezes the current contents, so that copying them costs nothing. What is left is empty and has no capacity, which a copy would
+    /// have too.
     pub fn freeze(&mut self) {
         let mut all = Rc::unwrap_or_clone(std::mem::take(&mut self.frozen));
-        for (index, element) in self.changed.drain() {
+        for (index, element) in std::mem::take(&mut self.changed) {
             all[index] = element;
         }
-        all.append(&mut self.own);
+        all.append(&mut std::mem::take(&mut self.own));
+        all.shrink_to_fit();
         self.frozen = Rc::new(all);
     }
 }
@@ -140,10 +142,12 @@ impl<K: Clone + Eq + Hash, V: Clone> Layered<K, V> {
         own.entry(key).or_insert_with_key(|key| frozen.get(key).cloned().unwrap_or_default())
     }
 
-    /// Freezes the current contents, so that copying them costs nothing.
+    /// Freezes the current contents, so that copying them costs nothing. What is left is empty and has no capacity, which a copy would
+    /// have too.
     pub fn freeze(&mut self) {
         let mut all = Rc::unwrap_or_clone(std::mem::take(&mut self.frozen));
-        all.extend(self.own.drain());
+        all.extend(std::mem::take(&mut self.own));
+        all.shrink_to_fit();
         self.frozen = Rc::new(all);
     }
 }
