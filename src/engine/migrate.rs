@@ -263,7 +263,7 @@ fn facts_of_projects<'a>(job: &Job<'a>) -> Vec<(Project<'a>, ProjectFacts)> {
     projects
         .into_iter()
         .map(|project| {
-            let project_facts = gather_facts(job, &project, &progress);
+            let project_facts = gather_facts(job, &project, &progress, &|_| {});
             (project, project_facts)
         })
         .collect()

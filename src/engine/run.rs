@@ -110,7 +110,7 @@ fn check_here(job: &Job<'_>) -> Outcome {
 
 /// Reads and analyses one project.
 fn analysed(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>) -> Results {
-    let mut project_facts = gather_facts(job, project, progress);
+    let mut project_facts = gather_facts(job, project, progress, &rules::drop_unread);
     let is_test = |member: &&Member| project.settings.for_file(&member.path).is_test();
     let tests: BTreeSet<FileId> = project.members.iter().filter(is_test).map(|member| member.file).collect();
     reconcile(&mut project_facts.facts, &|file| tests.contains(&file));
@@ -174,8 +174,14 @@ pub(super) struct ProjectFacts {
     pub(super) positions: Vec<usize>,
 }
 
-/// Loads and interprets one project.
-pub(super) fn gather_facts(job: &Job<'_>, project: &Project<'_>, progress: &Counter<'_>) -> ProjectFacts {
+/// Loads and interprets one project. `reduce` drops facts of a module that the caller does not need: those of all modules are in memory
+/// at the same time.
+pub(super) fn gather_facts(
+    job: &Job<'_>,
+    project: &Project<'_>,
+    progress: &Counter<'_>,
+    reduce: &(dyn Fn(&mut Facts) + Sync),
+) -> ProjectFacts {
     let (mut loaded, relevant) = load_all(job, project);
     let reported = |position: usize| project.members.get(position).is_some_and(|member| member.is_reported);
     let selected: Vec<usize> = relevant.iter().copied().filter(|position| reported(*position)).collect();
@@ -184,7 +190,8 @@ pub(super) fn gather_facts(job: &Job<'_>, project: &Project<'_>, progress: &Coun
     let modules: Vec<&ir::Module> = loaded.iter().flatten().filter_map(|loaded| loaded.module.as_ref()).collect();
     let program = Program::new(modules, project, project.models, &project.settings.roots);
     let results = on_each(selected, |snapshot, position| {
-        let result = interpret(job, project, &program, position, snapshot);
+        let mut result = interpret(job, project, &program, position, snapshot);
+        result.iter_mut().for_each(reduce);
         progress.add(1);
         (position, result)
     });

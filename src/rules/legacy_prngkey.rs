@@ -14,10 +14,13 @@ pub(super) struct Hit<'a> {
     others: Vec<&'a Reference>,
 }
 
+/// Whether a reference makes raw keys.
+pub(super) fn makes_raw_key(reference: &Reference) -> bool {
+    reference.path == "jax.random.PRNGKey" && matches!(reference.kind, ReferenceKind::Call | ReferenceKind::Value)
+}
+
 pub(super) fn find(facts: &Facts) -> Vec<Hit<'_>> {
-    let mut places = facts.references.iter().filter(|reference| {
-        reference.path == "jax.random.PRNGKey" && matches!(reference.kind, ReferenceKind::Call | ReferenceKind::Value)
-    });
+    let mut places = facts.references.iter().filter(|reference| makes_raw_key(reference));
     places.next().map(|first| Hit { first, others: places.collect() }).into_iter().collect()
 }
 

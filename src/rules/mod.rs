@@ -77,6 +77,13 @@ pub fn find(selector: &str) -> Option<&'static Rule> {
     all().iter().find(|rule| rule.is_called(selector))
 }
 
+/// Drops the facts that no rule reads: those for `keylint why`, and most references.
+pub fn drop_unread(facts: &mut Facts) {
+    facts.keys = Vec::new();
+    facts.references.retain(|reference| references::is_reported(reference) || legacy_prngkey::makes_raw_key(reference));
+    facts.references.shrink_to_fit();
+}
+
 /// The findings of all rules over one module's facts, sorted by place and code.
 pub fn check(facts: &Facts) -> Vec<Finding> {
     let mut findings: Vec<Finding> =

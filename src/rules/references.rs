@@ -13,11 +13,17 @@ pub(super) struct Group<'a> {
     pub uses: Vec<&'a Reference>,
 }
 
-/// Groups the references that `matches` admits: uses follow the import that brings them in.
+/// Whether a reference is to a name that rules report.
+pub(super) fn is_reported(reference: &Reference) -> bool {
+    reference.reported.is_some()
+}
+
+/// Groups the references that `matches` admits, all of them to [reported names](is_reported): uses follow the import that brings them in.
 ///
 /// A failing import hides its uses, since `from jax.random import KeyArray` raises before any of them runs.
 pub(super) fn grouped(facts: &Facts, matches: impl Fn(&Reference) -> bool) -> Vec<Group<'_>> {
-    let matching: Vec<&Reference> = facts.references.iter().filter(|reference| matches(reference)).collect();
+    let matching: Vec<&Reference> =
+        facts.references.iter().filter(|reference| is_reported(reference) && matches(reference)).collect();
     let mut groups: Vec<Group<'_>> = Vec::new();
     for &import in matching.iter().filter(|reference| reference.kind == ReferenceKind::Import) {
         groups.push(Group { lead: import, uses: Vec::new() });
