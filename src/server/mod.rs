@@ -80,9 +80,9 @@ pub fn serve(streams: Streams<'_>, start: PathBuf, home: Option<PathBuf>) -> End
         });
         let events = &events;
         let workers = events.clone();
-        scope.spawn(move || workers::work(&document_tasks, &workers));
+        scope.spawn(move || workers::work(&document_tasks, &workers, None));
         let workers = events.clone();
-        scope.spawn(move || workers::work(&workspace_tasks, &workers));
+        scope.spawn(move || workers::work(&workspace_tasks, &workers, Some(workers::REST)));
         MainLoop::new(out, log, TaskQueues { documents, workspace }, start, home).run(&arriving)
     })
 }

@@ -2,10 +2,13 @@
 //!
 //! **Invariant:** every task gives a response: a panic becomes an error, and the thread continues with the next task.
 
+use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 use gen_lsp_types::{Diagnostic, Uri};
 use lsp_server::{RequestId, ResponseError};
@@ -120,15 +123,38 @@ pub(super) type Task = Box<dyn FnOnce() -> Finished + Send>;
 /// Whether a request was cancelled.
 pub(super) type Flag = Arc<AtomicBool>;
 
-/// Runs tasks until the queue is closed.
-pub(super) fn work(tasks: &Receiver<Task>, events: &Sender<Event>) {
-    for task in tasks {
+/// How long after a scan of the workspace the memory that it needed goes back to the system. The allocator keeps freed memory for a second.
+pub(super) const REST: Duration = Duration::from_secs(2);
+
+/// Runs tasks until the queue is closed. With `rest`, freed memory goes back to the system after so long without a task.
+pub(super) fn work(tasks: &Receiver<Task>, events: &Sender<Event>, rest: Option<Duration>) {
+    let mut next = tasks.recv().ok();
+    while let Some(task) = next {
         // Tasks catch their own panics; this catches those of the code around them.
         if let Ok(finished) = contained(task)
             && events.send(Event::Finished(Box::new(finished))).is_err()
         {
             return;
         }
+        let resting = rest.map(|rest| tasks.recv_timeout(rest));
+        next = match resting {
+            Some(Ok(task)) => Some(task),
+            Some(Err(RecvTimeoutError::Disconnected)) => None,
+            Some(Err(RecvTimeoutError::Timeout)) => {
+                return_memory();
+                tasks.recv().ok()
+            }
+            None => tasks.recv().ok(),
+        };
+    }
+}
+
+/// Returns memory that was freed a while ago to the system. The allocator looks for it when a thread ends that has allocated, and not
+/// while the process waits.
+fn return_memory() {
+    if let Ok(brief) = thread::Builder::new().spawn(|| drop(black_box(Box::new(0_u8)))) {
+        // It cannot panic.
+        let _ = brief.join();
     }
 }
 
@@ -214,7 +240,7 @@ mod tests {
             tasks.0.send(task).unwrap();
         }
         drop(tasks.0);
-        work(&tasks.1, &events.0);
+        work(&tasks.1, &events.0, None);
         drop(events.0);
         let answers: Vec<Result<Value, (i32, String)>> = events
             .1
