@@ -31,8 +31,8 @@ pub struct Evidence {
     pub second: Vec<Place>,
     /// Whether both consumptions draw numbers by calling functions of the library itself.
     pub draws_numbers: bool,
-    /// Whether the program does not use the result of one of them yet.
-    pub is_unfinished: bool,
+    /// Whether the result of one of them is not followed to its end.
+    pub is_open: bool,
 }
 
 /// What an operation reaches of a key's buffer.

@@ -227,6 +227,17 @@ pub enum Argument {
     SpreadMapping(Temp),
 }
 
+impl Argument {
+    /// The value that is passed; for `*x` and `**x`, what is spread.
+    pub const fn value(&self) -> Temp {
+        match self {
+            Self::Positional(value) | Self::Spread(value) | Self::Keyword(_, value) | Self::SpreadMapping(value) => {
+                *value
+            }
+        }
+    }
+}
+
 /// An exception handler.
 #[derive(Clone, Debug)]
 pub struct Handler {

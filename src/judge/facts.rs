@@ -291,8 +291,8 @@ pub struct KeyReuse {
     pub intent: Option<Intent>,
     /// What becomes of the two draws.
     pub consequence: Option<Consequence>,
-    /// A draw that the program does not use yet: nothing reads its variable.
-    pub unread: Option<Place>,
+    /// A draw that is not followed to its end: nothing reads its variable yet, functions do, or a container holds it.
+    pub open_end: Option<Place>,
     /// How certain.
     pub confidence: Confidence,
     /// Qualified name of the reporting function (`<module>` at module level).

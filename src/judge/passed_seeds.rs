@@ -27,7 +27,7 @@ pub fn passed_to(run: &Recording<'_>, innermost: &Activation, place: Place) -> V
     let mut found = Vec::new();
     let Some(call) = run.call_at(innermost, place) else { return found };
     let OpKind::Call(_, arguments) = &run.code(innermost).ops[call as usize].kind else { return found };
-    let mut given: Vec<Temp> = arguments.iter().map(passed).collect();
+    let mut given: Vec<Temp> = arguments.iter().map(Argument::value).collect();
     let mut outer: Vec<(FunctionId, u32)> = Vec::new();
     let mut current = Some(innermost);
     let mut depth = 0;
@@ -80,15 +80,6 @@ fn prebound(run: &Recording<'_>, activation: &Activation) -> usize {
     recorded.unwrap_or(usize::from(run.code(activation).class.is_some()))
 }
 
-fn passed(argument: &Argument) -> Temp {
-    match argument {
-        Argument::Positional(value)
-        | Argument::Spread(value)
-        | Argument::Keyword(_, value)
-        | Argument::SpreadMapping(value) => *value,
-    }
-}
-
 /// The arguments that a call passes for some parameters of the function that it runs.
 fn arguments_for(run: &Recording<'_>, (caller, at): (&Activation, Place), of: &Activation, slots: &[u32]) -> Vec<Temp> {
     let Some(call) = run.call_at(caller, at) else { return Vec::new() };
@@ -101,7 +92,7 @@ fn arguments_for(run: &Recording<'_>, (caller, at): (&Activation, Place), of: &A
             .any(|slot| code.parameters.get(*slot as usize).is_some_and(|parameter| parameter.name == *name)),
         Argument::Spread(_) | Argument::SpreadMapping(_) => !slots.is_empty(),
     };
-    arguments.iter().enumerate().filter(goes_to).map(|(_, argument)| passed(argument)).collect()
+    arguments.iter().enumerate().filter(goes_to).map(|(_, argument)| argument.value()).collect()
 }
 
 /// The parameters that values are computed from.

@@ -18,6 +18,7 @@ use crate::analysis::record::{Activation, Consumption, Holder, LoggedTrace, Logg
 use crate::finding::{Confidence, Place};
 use crate::ir::{Function, FunctionKind, Module, Operator};
 use crate::judge::consequence::Flows;
+use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::unused_children::is_drawn_from;
 use crate::judge::facts::{ConstantKey, Facts, LeakKind, LeakedKey, Role, Trace, TraceKind, TraceStep, TracedFunction};
 use crate::judge::intent::placeholder::called_so;
@@ -143,19 +144,20 @@ pub fn extract_constant_keys(
             is_fixed(run, event.target.term, activation).filter(|_| may_be && !is_intended() && !is_anew())
         });
         let is_traceable = steps.iter().any(|step| step.bound.is_some());
-        // A draw of which only the shape is used may be repeated, and so may a split of which nothing takes numbers.
-        if is_traceable
-            && flows.unseen(index).is_none()
-            && is_drawn_from(run, event)
-            && seen.insert((derivation.place, steps.clone()))
-        {
+        // A draw of which only the shape is used may be repeated.
+        if is_traceable && flows.unseen(index).is_none() && seen.insert((derivation.place, steps.clone())) {
             facts.constant.push(ConstantKey {
                 made_at: derivation.place,
                 maker: derivation.callee.to_string(),
                 used: leaf_use(run, event),
                 steps,
                 trace: None,
-                confidence: if event.role == Role::Sample && is_known { Confidence::High } else { Confidence::Medium },
+                confidence: match event.role {
+                    Role::Sample if is_known => Confidence::High,
+                    // Keys of a state are often not drawn from at all.
+                    _ if !is_drawn_from(run, event) && !flows.keys_reach(index).has(Sinks::ESCAPES) => Confidence::Low,
+                    _ => Confidence::Medium,
+                },
             });
         }
     }
@@ -285,27 +287,27 @@ fn outlives(run: &Recording<'_>, write: &LoggedWrite, activation: &Activation) -
     is_older.filter(|_| is_iterator || is_made_within(run, write.term, activation))
 }
 
+/// The same for an object, by its term.
+fn object_outlives(run: &Recording<'_>, object: TermId, activation: &Activation) -> Option<u32> {
+    let root = run.terms.root(object);
+    if let Some(parameter) = parameter_of(run, root, activation).or_else(|| parameter_holding(run, object, activation))
+    {
+        return Some(parameter + 1);
+    }
+    let is_global = matches!(run.terms.get(root), Term::Apply(name, _) if &**name == "<module>");
+    (is_global || root < activation.born).then_some(0)
+}
+
 /// The number of leading arguments up to the one that holds an object in another iteration, or another run, of the function in which the same
 /// write happened; 0 if there is none. The first iteration of a loop is passed the object, and a later one what the one before made of it.
 fn carried(run: &Recording<'_>, write: &LoggedWrite, object: TermId, activation: &Activation) -> u32 {
-    let root = run.terms.root(object);
     let is_alike = |other: &&Activation| {
         (other.module, other.function) == (activation.module, activation.function) && other.id != activation.id
     };
     let same = run.log.writes.iter().filter(|other| other.place == write.place && other.holder == write.holder);
     let activations = same.filter_map(|other| other.activation.outwards().take(STEPS).find(is_alike));
-    let numbers = activations.filter_map(|other| parameter_holding(run, root, other));
+    let numbers = activations.filter_map(|other| parameter_holding(run, object, other));
     numbers.map(|number| number + 1).max().unwrap_or(0)
-}
-
-/// The same for an object, by its term.
-fn object_outlives(run: &Recording<'_>, object: TermId, activation: &Activation) -> Option<u32> {
-    let root = run.terms.root(object);
-    if let Some(parameter) = parameter_of(run, root, activation).or_else(|| parameter_holding(run, root, activation)) {
-        return Some(parameter + 1);
-    }
-    let is_global = matches!(run.terms.get(root), Term::Apply(name, _) if &**name == "<module>");
-    (is_global || root < activation.born).then_some(0)
 }
 
 /// The index of the parameter of an activation's function that a symbol stands for.
@@ -317,12 +319,19 @@ fn parameter_of(run: &Recording<'_>, root: TermId, activation: &Activation) -> O
     u32::try_from(number).ok()
 }
 
-/// The number of the parameter of an activation's function that holds the value of which a term is a part.
-fn parameter_holding(run: &Recording<'_>, root: TermId, activation: &Activation) -> Option<u32> {
+/// The number of the parameter of an activation's function that holds an object, or one of which the object is a part. A parameter that holds
+/// another part of the same whole says nothing: `body(self.params)` writes to `self.key`.
+fn parameter_holding(run: &Recording<'_>, object: TermId, activation: &Activation) -> Option<u32> {
+    let owner = |term: &TermId| match run.terms.get(*term) {
+        Term::Attribute(of, ..) | Term::Item(of, ..) => Some(*of),
+        _ => None,
+    };
+    let wholes: Vec<TermId> = std::iter::successors(Some(object), owner).take(STEPS).collect();
     let environment = &run.environments[activation.environment.0 as usize];
     let passed = environment.passed.iter().map(|(slot, value)| (*slot, value));
     let held = (0..).zip(environment.slots.iter().take(run.code(activation).parameters.len()));
-    passed.chain(held).find(|(_, value)| stands_for(run, value, root)).map(|(slot, _)| slot)
+    let mut holding = passed.chain(held).filter(|(_, value)| holds(run, value, &wholes, (NESTED, &Cell::new(PARTS))));
+    holding.next().map(|(slot, _)| slot)
 }
 
 /// The last parameter of an activation's function that a key is computed from.
@@ -344,29 +353,33 @@ fn source(run: &Recording<'_>, key: TermId, activation: &Activation) -> Option<u
     last.get()
 }
 
+/// Whether a value has a term as its root.
 fn stands_for(run: &Recording<'_>, value: &Value, root: TermId) -> bool {
-    holds(run, value, root, (NESTED, &Cell::new(PARTS)))
+    value.alternatives().iter().any(|alternative| match &alternative.val {
+        Val::Term(term) => run.terms.root(*term) == root,
+        Val::Object(id) => run.terms.root(run.objects[id.0 as usize].symbol) == root,
+        _ => false,
+    })
 }
 
-/// Whether a value, or a part of it down to a depth, has a term as its root; at most so many parts are compared.
-fn holds(run: &Recording<'_>, value: &Value, root: TermId, (depth, parts): (u32, &Cell<usize>)) -> bool {
+/// Whether a value, or a part of it down to a depth, is one of some objects; at most so many parts are compared.
+fn holds(run: &Recording<'_>, value: &Value, wholes: &[TermId], (depth, parts): (u32, &Cell<usize>)) -> bool {
     let within = |part: &Value| {
         let left = parts.get();
         parts.set(left.saturating_sub(1));
-        depth > 0 && left > 0 && holds(run, part, root, (depth - 1, parts))
+        depth > 0 && left > 0 && holds(run, part, wholes, (depth - 1, parts))
     };
     value.alternatives().iter().any(|alternative| match &alternative.val {
-        Val::Term(term) => run.terms.root(*term) == root,
+        Val::Term(term) => wholes.contains(term),
         Val::Tuple(elements) => elements.iter().any(within),
         Val::Object(id) => {
             let object = &run.objects[id.0 as usize];
-            let is_it = run.terms.root(object.symbol) == root;
             let is_part = || match &object.kind {
                 ObjectKind::List { items, .. } => items.iter().any(|item| within(&item.value)),
                 ObjectKind::Dict { entries, .. } => entries.iter().any(|entry| within(&entry.value)),
                 _ => false,
             };
-            is_it || object.attributes.values().any(within) || is_part()
+            wholes.contains(&object.symbol) || object.attributes.values().any(within) || is_part()
         }
         _ => false,
     })

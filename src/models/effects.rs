@@ -116,6 +116,7 @@ impl Reader<'_> {
             effect,
             lengths: None,
             structure: Vec::new(),
+            patterns: Vec::new(),
             writes: false,
             host: None,
             exact: true,
@@ -230,7 +231,7 @@ fn transform(take: &mut FieldReader<'_, '_>, raw: RawCallable) -> Option<Transfo
 
 /// Fields that every function row may have.
 const COMMON: &[&str] =
-    &["path", "paths", "params", "effect", "lengths", "structure", "writes", "host", "since", "removed"];
+    &["path", "paths", "params", "effect", "lengths", "structure", "patterns", "writes", "host", "since", "removed"];
 
 /// Valid fields of an effect, besides the common ones.
 fn fields_of(effect: EffectName) -> &'static [&'static str] {

@@ -12,9 +12,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use super::array_objects::{RawArrayObject, RawProtocolNames};
 use super::implementations::Implementation;
 use super::lookup::Models;
-use super::objects::{
-    Annotation, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, Submodules, UndrawnResult, Yield,
-};
+use super::objects::{Annotation, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, Submodules, Yield};
 use super::raw::{
     ConstructName, OneOrMany, RawAlias, RawAnnotation, RawCallable, RawClass, RawLibrary, RawProtocol, RawRank,
 };
@@ -236,13 +234,16 @@ impl<'t> Reader<'t> {
         let paths = self.paths(row, raw.path.clone(), raw.paths.clone());
         let params = self.params(row, &raw.params);
         let (since, removed, structure) = (raw.since.clone(), raw.removed.clone(), raw.structure.clone());
-        let (host, writes) = (raw.host, raw.writes);
+        let (host, writes, patterns) = (raw.host, raw.writes, raw.patterns.clone());
         // A sampler's shape is that of its result, whether a row lists it or not; along an axis it takes the place of one.
         let has = |name: &str| params.iter().any(|param| param.name == name);
         let is_shaped = raw.effect == super::raw::EffectName::Sample && has("shape") && !has("axis");
         let lengths = raw.lengths.clone().or_else(|| is_shaped.then(|| "shape".to_owned()));
         if let Some(name) = lengths.as_ref().filter(|name| !params.iter().any(|param| param.name == **name)) {
             self.problem(row.field("lengths"), format!("`{name}` is not among `params`"));
+        }
+        for name in patterns.iter().filter(|name| !params.iter().any(|param| param.name == **name)) {
+            self.problem(row.field("patterns"), format!("`{name}` is not among `params`"));
         }
         for (version, field) in [(&since, "since"), (&removed, "removed")] {
             if let Some(version) = version {
@@ -266,6 +267,7 @@ impl<'t> Reader<'t> {
                 effect,
                 lengths: lengths.clone(),
                 structure: structure.clone(),
+                patterns: patterns.clone(),
                 writes,
                 host,
                 exact,
@@ -431,11 +433,8 @@ impl<'t> Reader<'t> {
                 declares: raw.declares.clone(),
                 requests_no_key: raw.requests_no_key.clone(),
                 folds_path: raw.folds_path,
-                no_draw_by_default: raw.no_draw_by_default.then_some(if raw.constant {
-                    UndrawnResult::Constant
-                } else {
-                    UndrawnResult::Unknown
-                }),
+                no_draw_by_default: raw.no_draw_by_default,
+                drawn_with: raw.drawn_with.clone(),
                 no_draw_when: raw.no_draw_when.clone(),
                 no_draw_with: raw.no_draw_with.clone(),
                 no_draw_streams: raw.no_draw_streams.clone(),

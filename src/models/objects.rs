@@ -140,7 +140,8 @@ pub enum ProtocolEffect {
 }
 
 /// The result of a call that draws nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum UndrawnResult {
     /// It is the same for every key: the initial carry of a recurrent cell is zeros.
     Constant,
@@ -182,6 +183,8 @@ pub struct Protocol {
     pub folds_path: bool,
     /// The result if the receiver was not made to draw, as by default; `None` if the call draws in any case.
     pub no_draw_by_default: Option<UndrawnResult>,
+    /// Keywords of constructors with which a receiver draws.
+    pub drawn_with: Vec<String>,
     /// Flags by keyword, each with the value for which the call may draw nothing.
     pub no_draw_when: BTreeMap<String, bool>,
     /// Keywords with which the call may draw nothing: they supply the values that would be drawn.

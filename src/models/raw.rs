@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::objects::{AnnotationKind, ProtocolEffect, Yield};
+use super::objects::{AnnotationKind, ProtocolEffect, UndrawnResult, Yield};
 use super::schema::{Host, SeedKind};
 use super::transform::{Returns, Runs, TransformResult};
 
@@ -81,6 +81,8 @@ pub(super) struct RawCallable {
     pub lengths: Option<String>,
     #[serde(default)]
     pub structure: Vec<u32>,
+    #[serde(default)]
+    pub patterns: Vec<String>,
     #[serde(default)]
     pub writes: bool,
     pub host: Option<Host>,
@@ -226,10 +228,9 @@ pub(super) struct RawProtocol {
     pub initialiser_suffix: Option<String>,
     #[serde(default)]
     pub folds_path: bool,
+    pub no_draw_by_default: Option<UndrawnResult>,
     #[serde(default)]
-    pub no_draw_by_default: bool,
-    #[serde(default)]
-    pub constant: bool,
+    pub drawn_with: Vec<String>,
     #[serde(default)]
     pub no_draw_when: BTreeMap<String, bool>,
     #[serde(default)]

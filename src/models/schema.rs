@@ -67,6 +67,8 @@ pub struct Callable {
     pub lengths: Option<String>,
     /// The elements of the result that hold no numbers of the arguments, only their structure.
     pub structure: Vec<u32>,
+    /// The parameters of which only the structure is used.
+    pub patterns: Vec<String>,
     /// Whether it writes its arguments, to a file or to a log.
     pub writes: bool,
     /// Its relation to Python's own randomness.

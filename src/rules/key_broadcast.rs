@@ -63,13 +63,8 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     wording::relate(&mut finding, wording::inner_steps(&hit.used));
     let way = wording::way(&hit.used);
     let draws_numbers = hit.used.role == Role::Sample;
-    finding.evidence = Some(Evidence {
-        sharing: Sharing::Lanes,
-        first: way.clone(),
-        second: way,
-        draws_numbers,
-        is_unfinished: false,
-    });
+    finding.evidence =
+        Some(Evidence { sharing: Sharing::Lanes, first: way.clone(), second: way, draws_numbers, is_open: false });
     finding.fix_hints = Some(FixHints { repeated_by: Some(hit.mapped_at), ..FixHints::default() });
     let consumed = wording::steps(&hit.used, &format!("consumed for every {lane}"));
     finding.flow = origin.into_iter().chain([mapped]).chain(consumed).collect();

@@ -76,7 +76,7 @@ fn reuse(kind: ReuseKind, first: Use, second: Use) -> KeyReuse {
         intended_child: None,
         intent: None,
         consequence: None,
-        unread: None,
+        open_end: None,
         confidence: Confidence::High,
         function: "train".to_owned(),
     }

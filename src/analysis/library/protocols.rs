@@ -6,7 +6,7 @@
 use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Term, Terms};
-use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::domain::value::{ModuleIndex, Val, Value};
 use crate::analysis::library::consume::Sink;
 use crate::analysis::library::tree::NESTED;
 use crate::analysis::library::{consume, derive, flags, parameters, submodules};
@@ -18,7 +18,7 @@ use crate::analysis::store::args::{Arg, Args, Call};
 use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{State, evidence, paths};
 use crate::finding::Place;
-use crate::ir::Name;
+use crate::ir::{Argument, Name, Op, OpKind};
 use crate::models::{Protocol, ProtocolEffect, UndrawnResult};
 
 /// Most operations of a method that a library runs.
@@ -128,16 +128,31 @@ fn consume_streams<'p>(
     // A deterministic network may take keys only to have a uniform signature, and draw nothing.
     let is_drawless = flags::is_drawless(machine, receiver, protocol, key, (args, place))
         || parameters::draws_nothing(machine, receiver, protocol);
+    let is_constant = is_drawless && is_constant(machine, frame.module, receiver, protocol);
     let names = submodules::drawn_in(machine, receiver, protocol, args);
     let in_submodules = names.map_or(DrawnIn::Unknown, DrawnIn::Submodules);
     for (part, stream) in streams_of(&machine.state, protocol, key) {
         let is_drawless = is_drawless || stream == Stream::Drawless;
         let role = if is_drawless { Role::Unresolved } else { Role::Protocol };
-        let is_dropped =
-            stream == Stream::Dropped || is_drawless && protocol.no_draw_by_default == Some(UndrawnResult::Constant);
+        let is_dropped = stream == Stream::Dropped || is_constant;
         let drawn_in = if is_dropped { &DrawnIn::Nothing } else { &in_submodules };
         consume::consume_at(machine, frame, &part, Sink { role, callee, place, drawn_in });
     }
+}
+
+/// Whether the result is the same for every key: the library made the receiver, and no constructor in the module is told to draw.
+fn is_constant(machine: &Machine<'_>, module: ModuleIndex, receiver: &Val, protocol: &Protocol) -> bool {
+    let is_told = |op: &Op| {
+        match &op.kind {
+        OpKind::Call(_, arguments) => arguments.iter().any(|argument| {
+            matches!(argument, Argument::Keyword(name, _) if protocol.drawn_with.iter().any(|keyword| **keyword == **name))
+        }),
+        _ => false,
+    }
+    };
+    protocol.no_draw_by_default == Some(UndrawnResult::Constant)
+        && machine.state.is_of_library(receiver, &protocol.libraries)
+        && !machine.program.module(module).functions.iter().any(|code| code.ops.iter().any(is_told))
 }
 
 /// Records what an unresolved method may change, and how long its result is.

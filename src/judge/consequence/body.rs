@@ -43,7 +43,7 @@ pub type Path = Vec<Part>;
 
 /// What becomes of a value, as a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sinks(u8);
+pub struct Sinks(u16);
 
 impl Sinks {
     /// Only its shape, dtype or structure is used.
@@ -62,6 +62,8 @@ impl Sinks {
     pub const DROPPED: Self = Self(64);
     /// It is printed.
     pub const PRINTED: Self = Self(128);
+    /// It is bound to a variable of the module that functions read, or put into its object.
+    pub const SHARED: Self = Self(256);
 
     /// Adds another sink.
     pub fn add(&mut self, other: Self) {
@@ -309,6 +311,8 @@ impl<'a, 'r> Body<'a, 'r> {
             OpKind::Unpack { star, .. } => self.unpack(reader, *star, path),
             OpKind::Iterate(_) | OpKind::Await(_) | OpKind::Enter(_) => self.hold(reader, path.clone()),
             OpKind::Next(_) => match path.split_first() {
+                // A mapping yields its keys.
+                Some((Part::Key(_), _)) => self.add(Sinks::SHAPE),
                 Some((_, rest)) => self.hold(reader, rest.to_vec()),
                 None => self.hold(reader, Path::new()),
             },
@@ -324,7 +328,12 @@ impl<'a, 'r> Body<'a, 'r> {
             OpKind::Operate(..) => self.hold(reader, Path::new()),
             OpKind::Call(callee, arguments) => self.call(reader, (*callee, arguments), temp, path),
             OpKind::If { .. } => {
-                self.effects.decided.insert(reader);
+                // The structure of a container is no number: `if "batch_stats" in variables`.
+                let contains =
+                    matches!(&code.ops[temp as usize].kind, OpKind::Operate(Operator::In | Operator::NotIn, ..));
+                if path.is_empty() && !contains {
+                    self.effects.decided.insert(reader);
+                }
                 self.add(Sinks::DECIDES);
             }
             OpKind::Loop { .. } | OpKind::Raise(_) => self.add(Sinks::DECIDES),
@@ -376,15 +385,21 @@ impl<'a, 'r> Body<'a, 'r> {
                 for load in uses.reaching(self.code, variable).loads_of(store) {
                     self.hold(*load, path.clone());
                 }
-                let is_drawn_here = matches!(self.code.ops[store as usize].kind, OpKind::Store(_, value) if self.starts.contains(&value));
+                let is_collected = |value: Temp| matches!(self.code.ops[value as usize].kind, OpKind::Build(..));
+                let is_drawn_here = matches!(self.code.ops[store as usize].kind, OpKind::Store(_, value) if self.starts.contains(&value) || is_collected(value));
                 let is_own = self.code.kind == FunctionKind::Module && self.flows.is_program(self.module);
-                if is_own && is_drawn_here && self.is_measured_in_functions(name, path) {
+                let is_bound_here = is_own && is_drawn_here;
+                let readers =
+                    if is_bound_here { self.flows.readers_of_global(self.module, name) } else { Sinks::default() };
+                if is_bound_here && self.is_measured_in_functions(name, path) {
                     self.is_program_variable = true;
+                    // Functions that only measure it do not share it.
+                    if readers == Sinks::UNREAD {
+                        self.add(readers);
+                    }
                 } else {
                     self.add(Sinks::STORED);
-                }
-                if is_own && is_drawn_here && !self.flows.reads_global(self.module, name) {
-                    self.add(Sinks::UNREAD);
+                    self.add(readers);
                 }
             }
             Variable::Local(_) | Variable::Outer(..) => self.add(Sinks::STORED),
@@ -493,6 +508,7 @@ impl<'a, 'r> Body<'a, 'r> {
             kind => {
                 if let OpKind::Load(variable @ (Variable::Global(_) | Variable::Outer(..))) = kind {
                     self.add_taker(variable.clone());
+                    self.add(Sinks::SHARED);
                 }
                 self.add(Sinks::STORED);
                 self.hold(object, path.clone());

@@ -6,7 +6,7 @@ use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val, Value};
 use crate::analysis::record::{Callee, Recording};
 use crate::ir::{Argument, FunctionId, Name, OpKind, Temp, Variable};
 use crate::judge::consequence::body::{Body, Part, Passed, Path, Sinks, within};
-use crate::models::{BuiltinOp, Effect, KeyPlace, Returns, Runs, TreeOp};
+use crate::models::{BuiltinOp, Callable, Effect, KeyPlace, Returns, Runs, TreeOp};
 
 /// The method that an instance runs when it is called.
 const CALLED: &str = "__call__";
@@ -48,7 +48,12 @@ impl Body<'_, '_> {
             self.add(Sinks::SHAPE);
             return;
         }
-        let Some(callees) = run.log.callees.get(&place) else {
+        let callees = run.log.callees.get(&place);
+        let runs_code = callees.into_iter().flatten().any(|callee| matches!(callee, Callee::Function(..)));
+        if given == ArgumentRole::Receiver && !runs_code && self.view(call, callee, path) {
+            return;
+        }
+        let Some(callees) = callees else {
             // Even a function that did not run shows which library function it calls.
             if let Some(library) = run.library_named(self.module, self.code, callee) {
                 self.library(call, arguments, temp, path, &library, false);
@@ -300,6 +305,10 @@ impl Body<'_, '_> {
             self.add(Sinks::PRINTED);
             return;
         }
+        if is_pattern(callable, arguments, temp) {
+            self.add(Sinks::SHAPE);
+            return;
+        }
         if !callable.structure.is_empty() {
             for index in (0..PARTS).filter(|index| !callable.structure.contains(index)) {
                 self.hold(call, vec![Part::Index(index)]);
@@ -347,6 +356,24 @@ impl Body<'_, '_> {
             },
             _ => self.hold(call, Path::new()),
         }
+    }
+
+    /// A view of a mapping: its keys are names and hold nothing of its values.
+    fn view(&mut self, call: Temp, callee: Temp, path: &Path) -> bool {
+        let OpKind::Attribute(_, name) = &self.code.ops[callee as usize].kind else { return false };
+        // A mapping whose keys are drawn is held as a whole.
+        let Some((_, rest)) = path.split_first() else { return false };
+        let held = match &**name {
+            "items" => [Part::Any, Part::Index(1)].iter().chain(rest).cloned().collect(),
+            "values" => std::iter::once(&Part::Any).chain(rest).cloned().collect(),
+            "keys" => {
+                self.add(Sinks::SHAPE);
+                return true;
+            }
+            _ => return false,
+        };
+        self.hold(call, held);
+        true
     }
 
     /// A method of a value that is not an instance of a class of the program: of an array, a container, or an unknown
@@ -415,4 +442,18 @@ fn is_of(argument: &Argument, temp: Temp) -> bool {
         | Argument::Spread(value)
         | Argument::SpreadMapping(value) => *value == temp,
     }
+}
+
+/// Whether a call uses only the structure of a value: it is bound to no parameter of which more is used.
+fn is_pattern(callable: &Callable, arguments: &[Argument], temp: Temp) -> bool {
+    let is_listed = |(index, argument): (usize, &Argument)| {
+        let is_it = |name: &String| match argument {
+            Argument::Positional(_) => callable.position(name) == Some(index),
+            Argument::Keyword(keyword, _) => **keyword == **name,
+            Argument::Spread(_) | Argument::SpreadMapping(_) => false,
+        };
+        callable.patterns.iter().any(is_it)
+    };
+    let mut given = arguments.iter().enumerate().filter(|(_, argument)| is_of(argument, temp)).peekable();
+    !callable.patterns.is_empty() && given.peek().is_some() && given.all(is_listed)
 }

@@ -94,11 +94,11 @@ pub fn decision(flows: &Flows<'_>, one: &Reach, second: &Consumption) -> Option<
 }
 
 /// Whether a branch decides if the operation at a position of a block runs: it holds the operation, or it is earlier in the block and one
-/// of its arms leaves.
+/// of its arms leaves. A test that raises, as an assertion does, decides nothing else.
 fn depends_on(code: &Function, block: &[Temp], at: usize, branch: Temp) -> bool {
     let leaves = |temp: &Temp| {
         let kind = code.ops.get(*temp as usize).map(|op| &op.kind);
-        matches!(kind, Some(OpKind::Return(_) | OpKind::Raise(_) | OpKind::Break | OpKind::Continue))
+        matches!(kind, Some(OpKind::Return(_) | OpKind::Break | OpKind::Continue))
     };
     match block.iter().position(|temp| *temp == branch) {
         Some(position) if position < at => match &code.ops[branch as usize].kind {

@@ -154,10 +154,16 @@ impl<'r> Flows<'r> {
         !self.run.program.relevance.is_imported(module)
     }
 
-    /// Whether code of a module reads one of the module's variables.
-    fn reads_global(&self, module: ModuleIndex, name: &Name) -> bool {
-        let mut ops = self.run.module(module).functions.iter().flat_map(|code| &code.ops);
-        ops.any(|op| matches!(&op.kind, OpKind::Load(Variable::Global(read)) if read == name))
+    /// Whether code reads a variable of its module: nothing does yet, or functions do, into which it is not followed.
+    fn readers_of_global(&self, module: ModuleIndex, name: &Name) -> Sinks {
+        let mut readers = self.run.module(module).functions.iter().filter(|code| {
+            code.ops.iter().any(|op| matches!(&op.kind, OpKind::Load(Variable::Global(read)) if read == name))
+        });
+        match readers.next() {
+            None => Sinks::UNREAD,
+            Some(code) if code.kind == FunctionKind::Module && readers.next().is_none() => Sinks::default(),
+            Some(_) => Sinks::SHARED,
+        }
     }
 
     /// Whether a call has a model for its effect on keys.
@@ -233,6 +239,13 @@ impl<'r> Flows<'r> {
             if event.role == Role::Split { self.follow(event, &query).sinks } else { self.reach(consumption).sinks };
         let kind = if sinks.has(Sinks::SHAPE) { ConsequenceKind::ShapeOnly } else { ConsequenceKind::Unobserved };
         (!sinks.is_observed()).then(|| new(kind, Some(event.place)))
+    }
+
+    /// What happens to the keys of a split, apart from draws.
+    pub fn keys_reach(&self, consumption: usize) -> Sinks {
+        let excluded = FxHashMap::default();
+        let keys = Query { only_keys: true, ..Query::of(Path::new(), &excluded) };
+        self.follow(&self.run.log.consumptions[consumption], &keys).sinks
     }
 
     /// The operations that do not run where both draws happen with one key.

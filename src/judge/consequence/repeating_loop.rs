@@ -9,8 +9,9 @@
 use rustc_hash::FxHashSet;
 
 use super::{Frame, Reach};
-use crate::analysis::record::{Activation, Chain, Consumption, Iteration, Recording};
-use crate::ir::{Function, Name, OpKind, Temp, Variable};
+use crate::analysis::record::{Activation, Callee, Chain, Consumption, Iteration, Recording};
+use crate::finding::Place;
+use crate::ir::{Argument, Function, Name, OpKind, Temp, Variable};
 use crate::judge::facts::Role;
 use crate::models::{BuiltinOp, Effect, Words};
 
@@ -108,43 +109,79 @@ impl<'r> RepeatingLoop<'r> {
     }
 
     /// The name of the function that the body calls to evaluate or show something, if the draw happens within that call and each iteration
-    /// has something else to evaluate: an argument that the body binds, or an object that the body also uses otherwise. The average over
-    /// evaluations of one thing would need independent draws.
+    /// has something else to evaluate. The average over evaluations of one thing would need independent draws.
+    ///
+    /// The evidence is an argument that follows from the elements of the loop or that an earlier iteration computed by a call, as an update
+    /// of parameters does; or an object to one of whose methods the body passes such a value. A counter is no evidence.
     pub fn evaluation(&self, words: &Words, draw: &Consumption) -> Option<Name> {
         let call = self.call?;
         let within = self.chain.iter().skip(1).map(|(activation, _)| self.run.code(activation).name.clone());
         let unresolved =
             (draw.role == Role::Unresolved).then(|| draw.callee.rsplit('.').next().unwrap_or_default().into());
-        let mut called = within.chain(unresolved).take_while(|name| !words.names_training(name));
+        let searches = |name: &Name| words.names_training(name) || words.names_a_search(name);
+        let mut called = within.chain(unresolved).take_while(|name| !searches(name));
         let name = called.find(|name| words.names_an_evaluation(name) || words.names_a_measurement(name))?;
-        let is_bound = |variable: &Variable| self.first_store(variable).is_some();
-        let evaluates_another = self.is_computed_of(call, |kind| match kind {
-            OpKind::Next(iterator) => Some(!self.counts(*iterator)),
-            OpKind::Load(variable) if is_bound(variable) => Some(!self.is_counter(variable)),
-            OpKind::Load(variable) => Some(self.is_used_beside(call, variable)),
+        let changing = self.computed_from(self.updated());
+        let OpKind::Call(callee, arguments) = self.kind(call) else { return None };
+        let differs = |value: Temp| self.varies(value, &changing);
+        let receiver = match self.kind(*callee) {
+            OpKind::Attribute(object, _) => Some(*object),
             _ => None,
-        });
+        };
+        let mut values = arguments.iter().map(Argument::value);
+        let evaluates_another =
+            values.any(differs) || receiver.is_some_and(|object| differs(object) || self.is_changed(object, &changing));
         evaluates_another.then_some(name)
     }
 
-    /// Whether a variable is bound to a counter of the loop only.
-    fn is_counter(&self, variable: &Variable) -> bool {
-        let mut stores = self.body.iter().filter_map(|temp| match self.kind(*temp) {
-            OpKind::Store(stored, value) if stored == variable => Some(*value),
-            _ => None,
-        });
-        stores.all(|value| matches!(self.kind(value), OpKind::Next(iterator) if self.counts(*iterator)))
+    /// Whether an object may take the draw, so that a later iteration depends on it: `optimizer.update(grads)`, `self.step(grads)`. Logs do not.
+    pub fn is_taken(&self, reach: &Reach) -> bool {
+        let Some(frame) = self.frame(reach) else { return false };
+        let Some((activation, _)) = self.chain.first() else { return false };
+        let module = self.run.module(activation.module);
+        let uses = self.run.uses_of(activation.module, activation.function);
+        let is_taker = |temp: &Temp| {
+            let OpKind::Call(callee, arguments) = self.kind(*temp) else { return false };
+            let OpKind::Attribute(_, name) = self.kind(*callee) else { return false };
+            let place = Place { file: module.file, span: self.code.ops[*temp as usize].span };
+            let is_known = self.run.log.callees.get(&place).is_some_and(|callees| {
+                !callees.is_empty()
+                    && callees.iter().all(|callee| matches!(callee, Callee::Method(_) | Callee::Library(_)))
+            });
+            !is_known
+                && uses.readers(*temp).is_empty()
+                && !self.run.program.models.words.is_log(name)
+                && arguments.iter().any(|argument| frame.effects.reached.contains(&argument.value()))
+        };
+        !frame.effects.takers.is_empty() || self.body.iter().any(is_taker)
     }
 
-    /// Whether the body uses the object of a local variable in another way: it calls a method of it, or stores an attribute.
-    fn is_used_beside(&self, call: Temp, variable: &Variable) -> bool {
-        if !matches!(variable, Variable::Local(_)) {
-            return false;
-        }
+    /// The variables that each iteration computes by a call from what they were before.
+    fn updated(&self) -> Vec<&'r Variable> {
+        let stores = self.body.iter().filter_map(|temp| match self.kind(*temp) {
+            OpKind::Store(variable, value) => Some((variable, *value)),
+            _ => None,
+        });
+        let is_updated = |(variable, value): &(&'r Variable, Temp)| {
+            let is_carried = self.is_computed_of(*value, |kind| match kind {
+                OpKind::Load(loaded) => Some(loaded == *variable),
+                _ => None,
+            });
+            is_carried && self.is_computed_of(*value, |kind| matches!(kind, OpKind::Call(..)).then_some(true))
+        };
+        stores.filter(is_updated).map(|(variable, _)| variable).collect()
+    }
+
+    /// Whether the body passes a value that changes to a method of an object, or stores one in it.
+    fn is_changed(&self, object: Temp, changing: &[&Variable]) -> bool {
+        let OpKind::Load(variable @ Variable::Local(_)) = self.kind(object) else { return false };
         let is_it = |temp: Temp| matches!(self.kind(temp), OpKind::Load(loaded) if loaded == variable);
-        self.body.iter().filter(|temp| **temp != call).any(|temp| match self.kind(*temp) {
-            OpKind::StoreAttribute(object, ..) => is_it(*object),
-            OpKind::Call(callee, _) => matches!(self.kind(*callee), OpKind::Attribute(object, _) if is_it(*object)),
+        self.body.iter().any(|temp| match self.kind(*temp) {
+            OpKind::StoreAttribute(object, _, value) => is_it(*object) && self.varies(*value, changing),
+            OpKind::Call(callee, arguments) => {
+                matches!(self.kind(*callee), OpKind::Attribute(object, _) if is_it(*object))
+                    && arguments.iter().any(|argument| self.varies(argument.value(), changing))
+            }
             _ => false,
         })
     }
@@ -160,13 +197,17 @@ impl<'r> RepeatingLoop<'r> {
 
     /// The variables that the body binds to elements of the loop, or to values computed from them.
     fn varying(&self) -> Vec<&'r Variable> {
+        self.computed_from(Vec::new())
+    }
+
+    /// The same with the variables that are computed from others.
+    fn computed_from(&self, mut varying: Vec<&'r Variable>) -> Vec<&'r Variable> {
         let code = self.code;
         let stores = (0u32..).zip(&code.ops).filter_map(|(temp, op)| match &op.kind {
             OpKind::Store(variable, value) if self.body.contains(&temp) => Some((variable, *value)),
             _ => None,
         });
         let stores: Vec<(&Variable, Temp)> = stores.collect();
-        let mut varying: Vec<&Variable> = Vec::new();
         for _ in 0..ROUNDS {
             let before = varying.len();
             for (variable, value) in &stores {

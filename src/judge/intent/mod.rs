@@ -18,7 +18,7 @@ mod paired_calls;
 pub mod placeholder;
 mod repeated_evaluation;
 pub mod said_so;
-mod separate;
+pub mod separate;
 mod sweep;
 mod target_copy;
 pub mod timing;

@@ -33,7 +33,7 @@ pub fn is_shown(cells: &Cells, text: &str, span: Span) -> bool {
 /// demonstrate one thing with the existing key. `marks` are the places of cell markers, if the file is not a notebook.
 ///
 /// For draws from one key, this applies only if their results never meet, and only to the first in each cell. Two
-/// samplers that two cells call directly are still reported if the notebook does not use both results yet. A key that a
+/// samplers that two cells call directly are notes only if cells use both results, and no function or container does. A key that a
 /// cell draws from and a later one splits counts only if the earlier cell calls the sampler directly.
 pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding]) {
     let cell = |place: Place| match cells.around(place.span.start) {
@@ -47,8 +47,9 @@ pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding
         let elsewhere = match finding.rule {
             RuleId::SeedReused => finding.related.iter().map(|label| label.place).find(is_elsewhere),
             RuleId::KeyReused | RuleId::KeyDerivedTwice if are_apart(finding) => {
-                let done = |evidence: &&Evidence| !(evidence.is_unfinished && are_samplers(evidence));
-                let used = finding.evidence.as_ref().filter(done).and_then(|evidence| evidence.first.first()).copied();
+                let is_followed = |evidence: &&Evidence| !(evidence.is_open && are_samplers(evidence));
+                let used =
+                    finding.evidence.as_ref().filter(is_followed).and_then(|evidence| evidence.first.first()).copied();
                 used.filter(|used| is_elsewhere(used) && begun.insert((here, *used)))
             }
             RuleId::KeyUsedAfterSplit if are_stored(finding) => match finding.evidence.as_ref() {

@@ -19,7 +19,8 @@ pub fn repeated_evaluation(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Con
     let iteration = pair.repeated_by.as_ref()?;
     let around = RepeatingLoop::around(flows.run, pair.second, iteration)?;
     let name = around.evaluation(&flows.run.program.models.words, pair.second)?;
-    let is_carried = around.kept(&flows.reach(pair.reuse.second)).carried;
+    let reach = flows.reach(pair.reuse.second);
+    let is_used = around.kept(&reach).carried || around.is_taken(&reach);
     let reason = format!("`{name}` evaluates or shows something else in each iteration, usually with the same key");
-    (!is_carried).then(|| Intent::because(IntentKind::Evaluation, &reason, Some(iteration.place)))
+    (!is_used).then(|| Intent::because(IntentKind::Evaluation, &reason, Some(iteration.place)))
 }

@@ -30,7 +30,7 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
     let are_printed = is_printed(pair.reuse.first) && is_printed(pair.reuse.second);
     let is_apart = is_apart(consequence);
     match kind {
-        ReuseKind::SeededTwice => are_separate_seeds(flows.run, pair, consequence).then(|| {
+        ReuseKind::SeededTwice => are_separate_seeds(flows, pair, consequence).then(|| {
             let made = flows.run.derivation(pair.first.target.derivation);
             let place = made.map(|made| made.place);
             if is_apart {
@@ -64,7 +64,8 @@ fn is_apart(consequence: &Consequence) -> bool {
 
 /// Whether two computations start from keys of one seed: the author wrote the seed twice and wants that, unless one body calls both samplers,
 /// a module stores what both draw, or both draws or splits end in one value.
-fn are_separate_seeds(run: &Recording<'_>, pair: &Pair<'_>, consequence: &Consequence) -> bool {
+fn are_separate_seeds(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequence) -> bool {
+    let run = flows.run;
     let are = |role: Role| pair.first.role == role && pair.second.role == role;
     let is_one_body = pair.first.activation.id == pair.second.activation.id;
     if !matches!(consequence.kind, ConsequenceKind::Meet | ConsequenceKind::Returned) {
@@ -73,9 +74,14 @@ fn are_separate_seeds(run: &Recording<'_>, pair: &Pair<'_>, consequence: &Conseq
     // Code that splits twice gives the same children twice, and so do two splits in one body.
     let are_alike = are(Role::Split)
         && (is_one_body || pair.first.place == pair.second.place)
-        && is_drawn_from(run, pair.first)
-        && is_drawn_from(run, pair.second);
+        && may_draw(flows, pair.reuse.first)
+        && may_draw(flows, pair.reuse.second);
     !are(Role::Sample) && !are_alike
+}
+
+/// Whether numbers are drawn from a key, or may be: a split takes none if nothing visible draws from its children and no caller gets them.
+fn may_draw(flows: &Flows<'_>, draw: usize) -> bool {
+    is_drawn_from(flows.run, &flows.run.log.consumptions[draw]) || flows.keys_reach(draw).has(Sinks::RETURNED)
 }
 
 /// Why one draw that each iteration of a loop makes from one key is intended, if it is.
@@ -131,7 +137,7 @@ fn is_within_calls(run: &Recording<'_>, pair: &Pair<'_>, consequence: &Consequen
 
 /// Whether both draws are put into one object, as the layers of a network are: `self.a = make(key); self.b = make(key)`. An object that
 /// gets both may combine them: `store.save(make(key)); store.save(make(key))`.
-fn are_kept_together(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
+pub fn are_kept_together(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
     let (one, other) = (flows.reach(pair.reuse.first), flows.reach(pair.reuse.second));
     // Each call of a function makes new variables: one variable is one object only within the call that made it.
     let is_made_once = |owner: Option<Code>| {

@@ -18,6 +18,7 @@ use crate::judge::facts::{KeyReuse, LoopKind, ReuseKind, Role, UnusedChild, Use}
 use crate::judge::intent;
 use crate::judge::intent::Pair;
 use crate::judge::intent::default_key::{is_fallback, waits_for_none};
+use crate::judge::intent::separate::are_kept_together;
 use crate::judge::naming::{entries, name_at, own_name};
 use crate::judge::origin::origin;
 use crate::judge::paths::PathQueries;
@@ -234,7 +235,12 @@ pub fn report(
     let consequence = consequence(flows, reuse.first, reuse.second);
     let intent = intent::of(flows, kind, &pair, &consequence);
     let mut draws = [(reuse.first, first.place), (reuse.second, second.place)].into_iter();
-    let unread = draws.find(|(draw, _)| flows.reach(*draw).sinks.has(Sinks::UNREAD)).map(|(_, place)| place);
+    let is_open = |draw: usize| {
+        let sinks = flows.reach(draw).sinks;
+        sinks.has(Sinks::UNREAD) || sinks.has(Sinks::SHARED)
+    };
+    let open_end = draws.find(|(draw, _)| is_open(*draw)).map(|(_, place)| place);
+    let open_end = open_end.or_else(|| are_kept_together(flows, &pair).then_some(second.place));
     let repeated = repeated_by.as_ref().map(|iteration| iteration.place);
     let loop_kind = repeated.map_or(LoopKind::Statement, |head| loop_kind(run, &second, head, placed.second.place));
     let carried_at = repeated.and_then(|_| carried_at(run, &first, &second));
@@ -259,7 +265,7 @@ pub fn report(
         intended_child: unused_sibling(run, &first, &second, kind),
         intent,
         consequence: Some(consequence),
-        unread,
+        open_end,
         confidence: placed.confidence,
         function: placed.function,
     };
