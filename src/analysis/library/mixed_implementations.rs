@@ -102,6 +102,11 @@ pub fn note<'p>(
     }
 }
 
+/// The carry of a loop before and after an iteration.
+pub fn note_carry<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, carries: [&Value; 2], place: Place) {
+    note_trees(machine, frame, ImplementationConflict::Carried, &carries.map(Clone::clone), place);
+}
+
 /// Trees that must have the same types, leaf by leaf.
 pub fn note_trees<'p>(
     machine: &mut Machine<'p>,

@@ -325,13 +325,7 @@ fn run_while<'p>(
             return;
         }
         let next = this.call_value(frame, function, Args::positional(vec![carry.clone()]), Some(place));
-        mixed_implementations::note_trees(
-            this,
-            frame,
-            ImplementationConflict::Carried,
-            &[carry.clone(), next.clone()],
-            place,
-        );
+        mixed_implementations::note_carry(this, frame, [&carry, &next], place);
         carry = next;
     });
     machine.state.paths.pc = machine.state.paths.guards.or(machine.state.paths.pc, over);
@@ -526,13 +520,7 @@ fn run_scan<'p>(
         args.extend(over.iter().map(|tree| slice_tree(this, tree, index)));
         let result = this.call_value(frame, function, Args::positional(args), Some(place));
         let next = part(&mut this.state, &result, 0, place);
-        mixed_implementations::note_trees(
-            this,
-            frame,
-            ImplementationConflict::Carried,
-            &[carry.clone(), next.clone()],
-            place,
-        );
+        mixed_implementations::note_carry(this, frame, [&carry, &next], place);
         carry = next;
         let output = part(&mut this.state, &result, 1, place);
         outputs.push(output);
@@ -607,13 +595,7 @@ fn run_fori<'p>(
         let index = this.state.terms.offset(lower, i128::from(copy));
         let args = vec![Value::term(index), carry.clone()];
         let next = this.call_value(frame, function, Args::positional(args), Some(place));
-        mixed_implementations::note_trees(
-            this,
-            frame,
-            ImplementationConflict::Carried,
-            &[carry.clone(), next.clone()],
-            place,
-        );
+        mixed_implementations::note_carry(this, frame, [&carry, &next], place);
         carry = next;
     });
     carry

@@ -126,12 +126,10 @@ impl<'r> Flows<'r> {
     /// The flows of a recording.
     pub fn new(run: &'r Recording<'r>) -> Self {
         let modelled = (0..).zip(&run.log.consumptions).filter(|(_, event)| event.role != Role::Unresolved);
-        let (constant, other): (Vec<_>, Vec<_>) =
-            run.log.consumptions.iter().partition(|event| event.drawn_in == DrawnIn::Nothing);
-        let mut constant: FxHashSet<Place> = constant.iter().map(|event| event.place).collect();
-        for event in &other {
-            constant.remove(&event.place);
-        }
+        let draws = |event: &&Consumption| event.drawn_in != DrawnIn::Nothing;
+        let drawn: FxHashSet<Place> = run.log.consumptions.iter().filter(draws).map(|event| event.place).collect();
+        let places = run.log.consumptions.iter().map(|event| event.place);
+        let constant = places.filter(|place| !drawn.contains(place)).collect();
         Self {
             run,
             constant,

@@ -13,7 +13,7 @@ use crate::analysis::record::{Activation, Callee, Chain, Consumption, Iteration,
 use crate::finding::Place;
 use crate::ir::{Argument, Function, Name, OpKind, Temp, Variable};
 use crate::judge::facts::Role;
-use crate::models::{BuiltinOp, Effect, Words};
+use crate::models::{BuiltinOp, Effect};
 
 /// Most operations that the computation of one value of a loop is searched for.
 const FOLLOWED: usize = 128;
@@ -108,30 +108,27 @@ impl<'r> RepeatingLoop<'r> {
         self.varies(call, &varying) && (!kept.beside || self.is_kept_by_setting(reach, &varying))
     }
 
-    /// The name of the function that the body calls to evaluate or show something, if the draw happens within that call and each iteration
-    /// has something else to evaluate. The average over evaluations of one thing would need independent draws.
-    ///
-    /// The evidence is an argument that follows from the elements of the loop or that an earlier iteration computed by a call, as an update
-    /// of parameters does; or an object to one of whose methods the body passes such a value. A counter is no evidence.
-    pub fn evaluation(&self, words: &Words, draw: &Consumption) -> Option<Name> {
-        let call = self.call?;
+    /// The names of the functions within whose calls in the body the draw happens, outermost first.
+    pub fn called(&self, draw: &Consumption) -> Vec<Name> {
         let within = self.chain.iter().skip(1).map(|(activation, _)| self.run.code(activation).name.clone());
         let unresolved =
             (draw.role == Role::Unresolved).then(|| draw.callee.rsplit('.').next().unwrap_or_default().into());
-        let searches = |name: &Name| words.names_training(name) || words.names_a_search(name);
-        let mut called = within.chain(unresolved).take_while(|name| !searches(name));
-        let name = called.find(|name| words.names_an_evaluation(name) || words.names_a_measurement(name))?;
+        within.chain(unresolved).collect()
+    }
+
+    /// Whether the call in the body that leads to the draw gets something else in each iteration: an argument that follows from the elements
+    /// of the loop or that an earlier iteration computed by a call, as an update of parameters does; or an object to one of whose methods the
+    /// body passes such a value. A counter is nothing else.
+    pub fn gets_another(&self) -> bool {
+        let Some(OpKind::Call(callee, arguments)) = self.call.map(|call| self.kind(call)) else { return false };
         let changing = self.computed_from(self.updated());
-        let OpKind::Call(callee, arguments) = self.kind(call) else { return None };
         let differs = |value: Temp| self.varies(value, &changing);
         let receiver = match self.kind(*callee) {
             OpKind::Attribute(object, _) => Some(*object),
             _ => None,
         };
         let mut values = arguments.iter().map(Argument::value);
-        let evaluates_another =
-            values.any(differs) || receiver.is_some_and(|object| differs(object) || self.is_changed(object, &changing));
-        evaluates_another.then_some(name)
+        values.any(differs) || receiver.is_some_and(|object| differs(object) || self.is_changed(object, &changing))
     }
 
     /// Whether an object may take the draw, so that a later iteration depends on it: `optimizer.update(grads)`, `self.step(grads)`. Logs do not.
