@@ -52,7 +52,7 @@ def shares(title, findings):
     print("|---|---|---|---|---|---|---|")
     rows = [(code, (code,)) for code in REUSES] + [
         ("KEY101–KEY104", REUSES[:4]),
-        ("what meets: KEY101–KEY105, KEY108", COLLISIONS),
+        ("reuse: KEY101–KEY105, KEY108", COLLISIONS),
         ("KEY101–KEY111", REUSES),
         ("KEY301", WHOLE),
     ]
