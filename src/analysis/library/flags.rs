@@ -23,7 +23,7 @@ enum FlagEffect {
 
 /// Whether a call may draw nothing: by default, because of a flag (`deterministic=True`, `train=False`), or because its key only satisfies
 /// the signature.
-pub fn is_drawless(
+pub fn may_draw_nothing(
     machine: &mut Machine<'_>,
     receiver: &Val,
     protocol: &Protocol,

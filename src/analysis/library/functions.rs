@@ -115,8 +115,8 @@ fn run_model<'p>(
                 machine.run_escaping(frame, &value, place);
             }
             let made = machine.state.terms.fresh(Symbol::Opaque, name_cache::call_text(machine, path), Some(place));
-            if parameters::makes_drawless(machine.program, path, &args) {
-                machine.caches.drawless.terms.insert(made);
+            if parameters::makes_deterministic_module(machine.program, path, &args) {
+                machine.caches.deterministic.terms.insert(made);
             }
             if let Some(Val::Function(of)) = args.positional.first().and_then(|given| given.value.single()) {
                 machine.state.store.transformed.insert(made, (of.module, of.function));

@@ -33,8 +33,8 @@ use crate::analysis::machine::Library;
 /// The models of `rules/models/*.toml`, applied.
 pub static MODELS: Library = Library {
     key_attribute: methods::key_attribute,
-    makes_drawless: parameters::makes_drawless,
-    drawless_method: protocols::drawless_method,
+    makes_deterministic_module: parameters::makes_deterministic_module,
+    method_without_draws: protocols::method_without_draws,
     protocol_or_unknown: protocols::protocol_or_unknown,
     call_method: methods::call_method,
     call_function: functions::call_library,

@@ -2,7 +2,7 @@
 //!
 //! `init` of a module without parameters, or with constant parameters only, does not use its key.
 //!
-//! **Invariant:** a class is drawless only if every call in its methods is visible: parameters are declared with constant initialisers, no
+//! **Invariant:** a class is deterministic only if every call in its methods is visible: parameters are declared with constant initialisers, no
 //! other module that may draw is made or called, and no key is requested; or if a library class gets constant initialisers in place of all
 //! those with which it would draw.
 
@@ -35,25 +35,25 @@ pub struct InspectedClass<'a> {
 
 /// Whether the class of a receiver, or the arguments of its constructor, show that the call of a protocol's method
 /// draws nothing.
-pub fn draws_nothing(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol) -> bool {
+pub fn is_deterministic_init(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol) -> bool {
     if protocol.declares.is_none() {
         return false;
     }
     if let Val::Term(term) = receiver {
-        return machine.caches.drawless.terms.contains(term);
+        return machine.caches.deterministic.terms.contains(term);
     }
     let Val::Object(id) = receiver else { return false };
     let Some(class) = machine.state.store.objects[id.0 as usize].class else { return false };
     // The constructor arguments of a module include what a call may have changed since.
-    if machine.caches.drawless.objects.contains(id) || has_constant_initialisers(machine, *id, class) {
-        machine.caches.drawless.objects.insert(*id);
+    if machine.caches.deterministic.objects.contains(id) || has_constant_initialisers(machine, *id, class) {
+        machine.caches.deterministic.objects.insert(*id);
         return true;
     }
-    is_quiet_class(machine, class, protocol, DEPTH)
+    is_deterministic_class(machine, class, protocol, DEPTH)
 }
 
 /// Whether a class is one of modules of a library, all of whose methods are seen, and which draw nothing.
-fn is_quiet_class(machine: &mut Machine<'_>, class: ClassHandle, protocol: &Protocol, depth: u32) -> bool {
+fn is_deterministic_class(machine: &mut Machine<'_>, class: ClassHandle, protocol: &Protocol, depth: u32) -> bool {
     let Some(classes) = classes_of_module(&machine.state, class, protocol) else { return false };
     let mut methods: Vec<(ModuleIndex, FunctionId)> = Vec::new();
     for class in &classes {
@@ -77,7 +77,7 @@ fn is_quiet_class(machine: &mut Machine<'_>, class: ClassHandle, protocol: &Prot
     // A value that is stored once and comes from a call.
     made.retain(|name| stored.iter().filter(|other| *other == name).count() == 1);
     let looked = InspectedClass { protocol, methods: names, stored, made };
-    !methods.is_empty() && methods.into_iter().all(|(module, id)| is_quiet(machine, &looked, module, id, depth))
+    !methods.is_empty() && methods.into_iter().all(|(module, id)| is_deterministic_function(machine, &looked, module, id, depth))
 }
 
 /// A class and those that it inherits from in the program; nothing for a class that is not a module of the protocol's
@@ -95,7 +95,7 @@ pub fn classes_of_module(state: &State, class: ClassHandle, protocol: &Protocol)
 }
 
 /// Whether a class of a library, made with these arguments, draws nothing when it is initialised.
-pub fn makes_drawless<'p>(program: &'p Program<'p>, path: &str, args: &Args) -> bool {
+pub fn makes_deterministic_module<'p>(program: &'p Program<'p>, path: &str, args: &Args) -> bool {
     let Some(draws_by) = program.models.draws_by(path) else { return false };
     let is_constant = |given: &Value| given.single().is_some_and(|val| is_constant_value(program, val));
     args.mappings.is_empty()
@@ -152,7 +152,7 @@ fn leaves_key_alone<'p>(program: &'p Program<'p>, module: ModuleIndex, id: Funct
     !reads_key(module.function(id), &Variable::Local(0)) && !within.into_iter().any(is_read_outside)
 }
 
-fn is_quiet(
+fn is_deterministic_function(
     machine: &mut Machine<'_>,
     looked: &InspectedClass<'_>,
     module: ModuleIndex,
@@ -162,7 +162,7 @@ fn is_quiet(
     let code = machine.module(module).function(id);
     (0u32..).zip(&code.ops).all(|(temp, op)| match &op.kind {
         OpKind::Call(callee, arguments) => {
-            is_quiet_call(machine, looked, (module, code), (*callee, arguments), depth)
+            is_deterministic_call(machine, looked, (module, code), (*callee, arguments), depth)
                 || is_key_shown(machine, module, id, temp, *callee)
         }
         OpKind::Unsupported(_) => false,
@@ -192,21 +192,21 @@ fn is_print(machine: &mut Machine<'_>, module: ModuleIndex, code: &Function, cal
     matches!(named.as_ref().and_then(Value::single), Some(Val::Library(path)) if &**path == PRINT)
 }
 
-fn is_quiet_call(
+fn is_deterministic_call(
     machine: &mut Machine<'_>,
     looked: &InspectedClass<'_>,
     (module, code): (ModuleIndex, &Function),
     (callee, arguments): (Temp, &[Argument]),
     depth: u32,
 ) -> bool {
-    let hands_on_a_sampler = arguments.iter().any(|argument| match argument {
+    let passes_a_sampler = arguments.iter().any(|argument| match argument {
         Argument::Positional(given) | Argument::Keyword(_, given) => is_sampler(machine, module, code, *given),
         Argument::Spread(_) | Argument::SpreadMapping(_) => false,
     });
-    if hands_on_a_sampler {
+    if passes_a_sampler {
         return false;
     }
-    if is_drawless_class(machine, module, code, callee, arguments) {
+    if call_makes_deterministic_module(machine, module, code, callee, arguments) {
         return true;
     }
     match &code.ops[callee as usize].kind {
@@ -225,7 +225,7 @@ fn is_quiet_call(
                     || looked.protocol.requests_no_key.iter().any(|method| **method == **name);
             }
             match named(machine, module, code, callee) {
-                Some(value) => is_quiet_value(machine, looked, &value, depth),
+                Some(value) => is_deterministic_callee(machine, looked, &value, depth),
                 // A method of a value, unless that is a field of a module, which may be a module itself.
                 None => match &code.ops[*object as usize].kind {
                     OpKind::Attribute(of, name) if is_self(*of) => looked.stored.contains(name),
@@ -243,21 +243,21 @@ fn is_quiet_call(
         }
         // `Dense(4, kernel_init=zeros)(x)`
         OpKind::Call(class, given) => {
-            is_drawless_class(machine, module, code, *class, given)
+            call_makes_deterministic_module(machine, module, code, *class, given)
                 || named(machine, module, code, *class).is_some_and(|value| {
-                    matches!(value.single(), Some(Val::Class(_))) && is_quiet_value(machine, looked, &value, depth)
+                    matches!(value.single(), Some(Val::Class(_))) && is_deterministic_callee(machine, looked, &value, depth)
                 })
         }
         OpKind::Load(Variable::Global(_)) => {
             let value = named(machine, module, code, callee);
-            value.is_some_and(|value| is_quiet_value(machine, looked, &value, depth))
+            value.is_some_and(|value| is_deterministic_callee(machine, looked, &value, depth))
         }
         _ => false,
     }
 }
 
 /// Whether a call makes a module of a library that draws nothing.
-fn is_drawless_class(
+fn call_makes_deterministic_module(
     machine: &mut Machine<'_>,
     module: ModuleIndex,
     code: &Function,
@@ -280,7 +280,7 @@ fn is_drawless_class(
         })
 }
 
-fn is_quiet_value(machine: &mut Machine<'_>, looked: &InspectedClass<'_>, value: &Value, depth: u32) -> bool {
+fn is_deterministic_callee(machine: &mut Machine<'_>, looked: &InspectedClass<'_>, value: &Value, depth: u32) -> bool {
     let libraries = &looked.protocol.libraries;
     match value.single() {
         Some(Val::Library(path)) => {
@@ -299,7 +299,7 @@ fn is_quiet_value(machine: &mut Machine<'_>, looked: &InspectedClass<'_>, value:
                     _ => true,
                 })
             });
-            !is_module || is_quiet_class(machine, *class, looked.protocol, depth)
+            !is_module || is_deterministic_class(machine, *class, looked.protocol, depth)
         }
         Some(Val::Function(closure)) => {
             let (module, id) = (closure.module, closure.function);
@@ -308,7 +308,7 @@ fn is_quiet_value(machine: &mut Machine<'_>, looked: &InspectedClass<'_>, value:
                 function.span == machine.module(module).function(id).span
             })
             .collect();
-            functions.into_iter().all(|id| is_quiet(machine, looked, module, id, depth))
+            functions.into_iter().all(|id| is_deterministic_function(machine, looked, module, id, depth))
         }
         _ => false,
     }

@@ -126,14 +126,14 @@ fn consume_streams<'p>(
     (args, callee, place): (&Args, &Name, Place),
 ) {
     // A deterministic network may take keys only to have a uniform signature, and draw nothing.
-    let is_drawless = flags::is_drawless(machine, receiver, protocol, key, (args, place))
-        || parameters::draws_nothing(machine, receiver, protocol);
-    let is_constant = is_drawless && is_constant(machine, frame.module, receiver, protocol);
+    let may_draw_nothing = flags::may_draw_nothing(machine, receiver, protocol, key, (args, place))
+        || parameters::is_deterministic_init(machine, receiver, protocol);
+    let is_constant = may_draw_nothing && is_constant(machine, frame.module, receiver, protocol);
     let names = submodules::drawn_in(machine, receiver, protocol, args);
     let in_submodules = names.map_or(DrawnIn::Unknown, DrawnIn::Submodules);
     for (part, stream) in streams_of(&machine.state, protocol, key) {
-        let is_drawless = is_drawless || stream == Stream::Drawless;
-        let role = if is_drawless { Role::Unresolved } else { Role::Protocol };
+        let may_draw_nothing = may_draw_nothing || stream == Stream::NoDraw;
+        let role = if may_draw_nothing { Role::Unresolved } else { Role::Protocol };
         let is_dropped = stream == Stream::Dropped || is_constant;
         let drawn_in = if is_dropped { &DrawnIn::Nothing } else { &in_submodules };
         consume::consume_at(machine, frame, &part, Sink { role, callee, place, drawn_in });
@@ -203,7 +203,7 @@ enum Stream {
     /// Only what the call drops: `init` returns no output, so no dropout.
     Dropped,
     /// Nothing, as a rule.
-    Drawless,
+    NoDraw,
 }
 
 /// The keys of a call, each with its stream: `apply(variables, x, rngs={"params": key})`, `init({"params": key, "dropout": key_2}, x)`.
@@ -214,7 +214,7 @@ fn streams_of(state: &State, protocol: &Protocol, given: &Arg) -> Vec<(Arg, Stre
     let Protocol { no_draw_streams, result_streams, .. } = protocol;
     let is_among = |streams: &[String], name: &str| streams.iter().any(|stream| stream == name);
     let stream = |term| match state.terms.get(term) {
-        Term::Text(name) if is_among(no_draw_streams, name) => Stream::Drawless,
+        Term::Text(name) if is_among(no_draw_streams, name) => Stream::NoDraw,
         Term::Text(name) if !result_streams.is_empty() && !is_among(result_streams, name) => Stream::Dropped,
         _ => Stream::Result,
     };
@@ -359,14 +359,14 @@ fn holds_key_within(machine: &mut Machine<'_>, value: &Value, walk: &mut Walk) -
 }
 
 /// If a method of the program implements a library method that may draw nothing according to its model, the name of that method.
-pub fn drawless_method<'p>(program: &'p Program<'p>, function: &Value) -> Option<Name> {
+pub fn method_without_draws<'p>(program: &'p Program<'p>, function: &Value) -> Option<Name> {
     let Some(Val::Function(closure)) = function.single() else { return None };
     let module = program.module(closure.module);
     let name = &module.function(closure.function).name;
     let protocols = program.models.protocols(name);
-    let mut drawless = protocols.iter().filter(|protocol| protocol.no_draw_by_default.is_some()).peekable();
-    drawless.peek()?;
+    let mut without_draws = protocols.iter().filter(|protocol| protocol.no_draw_by_default.is_some()).peekable();
+    without_draws.peek()?;
     let path = program.resolver.absolute(module.file, 1, name);
     let root = path.split('.').next().unwrap_or_default();
-    drawless.any(|protocol| protocol.libraries.iter().any(|library| library == root)).then(|| name.clone())
+    without_draws.any(|protocol| protocol.libraries.iter().any(|library| library == root)).then(|| name.clone())
 }

@@ -106,7 +106,7 @@ impl<'p> Machine<'p> {
             Val::Function(closure) => self.call_function(frame, closure, args, place),
             Val::Method(method) => {
                 let (receiver, function) = &**method;
-                if let Some(name) = (self.library.drawless_method)(self.program, function)
+                if let Some(name) = (self.library.method_without_draws)(self.program, function)
                     && let Some(val) = receiver.single()
                 {
                     self.recorder.reach(place, Callee::Method(name.clone()));

@@ -23,7 +23,7 @@ use crate::ir::{FunctionId, Name};
 
 /// Modules that draw nothing when they are initialised, because of their constructor arguments.
 #[derive(Clone, Debug, Default)]
-pub struct Drawless {
+pub struct DeterministicModules {
     /// Instances of library classes.
     pub terms: FxHashSet<TermId>,
     /// Instances of classes that the program holds.
@@ -141,7 +141,7 @@ pub struct Caches {
     /// Results of memoised functions, by function and arguments, with the paths on which they were computed.
     pub results: FxHashMap<Vec<TermId>, (Guard, Value)>,
     /// Parameters that lead to no draw.
-    pub drawless: Drawless,
+    pub deterministic: DeterministicModules,
     /// Where methods of modules draw, by instance and method.
     pub submodules: FxHashMap<(ObjectId, Name), Option<Rc<[Name]>>>,
     /// The functions that constructors of the home module store, by class.

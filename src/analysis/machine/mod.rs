@@ -137,9 +137,9 @@ pub struct Library {
     /// Attributes of keys: values are computed here, methods when they are called.
     pub key_attribute: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Val, &Name, Place) -> Value,
     /// Whether a class of a library, made with these arguments, draws nothing when it is initialised.
-    pub makes_drawless: for<'p> fn(&'p Program<'p>, &str, &Args) -> bool,
+    pub makes_deterministic_module: for<'p> fn(&'p Program<'p>, &str, &Args) -> bool,
     /// If a method of the program implements a library method that may draw nothing according to its model, the name of that method.
-    pub drawless_method: for<'p> fn(&'p Program<'p>, &Value) -> Option<Name>,
+    pub method_without_draws: for<'p> fn(&'p Program<'p>, &Value) -> Option<Name>,
     /// An unresolved call: by a protocol of a library, otherwise unknown.
     pub protocol_or_unknown: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Val, &Name, Call) -> Value,
     /// `receiver.name(…)` where no function of the program has that name.

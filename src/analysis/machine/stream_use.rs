@@ -70,7 +70,7 @@ pub fn note_call(machine: &mut Machine<'_>, callee: &Val, receiver: Option<&(Val
 
 /// Whether a call takes no key, or is followed with its arguments.
 fn only_looks(machine: &Machine<'_>, callee: &Val, receiver: Option<&(Value, Name)>, args: &Args) -> bool {
-    let is_drawless = |(receiver, name): &(Value, Name)| {
+    let draws_nothing = |(receiver, name): &(Value, Name)| {
         let protocols = machine.program.models.protocols(name);
         protocols.iter().any(|protocol| {
             protocol.no_draw_by_default.is_some() && is_made_by(&machine.state, receiver, &protocol.libraries)
@@ -87,10 +87,10 @@ fn only_looks(machine: &Machine<'_>, callee: &Val, receiver: Option<&(Value, Nam
                 Effect::Transform(transform) => transform.runs == Runs::Abstract,
                 _ => false,
             });
-            looks || (machine.library.makes_drawless)(machine.program, path, args)
+            looks || (machine.library.makes_deterministic_module)(machine.program, path, args)
         }
-        Val::UnknownMethod(method) => is_drawless(method),
-        _ => receiver.is_some_and(is_drawless),
+        Val::UnknownMethod(method) => draws_nothing(method),
+        _ => receiver.is_some_and(draws_nothing),
     }
 }
 
