@@ -30,7 +30,7 @@ pub enum KeyKind {
     Unknown,
 }
 
-/// Where keys of two implementations meet.
+/// Where keys of two implementations come together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ImplementationConflict {
     /// In one array.

@@ -211,14 +211,14 @@ proptest! {
     }
 
     #[test]
-    fn guards_meet_where_their_conjunction_is_feasible(known in formula(), a in formula(), b in formula()) {
+    fn guards_are_compatible_if_their_conjunction_is_feasible(known in formula(), a in formula(), b in formula()) {
         let (mut guards, mut terms) = (Guards::default(), Terms::default());
         let literals = about_two(&mut terms);
         let known = known.guard_over(&mut guards, &literals);
         guards.feasible(known, &terms);
         let (a, b) = (a.guard_over(&mut guards, &literals), b.guard_over(&mut guards, &literals));
         let both = guards.and(a, b);
-        prop_assert_eq!(guards.meet(a, b, &terms), guards.feasible(both, &terms));
+        prop_assert_eq!(guards.are_compatible(a, b, &terms), guards.feasible(both, &terms));
     }
 }
 

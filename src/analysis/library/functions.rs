@@ -12,7 +12,7 @@ use crate::analysis::library::{
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache, operate, prelude};
 use crate::analysis::program::Program;
-use crate::analysis::record::Arranged;
+use crate::analysis::record::RowSelection;
 use crate::analysis::store::args::{Arg, Args, Call};
 use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{State, paths};
@@ -164,7 +164,7 @@ fn implementation(machine: &mut Machine<'_>, callable: &Callable, args: &Args) -
     mixed_implementations::given(machine, argument.map(|arg| arg.value.clone()).as_ref())
 }
 
-/// A draw of a sampler from its keys, which may arrange rows.
+/// A draw of a sampler from its keys, which may reorder or select rows.
 fn sample<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -182,7 +182,7 @@ fn sample<'p>(
     let text = name_cache::call_text(machine, path);
     let drawn = machine.state.terms.fresh(Symbol::Opaque, text, Some(place));
     if let Some(rows) = rows
-        && let Some(arranged) = args.of(callable, rows).map(|arg| machine.state.term_of(&arg.value))
+        && let Some(source) = args.of(callable, rows).map(|arg| machine.state.term_of(&arg.value))
     {
         let others = callable.params.iter().map(|param| &param.name);
         let others = others.filter(|name| *name != rows && !keys.contains(name));
@@ -194,18 +194,17 @@ fn sample<'p>(
         let others = others.collect();
         // `permutation(key, 4)` and `permutation(key, arange(n))` give each number once.
         let replaces = callable.params.iter().any(|param| &*param.name == "replace");
-        if !replaces
-            && (transform::counted(machine, arranged).is_some() || machine.state.terms.as_int(arranged).is_some())
+        if !replaces && (transform::counted(machine, source).is_some() || machine.state.terms.as_int(source).is_some())
         {
             machine.state.terms.vary(drawn);
         }
-        // `choice(key, n)` gives one number, which no rows are arranged by.
+        // `choice(key, n)` gives one number and selects no rows.
         let gives_one =
             args.of(callable, "shape").is_none() && callable.params.iter().any(|param| &*param.name == "shape");
         if !gives_one {
-            let arranged = Arranged { rows: arranged, others };
+            let selection = RowSelection { rows: source, others };
             let events = before..machine.recorder.log().consumptions.len();
-            machine.recorder.arrange(events, &arranged);
+            machine.recorder.select_rows(events, &selection);
         }
     }
     Value::term(drawn)

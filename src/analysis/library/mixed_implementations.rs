@@ -86,7 +86,7 @@ pub fn note<'p>(
                 let both = machine.state.paths.guards.and(guard, other_guard);
                 let both = machine.state.paths.guards.and(both, machine.state.paths.pc);
                 if one != two && machine.state.feasible(both) {
-                    machine.recorder.meet(LoggedConflict {
+                    machine.recorder.conflict(LoggedConflict {
                         kind,
                         place,
                         keys: [Some(other), Some(key)],
@@ -183,7 +183,7 @@ pub fn note_wrapped<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, val: &Val,
     if implementation.is_none_or(|one| one == given) && width.is_none() {
         return;
     }
-    machine.recorder.meet(LoggedConflict {
+    machine.recorder.conflict(LoggedConflict {
         kind: if key.is_some() { ImplementationConflict::Wrapped } else { ImplementationConflict::Width },
         place,
         keys: [key, None],
@@ -204,7 +204,7 @@ pub fn note_taken<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, key: Key, pl
     if implementation == default {
         return;
     }
-    machine.recorder.meet(LoggedConflict {
+    machine.recorder.conflict(LoggedConflict {
         kind: ImplementationConflict::Taken,
         place,
         keys: [Some(key), None],

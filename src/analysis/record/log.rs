@@ -68,8 +68,8 @@ pub struct Log {
     pub loops: Vec<LoggedLoop>,
     /// The conditions that `if` statements test.
     pub tested: FxHashSet<TermId>,
-    /// The arrays whose rows draws arrange or choose, by event.
-    pub arranged: FxHashMap<usize, Arranged>,
+    /// The arrays whose rows draws reorder or select, by consumption.
+    pub row_selections: FxHashMap<usize, RowSelection>,
     /// Terms that an annotation declares to be keys.
     pub declared: FxHashSet<TermId>,
     /// Parameters that an annotation declares to be something else.
@@ -144,9 +144,9 @@ pub struct Children {
     pub parents: FxHashSet<TermId>,
 }
 
-/// What a draw arranges, or chooses from.
+/// What a draw reorders, or selects rows from.
 #[derive(Clone, Debug)]
-pub struct Arranged {
+pub struct RowSelection {
     /// The array.
     pub rows: TermId,
     /// The arguments other than key and array, by parameter.

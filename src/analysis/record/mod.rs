@@ -21,9 +21,9 @@ use crate::finding::Place;
 use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Uses, Variable};
 
 pub use log::{
-    Activation, Arranged, Callee, Chain, Children, Consumption, Derivation, DrawnIn, Escape, Holder, Iteration, Log,
+    Activation, Callee, Chain, Children, Consumption, Derivation, DrawnIn, Escape, Holder, Iteration, Log,
     LoggedBroadcast, LoggedBuffer, LoggedConflict, LoggedExit, LoggedLoop, LoggedReference, LoggedStore, LoggedTrace,
-    LoggedWrapper, LoggedWrite, Observed, SharingLanes, Streams, Target,
+    LoggedWrapper, LoggedWrite, Observed, RowSelection, SharingLanes, Streams, Target,
 };
 
 /// Definitions and uses of functions, on demand.

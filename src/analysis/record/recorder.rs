@@ -10,8 +10,8 @@ use crate::analysis::domain::kinds::ReferenceKind;
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{DerivationId, ModuleIndex, ObjectId, Value};
 use crate::analysis::record::{
-    Arranged, Callee, Consumption, Derivation, Escape, Holder, Log, LoggedBroadcast, LoggedBuffer, LoggedConflict,
-    LoggedExit, LoggedLoop, LoggedReference, LoggedStore, LoggedTrace, LoggedWrapper, LoggedWrite, Observed,
+    Callee, Consumption, Derivation, Escape, Holder, Log, LoggedBroadcast, LoggedBuffer, LoggedConflict, LoggedExit,
+    LoggedLoop, LoggedReference, LoggedStore, LoggedTrace, LoggedWrapper, LoggedWrite, Observed, RowSelection,
 };
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
@@ -148,7 +148,7 @@ impl Recorder {
     }
 
     /// Keys of different implementations were combined.
-    pub fn meet(&mut self, conflict: LoggedConflict) {
+    pub fn conflict(&mut self, conflict: LoggedConflict) {
         self.log.conflicts.push(conflict);
     }
 
@@ -243,9 +243,9 @@ impl Recorder {
         self.log.trees.entry(place).or_default().extend(function);
     }
 
-    /// The draws of consumptions arrange the rows of arrays.
-    pub fn arrange(&mut self, consumptions: Range<usize>, arranged: &Arranged) {
-        self.log.arranged.extend(consumptions.map(|consumption| (consumption, arranged.clone())));
+    /// The draws of consumptions reorder or select the rows of arrays.
+    pub fn select_rows(&mut self, consumptions: Range<usize>, selection: &RowSelection) {
+        self.log.row_selections.extend(consumptions.map(|consumption| (consumption, selection.clone())));
     }
 
     /// Consumptions made a stream of keys.

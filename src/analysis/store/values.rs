@@ -38,7 +38,7 @@ impl State {
         if let Some(known) = self.paths.compatible.get(&question) {
             return *known;
         }
-        let answer = self.paths.guards.meet(self.paths.pc, guard, &self.terms);
+        let answer = self.paths.guards.are_compatible(self.paths.pc, guard, &self.terms);
         self.paths.compatible.insert(question, answer);
         answer
     }

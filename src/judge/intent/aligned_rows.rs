@@ -14,7 +14,7 @@ use crate::judge::intent::{Pair, intent};
 /// function counts the rows of both arrays and chooses the same rows of each. A result of the calls around a draw does
 /// not count as another array, and neither do two parts of one array that iterations of a loop take.
 pub fn aligned_rows(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
-    let arranged = |consumption: usize| run.log.arranged.get(&consumption);
+    let arranged = |consumption: usize| run.log.row_selections.get(&consumption);
     let (a, b) = (arranged(pair.reuse.first)?, arranged(pair.reuse.second)?);
     let are_aligned = a.others == b.others
         && (are_of_one_tree(run, pair)

@@ -59,7 +59,7 @@ impl Guards {
 
     /// Whether some path satisfies both guards, like [`Guards::feasible`] of their conjunction. For most pairs such a
     /// path is found quickly and without making nodes.
-    pub fn meet(&mut self, a: Guard, b: Guard, terms: &Terms) -> bool {
+    pub fn are_compatible(&mut self, a: Guard, b: Guard, terms: &Terms) -> bool {
         if self.is_model_of(a, b) {
             return true;
         }
