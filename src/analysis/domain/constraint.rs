@@ -299,7 +299,7 @@ impl Terms {
     /// Whether a value that equals a literal has this truth and these classes.
     fn agrees_with(&self, literal: TermId, holds: Option<bool>, classes: &[TermId]) -> bool {
         let truth =
-            self.truth(literal).or_else(|| (self.is_value_type(literal) || self.is_own(literal)).then_some(true));
+            self.truth(literal).or_else(|| (self.is_value_type(literal) || self.is_unique(literal)).then_some(true));
         if holds.is_some_and(|holds| truth == Some(!holds)) {
             return false;
         }
@@ -366,11 +366,11 @@ impl Terms {
 
     /// Whether a term is a literal, a unique object, or a named constant of a library: a type, a member of an enumeration.
     pub(super) fn is_named(&self, id: TermId) -> bool {
-        self.is_constant(id) || self.is_own(id) || self.library_name(id).is_some()
+        self.is_constant(id) || self.is_unique(id) || self.library_name(id).is_some()
     }
 
-    fn is_own(&self, id: TermId) -> bool {
-        self.symbol(id).is_some_and(|info| info.symbol == Symbol::Own)
+    fn is_unique(&self, id: TermId) -> bool {
+        self.symbol(id).is_some_and(|info| info.symbol == Symbol::Unique)
     }
 
     /// The path of a named constant of a library.
@@ -421,9 +421,10 @@ impl Terms {
         if !self.is_constant(a) || !self.is_constant(b) {
             // A member of an enumeration may equal a string or a number; nothing but `None` is `None`.
             let is_none = |id: TermId| matches!(self.get(id), Term::None);
-            let is_known = |id: TermId| self.is_own(id) || self.is_value_type(id);
-            let are_own = self.is_own(a) && self.is_own(b) || is_none(a) && is_known(b) || is_known(a) && is_none(b);
-            return a != b && are_own;
+            let is_known = |id: TermId| self.is_unique(id) || self.is_value_type(id);
+            let are_unique =
+                self.is_unique(a) && self.is_unique(b) || is_none(a) && is_known(b) || is_known(a) && is_none(b);
+            return a != b && are_unique;
         }
         match (self.get(a), self.get(b)) {
             (Term::Float(a), Term::Float(b)) => {
@@ -448,7 +449,7 @@ impl Terms {
         match self.get(id) {
             Term::Int(_) | Term::Bool(_) => [self.as_int(id); 2],
             Term::Symbol(_) => match self.symbol(id) {
-                Some(SymbolInfo { symbol: Symbol::Later(first), .. }) => [Some(i128::from(*first)), None],
+                Some(SymbolInfo { symbol: Symbol::Iteration(first), .. }) => [Some(i128::from(*first)), None],
                 _ => [None; 2],
             },
             Term::Offset(of, offset) => {

@@ -92,13 +92,13 @@ pub enum Symbol {
     /// An attribute after `del`: the class may still have one of that name.
     Deleted,
     /// A unique object that equals only itself: a sentinel, a member of an enumeration.
-    Own,
+    Unique,
     /// The number of the lane that a mapped function runs in.
     Lane,
     /// The number of an iteration that is not among the first; it has this lower bound.
-    Later(u32),
+    Iteration(u32),
     /// What a variable may have become in iterations that are not run.
-    Unseen,
+    Havoc,
     /// "This loop has another iteration", "this operation raises": a truth value only.
     Path,
 }

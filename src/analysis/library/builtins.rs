@@ -132,7 +132,7 @@ pub fn builtin<'p>(
             let fields = args.positional.get(1).or_else(|| args.keyword("field_names")).map(|arg| arg.value.clone());
             machine.state.record_factory(fields, path, place)
         }
-        BuiltinOp::Object => Value::term(machine.state.terms.fresh(Symbol::Own, "<object>", Some(place))),
+        BuiltinOp::Object => Value::term(machine.state.terms.fresh(Symbol::Unique, "<object>", Some(place))),
         BuiltinOp::Namespace => namespace(&mut machine.state, args, place),
         BuiltinOp::Sum | BuiltinOp::Min | BuiltinOp::Max | BuiltinOp::Any | BuiltinOp::All => {
             reduced(machine, frame, op, path, args, place)

@@ -77,7 +77,8 @@ fn is_deterministic_class(machine: &mut Machine<'_>, class: ClassHandle, protoco
     // A value that is stored once and comes from a call.
     made.retain(|name| stored.iter().filter(|other| *other == name).count() == 1);
     let looked = InspectedClass { protocol, methods: names, stored, made };
-    !methods.is_empty() && methods.into_iter().all(|(module, id)| is_deterministic_function(machine, &looked, module, id, depth))
+    !methods.is_empty()
+        && methods.into_iter().all(|(module, id)| is_deterministic_function(machine, &looked, module, id, depth))
 }
 
 /// A class and those that it inherits from in the program; nothing for a class that is not a module of the protocol's
@@ -245,7 +246,8 @@ fn is_deterministic_call(
         OpKind::Call(class, given) => {
             call_makes_deterministic_module(machine, module, code, *class, given)
                 || named(machine, module, code, *class).is_some_and(|value| {
-                    matches!(value.single(), Some(Val::Class(_))) && is_deterministic_callee(machine, looked, &value, depth)
+                    matches!(value.single(), Some(Val::Class(_)))
+                        && is_deterministic_callee(machine, looked, &value, depth)
                 })
         }
         OpKind::Load(Variable::Global(_)) => {

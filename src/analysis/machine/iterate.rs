@@ -207,7 +207,7 @@ impl<'p> Machine<'p> {
         // Larger steps skip some later numbers.
         let is_unseen =
             self.context.position.is_some() && self.state.terms.as_int(step).is_none_or(|step| step.abs() != 1);
-        let number = if is_unseen { self.state.terms.fresh(Symbol::Unseen, "<number>", Some(place)) } else { number };
+        let number = if is_unseen { self.state.terms.fresh(Symbol::Havoc, "<number>", Some(place)) } else { number };
         Step { has, present: Guard::TRUE, value: Value::term(number) }
     }
 

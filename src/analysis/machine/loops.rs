@@ -4,7 +4,7 @@
 //! Consumptions of one iteration are compared with those of a later one because every copy runs on the state that the
 //! copy before it left.
 //!
-//! **Invariant:** at most [`UNROLLED`] copies run, fewer in nested loops, and [`LATER`] for later iterations; the paths that would continue
+//! **Invariant:** at most [`UNROLLED`] copies run, fewer in nested loops, and [`SYMBOLIC_COPIES`] for later iterations; the paths that would continue
 //! exit after the last copy.
 
 use std::rc::Rc;
@@ -35,7 +35,13 @@ pub struct Step {
 
 impl<'p> Machine<'p> {
     /// Prepares for later iterations of a loop with this many copies for its first ones.
-    pub fn later(&self, frame: &Frame<'p>, body: &'p Block, first: u32, may_continue: bool) -> SymbolicIterations<'p> {
+    pub fn symbolic_iterations(
+        &self,
+        frame: &Frame<'p>,
+        body: &'p Block,
+        first: u32,
+        may_continue: bool,
+    ) -> SymbolicIterations<'p> {
         let may_continue = may_continue && self.context.loop_depth <= NESTED;
         let (mut conditional_writes, mut counted) = (Vec::new(), Vec::new());
         let mut work = if may_continue { vec![(body, false)] } else { Vec::new() };
@@ -66,43 +72,42 @@ impl<'p> Machine<'p> {
     }
 
     /// Records the queries of a copy, and the values of its variables at its end.
-    pub fn end_copy(&mut self, later: &mut SymbolicIterations<'p>, frame: &Frame<'p>, copy: u32, within: Queries) {
-        if copy < later.first {
-            later.queries_number = copy > 0 && within.questions != later.queries.questions;
-            for (op, values) in &mut later.counted {
+    pub fn end_copy(&mut self, symbolic: &mut SymbolicIterations<'p>, frame: &Frame<'p>, copy: u32, within: Queries) {
+        if copy < symbolic.first {
+            symbolic.queries_number = copy > 0 && within.questions != symbolic.queries.questions;
+            for (op, values) in &mut symbolic.counted {
                 let OpKind::Store(variable, _) = &op.kind else { continue };
                 let value = self.load(frame, variable, op);
                 let term = value.single().map(|_| self.state.term_of(&value));
                 *values = [values[1], term.and_then(|term| self.state.terms.as_int(term))];
             }
         }
-        later.queries = Queries { questions: within.questions, ..later.queries.then(within) };
+        symbolic.queries = Queries { questions: within.questions, ..symbolic.queries.then(within) };
     }
 
     /// Begins a copy for a later iteration: the number of the iteration.
     pub fn begin_symbolic_iteration(
         &mut self,
-        later: &mut SymbolicIterations<'p>,
+        symbolic: &mut SymbolicIterations<'p>,
         frame: &Frame<'p>,
         place: Place,
     ) -> TermId {
-        let number = match later.number {
-            Some(number) => self.state.terms.offset(number, later.queries.multiple),
-            None => self.state.terms.fresh(Symbol::Later(later.first), "<iteration>", Some(place)),
+        let number = match symbolic.number {
+            Some(number) => self.state.terms.offset(number, symbolic.queries.multiple),
+            None => self.state.terms.fresh(Symbol::Iteration(symbolic.first), "<iteration>", Some(place)),
         };
-        later.number = Some(number);
-        for op in &later.conditional_writes {
+        symbolic.number = Some(number);
+        for op in &symbolic.conditional_writes {
             let OpKind::Store(variable, _) = &op.kind else { continue };
-            let unseen =
-                self.state.terms.fresh(Symbol::Unseen, "<written in a loop>", Some(self.place(frame, op.span)));
+            let unseen = self.state.terms.fresh(Symbol::Havoc, "<written in a loop>", Some(self.place(frame, op.span)));
             self.store(frame, variable, &Value::term(unseen), op);
         }
-        for (op, values) in &later.counted {
+        for (op, values) in &symbolic.counted {
             if let OpKind::Store(variable, _) = &op.kind
                 && let [Some(before), Some(now)] = values
                 && now - before == 1
             {
-                let count = self.state.terms.offset(number, now - i128::from(later.first));
+                let count = self.state.terms.offset(number, now - i128::from(symbolic.first));
                 self.store(frame, variable, &Value::term(count), op);
             }
         }
@@ -163,22 +168,22 @@ impl<'p> Machine<'p> {
         let (instance, outer) = self.begin_loop();
         let may_continue =
             iterator.is_none() && test.is_some() || iterator.is_some() && known.is_none_or(|known| known > copies);
-        let mut later = self.later(frame, body, copies, may_continue);
+        let mut symbolic = self.symbolic_iterations(frame, body, copies, may_continue);
         let is_for = iterator.is_some() && orelse.is_empty();
         let (first_event, before) = (self.recorder.log().consumptions.len(), self.state.paths.pc);
         let (mut exit, mut none, mut counted) = (Guard::FALSE, Guard::FALSE, None);
         let mut endless = false;
-        for copy in 0..=later.most() {
+        for copy in 0..=symbolic.most() {
             if self.state.paths.pc.is_false() {
                 break;
             }
             self.begin_copy(instance, copy, place, outer.clone());
-            let is_later = copy >= copies && !later.ends(copy);
-            let number = is_later.then(|| self.begin_symbolic_iteration(&mut later, frame, place));
+            let is_symbolic = copy >= copies && !symbolic.ends(copy);
+            let number = is_symbolic.then(|| self.begin_symbolic_iteration(&mut symbolic, frame, place));
             let continues = match (iterator, test) {
                 (Some((temp, iterator)), _) => {
                     let value = frame.value(iterator);
-                    if later.ends(copy) {
+                    if symbolic.ends(copy) {
                         break;
                     }
                     self.context.position = number;
@@ -200,7 +205,7 @@ impl<'p> Machine<'p> {
                     exit = self.state.paths.guards.or(exit, over);
                     self.state.paths.pc = self.state.paths.guards.and(self.state.paths.pc, holds);
                     endless = always_holds(&Self::op(frame, test).kind);
-                    if later.ends(copy) {
+                    if symbolic.ends(copy) {
                         break;
                     }
                     Guard::FALSE
@@ -219,7 +224,7 @@ impl<'p> Machine<'p> {
             let outside = self.state.terms.replace_queries(Queries::default());
             self.block(frame, body);
             let within = self.state.terms.replace_queries(outside);
-            self.end_copy(&mut later, frame, copy, within);
+            self.end_copy(&mut symbolic, frame, copy, within);
             let continued = frame.loops.last_mut().map(|state| std::mem::replace(&mut state.continues, Guard::FALSE));
             for paths in [continued.unwrap_or(Guard::FALSE), continues] {
                 self.state.paths.pc = self.state.paths.guards.or(self.state.paths.pc, paths);
@@ -232,7 +237,7 @@ impl<'p> Machine<'p> {
         }
         self.end_loop(outer);
         self.recorder.note_loop(first_event, before, if is_for { none } else { Guard::FALSE });
-        let outside = self.state.terms.queries().then(later.queries());
+        let outside = self.state.terms.queries().then(symbolic.queries());
         self.state.terms.replace_queries(outside);
         let breaks = self.leave_loop(frame, iterator, exit, left);
         implied::end_loop(self, frame, (begun, body), (none, counted));
@@ -267,8 +272,8 @@ fn iterated(frame: &Frame<'_>, head: &Block, test: Option<Temp>) -> Option<(Temp
     }
 }
 
-/// Copies for later iterations.
-pub const LATER: u32 = 2;
+/// Copies of the body that stand for all later iterations.
+pub const SYMBOLIC_COPIES: u32 = 2;
 
 /// Most nested loops that have copies for later iterations.
 pub const NESTED: u32 = 2;
@@ -292,12 +297,12 @@ pub struct SymbolicIterations<'p> {
 impl SymbolicIterations<'_> {
     /// Most copies of the body.
     pub fn most(&self) -> u32 {
-        if self.may_continue { self.first + LATER } else { self.first }
+        if self.may_continue { self.first + SYMBOLIC_COPIES } else { self.first }
     }
 
     /// Whether nothing runs after this many copies.
     pub fn ends(&self, copy: u32) -> bool {
-        copy == self.first && !(self.may_continue && self.queries_number) || copy == self.first + LATER
+        copy == self.first && !(self.may_continue && self.queries_number) || copy == self.first + SYMBOLIC_COPIES
     }
 
     /// The queries that the copies made about numbers.

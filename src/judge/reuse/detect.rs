@@ -378,7 +378,7 @@ fn folds(run: &Recording<'_>, event: &Consumption) -> bool {
 
 /// Whether something decides a guard that iterations which are not run may have written.
 fn needs_unseen(run: &Recording<'_>, paths: &PathQueries<'_>, guard: Guard) -> bool {
-    let is_unseen = |term: TermId| run.terms.symbol(term).is_some_and(|info| info.symbol == Symbol::Unseen);
+    let is_unseen = |term: TermId| run.terms.symbol(term).is_some_and(|info| info.symbol == Symbol::Havoc);
     paths.support(guard).into_iter().any(|literal| run.terms.mentions(literal, &is_unseen))
 }
 
