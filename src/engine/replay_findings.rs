@@ -1,7 +1,7 @@
 //! The replays of a project's findings.
 //!
-//! Only findings that the settings show are replayed: a witness is for people and machines that read the finding. The effect of a
-//! touched buffer is computed from the text, once that is available.
+//! Only findings that the settings show are replayed: a witness is for people and machines that read the finding. The result of an
+//! operation on the words of a key is computed from the text, once that is available.
 //!
 //! **Invariant:** a replay changes only the witness of its finding and, if it refutes it, the confidence. A replay that
 //! panics is inconclusive.
@@ -65,14 +65,14 @@ pub(super) fn replay_all(
     refuted_by_file.into_iter().flatten().collect()
 }
 
-/// Computes the effects of touched buffers in one file.
-pub(super) fn evaluate_touches(job: &Job<'_>, project: &Project<'_>, report: &mut FileReport) {
+/// Computes the results of operations on the words of keys, in one file.
+pub(super) fn evaluate_buffer_accesses(job: &Job<'_>, project: &Project<'_>, report: &mut FileReport) {
     let Some(settings) = project.path_of(report.file).map(|path| project.settings.for_file(path)) else { return };
     for finding in &mut report.findings {
-        let Some(touch) = finding.touch.clone() else { continue };
+        let Some(access) = finding.buffer_access.clone() else { continue };
         if job.verify && settings.judge(finding).shown == Shown::Yes {
             let place = finding.primary;
-            finding.witness = contained(|| buffer::witness(&report.text, place, &touch)).ok().flatten();
+            finding.witness = contained(|| buffer::witness(&report.text, place, &access)).ok().flatten();
         }
     }
 }

@@ -17,7 +17,7 @@ use super::fix_search::search_fixes;
 use super::load::{LoadReason, Loaded, Named, library_words, load};
 use super::outcome::Refuted;
 use super::project::{Member, Project, group};
-use super::replay_findings::{evaluate_touches, replay_all};
+use super::replay_findings::{evaluate_buffer_accesses, replay_all};
 use super::{Fixes, Job, Outcome, Progress, Reported};
 use crate::analysis::{ImportSnapshot, Program};
 use crate::config::{JaxPin, absolute};
@@ -393,7 +393,7 @@ fn judge(job: &Job<'_>, project: &Project<'_>, project_facts: ProjectFacts) -> (
         program.as_ref().map(|program| cross_module_usage(program.modules(), project.models)).unwrap_or_default();
     let reports = on_each(work, |snapshot, (position, file, findings)| {
         let mut report = file_report(job, project, position, file, findings)?;
-        evaluate_touches(job, project, &mut report);
+        evaluate_buffer_accesses(job, project, &mut report);
         if let Some(program) = &program {
             search_fixes(job, project, program, &usage, snapshot, &mut report);
         }

@@ -112,7 +112,7 @@ pub struct Finding {
     /// What is done to a key's buffer; `None` if the finding is about something else, or comes from the cache: only the
     /// witness and the fix are made from it.
     #[serde(skip)]
-    pub touch: Option<BufferAccess>,
+    pub buffer_access: Option<BufferAccess>,
     /// What a fix needs to know; `None` if the places are enough.
     pub fix_hints: Option<FixHints>,
     /// What the replay showed; `None` where nothing was replayed.
@@ -173,7 +173,7 @@ impl Finding {
             help: None,
             function: String::new(),
             evidence: None,
-            touch: None,
+            buffer_access: None,
             fix_hints: None,
             witness: None,
             intent: None,

@@ -27,7 +27,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     let mut places = vec![finding.primary];
     places.extend(finding.related.iter().map(|label| label.place));
     // Arithmetic on words is a mistake that a conversion would hide.
-    let is_sum = |other: &Finding| other.touch.as_ref().is_some_and(|touch| touch.what == BufferPart::Sum);
+    let is_sum = |other: &Finding| other.buffer_access.as_ref().is_some_and(|access| access.what == BufferPart::Sum);
     let hides = !cx.matching(findings, is_sum).is_empty();
     let mut proposal = Proposal::new(
         "create typed keys; the numbers stay the same, but shapes and checkpoints of keys change".to_owned(),

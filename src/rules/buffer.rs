@@ -19,14 +19,14 @@ pub(super) fn finding(rule: &Rule, hit: &BufferUse, text: Text) -> Finding {
     let origin = wording::origin(hit.origin.as_ref());
     wording::relate(&mut finding, origin.iter().cloned());
     // A typed key raises, and a key of unknown kind may.
-    finding.touch =
-        touched(hit.op).filter(|_| !hit.raises).map(|what| BufferAccess { what, derivation: hit.derivation.clone() });
+    finding.buffer_access =
+        part_of(hit.op).filter(|_| !hit.raises).map(|what| BufferAccess { what, derivation: hit.derivation.clone() });
     finding.flow = origin.into_iter().chain([wording::label(hit.place, finding.label.clone())]).collect();
     finding
 }
 
 /// What an operation does with the words; `None` if it cannot be shown.
-fn touched(op: BufferOp) -> Option<BufferPart> {
+fn part_of(op: BufferOp) -> Option<BufferPart> {
     Some(match op {
         BufferOp::Reseed => BufferPart::Seed,
         BufferOp::Index => BufferPart::Word,

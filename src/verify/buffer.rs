@@ -36,14 +36,14 @@ const WORDS: usize = 64;
 type Shown = (String, Vec<Vec<u32>>);
 
 /// Shows the result of the operation at a place of `text` on a key.
-pub fn witness(text: &str, place: Place, touch: &BufferAccess) -> Option<Witness> {
+pub fn witness(text: &str, place: Place, access: &BufferAccess) -> Option<Witness> {
     let code = text.get(place.span.start as usize..place.span.end as usize)?;
-    let key = Key::of(&touch.derivation)?;
+    let key = Key::of(&access.derivation)?;
     let parsed = parse(code, SourceKind::Py);
     let statement =
         parsed.module.body.first().filter(|_| parsed.problems.is_empty() && parsed.module.body.len() == 1)?;
     let operation = Operation { code, statement, key: &key };
-    let (sentence, keys) = match touch.what {
+    let (sentence, keys) = match access.what {
         BufferPart::Seed => operation.seed(),
         BufferPart::Word => operation.word(),
         BufferPart::Words => operation.words(),

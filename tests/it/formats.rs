@@ -33,7 +33,7 @@ fn finding(file: FileId) -> Finding {
         help: None,
         function: "<module>".to_owned(),
         evidence: None,
-        touch: None,
+        buffer_access: None,
         fix_hints: None,
         intent: None,
         consequence: None,

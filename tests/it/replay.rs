@@ -221,7 +221,7 @@ fn expected_findings_are_confirmed_by_the_replay() {
     for (name, text) in texts {
         for checked in check_text("/program.py", &text) {
             let Some(witness) = &checked.finding.witness else { continue };
-            if checked.finding.touch.is_some() {
+            if checked.finding.buffer_access.is_some() {
                 continue;
             }
             all += 1;

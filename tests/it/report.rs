@@ -31,7 +31,7 @@ fn finding(primary: Place) -> Finding {
         help: Some("split it: `k, sub = jax.random.split(k)`".to_owned()),
         function: "f".to_owned(),
         evidence: None,
-        touch: None,
+        buffer_access: None,
         fix_hints: None,
         intent: None,
         consequence: None,
