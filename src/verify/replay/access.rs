@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use super::annotated;
-use super::frame::{Frame, Halt, Ran, Signal};
+use super::frame::{Eval, Frame, Halt, Signal};
 use super::machine::Machine;
 use super::step::put_pair;
 use super::symbol::Node;
@@ -162,7 +162,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs the body of a module; what it raises ends it.
-    pub(super) fn run_module(&mut self, index: usize) -> Ran<'p, ()> {
+    pub(super) fn run_module(&mut self, index: usize) -> Eval<'p, ()> {
         self.globals.entry(index).or_default();
         let Some(mut frame) = self.frame(index, Module::BODY, Vec::new(), None) else { return Ok(()) };
         let (here, stack) = (self.here, std::mem::take(&mut self.stack));
@@ -176,7 +176,7 @@ impl<'p> Machine<'p> {
     }
 
     /// `object.name`
-    pub(super) fn attribute(&mut self, object: &Value<'p>, name: &Name) -> Ran<'p, Value<'p>> {
+    pub(super) fn attribute(&mut self, object: &Value<'p>, name: &Name) -> Eval<'p, Value<'p>> {
         Ok(match object {
             Value::Library(path) => {
                 let joined = format!("{path}.{name}");
@@ -233,7 +233,7 @@ impl<'p> Machine<'p> {
         })
     }
 
-    fn instance_attribute(&mut self, instance: &Rc<Instance<'p>>, name: &Name) -> Ran<'p, Value<'p>> {
+    fn instance_attribute(&mut self, instance: &Rc<Instance<'p>>, name: &Name) -> Eval<'p, Value<'p>> {
         if let Some(value) = get(&instance.attributes.borrow(), name) {
             return Ok(value);
         }
@@ -285,7 +285,7 @@ impl<'p> Machine<'p> {
     }
 
     /// What an attribute of a class is, looked up through an instance.
-    fn bind(&mut self, receiver: &Value<'p>, value: &Value<'p>) -> Ran<'p, Value<'p>> {
+    fn bind(&mut self, receiver: &Value<'p>, value: &Value<'p>) -> Eval<'p, Value<'p>> {
         Ok(match value {
             Value::Function(_) | Value::Wrapped(_) => Value::Bound(Rc::new((receiver.clone(), value.clone()))),
             Value::Static(inner) => (**inner).clone(),
@@ -304,7 +304,7 @@ impl<'p> Machine<'p> {
         })
     }
 
-    pub(super) fn set_attribute(&mut self, object: &Value<'p>, name: &Name, value: Option<Value<'p>>) -> Ran<'p, ()> {
+    pub(super) fn set_attribute(&mut self, object: &Value<'p>, name: &Name, value: Option<Value<'p>>) -> Eval<'p, ()> {
         match (object, value) {
             (Value::Instance(instance), Some(value))
                 if let Some(Value::Property(property)) = instance.class.find(name)
@@ -335,7 +335,7 @@ impl<'p> Machine<'p> {
     }
 
     /// `object[index]`
-    pub(super) fn item(&mut self, object: &Value<'p>, index: &Value<'p>) -> Ran<'p, Value<'p>> {
+    pub(super) fn item(&mut self, object: &Value<'p>, index: &Value<'p>) -> Eval<'p, Value<'p>> {
         let sequence = |values: &[Value<'p>]| -> Option<Value<'p>> {
             match index {
                 Value::Slice(parts) => {
@@ -441,7 +441,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    pub(super) fn set_item(&mut self, object: &Value<'p>, index: Value<'p>, value: Option<Value<'p>>) -> Ran<'p, ()> {
+    pub(super) fn set_item(&mut self, object: &Value<'p>, index: Value<'p>, value: Option<Value<'p>>) -> Eval<'p, ()> {
         match (object, value) {
             (Value::List(values), Some(value)) => {
                 let length = values.borrow().len();
@@ -468,7 +468,7 @@ impl<'p> Machine<'p> {
                 let at = self.symbol_of(&index);
                 let is_constant = matches!(self.symbols.node(at), Some(Node::Int(_) | Node::Text(_)));
                 if !is_constant {
-                    self.symbols.touch(*symbol);
+                    self.symbols.invalidate(*symbol);
                 }
                 let item = self.symbols.item(*symbol, at);
                 match value {

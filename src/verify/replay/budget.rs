@@ -7,7 +7,7 @@
 //! **Invariant:** budget that is reserved for callers is returned when the call ends, however it ends. A call that is abandoned changes
 //! what any call may change: its arguments, and variables that nested functions write.
 
-use super::frame::{Frame, Ran, Signal};
+use super::frame::{Eval, Frame, Signal};
 use super::machine::Machine;
 use super::value::Closure;
 
@@ -118,7 +118,7 @@ impl StepBudget {
 
 impl<'p> Machine<'p> {
     /// Pays for an operation.
-    pub(super) fn charge(&mut self) -> Ran<'p, ()> {
+    pub(super) fn charge(&mut self) -> Eval<'p, ()> {
         // Computing numbers has a separate budget.
         if self.computing.is_some() {
             return Ok(());

@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use super::frame::{Ran, Signal};
+use super::frame::{Eval, Signal};
 use super::machine::Machine;
 use super::step::{length, own};
 use super::symbol::Symbol;
@@ -15,7 +15,7 @@ use crate::models::BuiltinOp;
 
 impl<'p> Machine<'p> {
     /// Does what a function of Python does.
-    pub(super) fn builtin(&mut self, op: BuiltinOp, path: &Name, args: &Args<'p>, place: Place) -> Ran<'p, Value<'p>> {
+    pub(super) fn builtin(&mut self, op: BuiltinOp, path: &Name, args: &Args<'p>, place: Place) -> Eval<'p, Value<'p>> {
         if args.is_open && args.positional.is_empty() && args.keywords.is_empty() {
             // `zip(*pairs)` of an unknown value.
             self.escape(args, place)?;
@@ -123,7 +123,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    fn get_attribute(&mut self, object: &Value<'p>, args: &Args<'p>) -> Ran<'p, Value<'p>> {
+    fn get_attribute(&mut self, object: &Value<'p>, args: &Args<'p>) -> Eval<'p, Value<'p>> {
         let Some(Value::Text(name)) = args.positional.get(1) else { return Ok(self.named("getattr", args)) };
         match (object, args.positional.get(2)) {
             (Value::Instance(instance), Some(default))
@@ -135,7 +135,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    fn attribute_set(&mut self, object: &Value<'p>, args: &Args<'p>) -> Ran<'p, Value<'p>> {
+    fn attribute_set(&mut self, object: &Value<'p>, args: &Args<'p>) -> Eval<'p, Value<'p>> {
         match (args.positional.get(1), args.positional.get(2)) {
             (Some(Value::Text(name)), Some(value)) => self.set_attribute(object, name, Some(value.clone()))?,
             _ => self.havoc(object),
@@ -154,7 +154,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    fn length_of(&mut self, value: &Value<'p>, args: &Args<'p>, place: Place) -> Ran<'p, Value<'p>> {
+    fn length_of(&mut self, value: &Value<'p>, args: &Args<'p>, place: Place) -> Eval<'p, Value<'p>> {
         match (length(value), value) {
             (Some(length), _) => Ok(Value::Int(length)),
             (None, Value::Instance(instance)) if instance.class.find("__len__").is_some() => {

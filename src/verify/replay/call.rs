@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::DrawKind;
 use super::annotated;
-use super::frame::{Frame, Halt, Ran, Signal, at};
+use super::frame::{Eval, Frame, Halt, Signal, at};
 use super::machine::Machine;
 use super::step::ELEMENTS;
 use super::stored;
@@ -26,7 +26,7 @@ const RECURSION: usize = 4;
 
 impl<'p> Machine<'p> {
     /// The arguments of a call, spreads expanded.
-    pub(super) fn arguments(&mut self, frame: &Frame<'p>, arguments: &[Argument]) -> Ran<'p, Args<'p>> {
+    pub(super) fn arguments(&mut self, frame: &Frame<'p>, arguments: &[Argument]) -> Eval<'p, Args<'p>> {
         let mut args = Args::default();
         for argument in arguments {
             match argument {
@@ -77,7 +77,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs a class body.
-    pub(super) fn make_class(&mut self, frame: &Frame<'p>, class: ClassId, args: Args<'p>) -> Ran<'p, Value<'p>> {
+    pub(super) fn make_class(&mut self, frame: &Frame<'p>, class: ClassId, args: Args<'p>) -> Eval<'p, Value<'p>> {
         let Some(info) = self.project.modules[frame.module].classes.get(class.0 as usize) else {
             return Ok(Value::None);
         };
@@ -144,7 +144,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Calls something, at a place of the running operation's function.
-    pub(super) fn call_value(&mut self, function: &Value<'p>, args: Args<'p>, place: Place) -> Ran<'p, Value<'p>> {
+    pub(super) fn call_value(&mut self, function: &Value<'p>, args: Args<'p>, place: Place) -> Eval<'p, Value<'p>> {
         self.charge()?;
         self.nesting += 1;
         let result = if self.nesting > 120 {
@@ -157,7 +157,7 @@ impl<'p> Machine<'p> {
         result
     }
 
-    fn dispatch(&mut self, function: &Value<'p>, args: Args<'p>, place: Place) -> Ran<'p, Value<'p>> {
+    fn dispatch(&mut self, function: &Value<'p>, args: Args<'p>, place: Place) -> Eval<'p, Value<'p>> {
         match function {
             Value::Function(closure) => self.call_closure(closure, args, place),
             Value::Bound(bound) => {
@@ -202,7 +202,7 @@ impl<'p> Machine<'p> {
         closure: &Rc<Closure<'p>>,
         args: Args<'p>,
         place: Place,
-    ) -> Ran<'p, Value<'p>> {
+    ) -> Eval<'p, Value<'p>> {
         closure.is_called.set(true);
         let code = closure.code;
         if self.project.is_prelude(closure.module) {
@@ -244,7 +244,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs a function with symbols for what it is not given, to its end.
-    pub(super) fn enter(&mut self, closure: &Rc<Closure<'p>>) -> Ran<'p, ()> {
+    pub(super) fn enter(&mut self, closure: &Rc<Closure<'p>>) -> Eval<'p, ()> {
         closure.is_called.set(true);
         let code = closure.code;
         let mut slots: Vec<Option<Value<'p>>> = Vec::with_capacity(code.slots.len());
@@ -333,7 +333,7 @@ impl<'p> Machine<'p> {
     }
 
     /// `Class(…)`
-    fn construct(&mut self, class: &Rc<Class<'p>>, args: Args<'p>, place: Place) -> Ran<'p, Value<'p>> {
+    fn construct(&mut self, class: &Rc<Class<'p>>, args: Args<'p>, place: Place) -> Eval<'p, Value<'p>> {
         let symbol = self.symbols.fresh(&class.name);
         let instance = Rc::new(Instance { class: class.clone(), attributes: RefCell::default(), symbol });
         self.made_here.instance(&instance);
@@ -395,7 +395,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Enters or leaves a context manager.
-    pub(super) fn manage(&mut self, manager: &Value<'p>, enters: bool) -> Ran<'p, Value<'p>> {
+    pub(super) fn manage(&mut self, manager: &Value<'p>, enters: bool) -> Eval<'p, Value<'p>> {
         match manager {
             Value::Generator(_) => Ok(self.next(manager)?.unwrap_or(Value::None)),
             Value::Instance(instance) => {
@@ -416,7 +416,7 @@ impl<'p> Machine<'p> {
     }
 
     /// A call of something unknown.
-    pub(super) fn unresolved(&mut self, function: &Value<'p>, args: &Args<'p>, place: Place) -> Ran<'p, Value<'p>> {
+    pub(super) fn unresolved(&mut self, function: &Value<'p>, args: &Args<'p>, place: Place) -> Eval<'p, Value<'p>> {
         let name: crate::ir::Name = match function {
             Value::Unknown(symbol) => self.symbols.name(*symbol),
             Value::Library(path) => Some(path.clone()),
@@ -443,7 +443,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Functions that are passed to something unknown may be run by it; those that hold a place in question are.
-    pub(super) fn escape(&mut self, args: &Args<'p>, place: Place) -> Ran<'p, ()> {
+    pub(super) fn escape(&mut self, args: &Args<'p>, place: Place) -> Eval<'p, ()> {
         let functions: Vec<Rc<Closure<'p>>> = args
             .values()
             .filter_map(|value| match value {

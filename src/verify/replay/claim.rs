@@ -144,7 +144,7 @@ impl Seen {
         for (second, second_frame) in &seconds {
             for (first, first_frame) in firsts.iter().filter(|(first, _)| first < second) {
                 let (earlier, later) = (&path.draws[*first], &path.draws[*second]);
-                let gap = if !meets(evidence.sharing, (earlier, *first_frame), (later, *second_frame)) {
+                let gap = if !is_claimed(evidence.sharing, (earlier, *first_frame), (later, *second_frame)) {
                     Inconclusive::OtherExecutions
                 } else if has_keys(earlier) && has_keys(later) {
                     Inconclusive::KeysDiffer
@@ -197,7 +197,7 @@ fn draws_at(path: &Path, way: &[Place]) -> Vec<(usize, usize)> {
 }
 
 /// Whether two draws are related as the claim says.
-fn meets(sharing: Sharing, (earlier, first): (&Draw, usize), (later, second): (&Draw, usize)) -> bool {
+fn is_claimed(sharing: Sharing, (earlier, first): (&Draw, usize), (later, second): (&Draw, usize)) -> bool {
     match sharing {
         Sharing::Twice => earlier.way[first].1 == later.way[second].1,
         Sharing::Iteration => true,
@@ -220,7 +220,7 @@ fn equal_pair(path: &Path, evidence: &Evidence) -> Option<Pair> {
         }
         for (first, first_frame) in firsts.iter().filter(|(first, _)| first < second) {
             let earlier = &path.draws[*first];
-            let fits = meets(evidence.sharing, (earlier, *first_frame), (later, *second_frame));
+            let fits = is_claimed(evidence.sharing, (earlier, *first_frame), (later, *second_frame));
             if !fits {
                 continue;
             }

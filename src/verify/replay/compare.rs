@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::claim::{frame_of, keys_of};
 use super::constants::are_alike;
-use super::edits::{Answers, FileEdits, MovedPlaces};
+use super::edits::{FileEdits, MovedPlaces, RecordedChoices};
 use super::hints::Hints;
 use super::machine::Draw;
 use super::search::{EntryStates, Path, Start, explore, explore_with, start_of};
@@ -18,10 +18,10 @@ use crate::ir::{FunctionId, Name};
 use crate::text::Edit;
 
 /// Most operations of the replays of one of many functions.
-const A_SHARE: u32 = 50_000;
+const STEPS_PER_FUNCTION: u32 = 50_000;
 
 /// Most paths of the fixed program that correspond to one of the original.
-const STANDING: usize = 16;
+const MOST_COUNTERPARTS: usize = 16;
 
 /// Replays a function before and after a fix.
 ///
@@ -70,7 +70,7 @@ pub fn compare_keys(
         }
         let mut is_shown = false;
         let pair = Pair { original, patched, moved: MovedPlaces { files } };
-        let mut share = Budget { left: budget.left.min(A_SHARE) };
+        let mut share = Budget { left: budget.left.min(STEPS_PER_FUNCTION) };
         budget.left -= share.left;
         let verdict = pair.explore(*place, &[*place], &mut share, &mut |before, after| {
             is_shown |= !after.is_bounded || !after.draws.is_empty();
@@ -119,15 +119,15 @@ impl Pair<'_, '_> {
         let Self { original, patched, moved } = self;
         let unknown = |why: &str| Comparison::Inconclusive(why.to_owned());
         let start = start_of(original, place).ok_or_else(|| unknown("the function is not part of the program"))?;
-        let again =
-            again(original, patched, start).ok_or_else(|| unknown("the edited program no longer has the function"))?;
+        let again = counterpart(original, patched, start)
+            .ok_or_else(|| unknown("the edited program no longer has the function"))?;
         let hints = Hints::new(original, targets, targets);
         let targets_after: Vec<Place> = targets.iter().filter_map(|place| moved.place(*place)).collect();
         let hints_after = Hints::new(patched, &targets_after, &targets_after);
         let mut verdict = Ok(());
         let mut kept = EntryStates::default();
         explore(original, &hints, start, budget, &mut |before| {
-            let answers = Rc::new(Answers::new(&before.choices, moved));
+            let answers = Rc::new(RecordedChoices::new(&before.choices, moved));
             let mut standing = 0;
             let other = Some((&answers, before.level));
             let mut budget = Budget::ONE;
@@ -143,7 +143,7 @@ impl Pair<'_, '_> {
                     }
                     comparison => comparison,
                 });
-                if verdict.is_ok() && standing > STANDING {
+                if verdict.is_ok() && standing > MOST_COUNTERPARTS {
                     verdict = Err(unknown("the edited program tests many different conditions"));
                 }
                 verdict.is_err()
@@ -156,7 +156,7 @@ impl Pair<'_, '_> {
 
 /// The same function in the fixed program: of its qualified name and, where several have that, its number among
 /// them.
-fn again(original: &Project<'_>, patched: &Project<'_>, start: Start) -> Option<Start> {
+fn counterpart(original: &Project<'_>, patched: &Project<'_>, start: Start) -> Option<Start> {
     let before = original.modules.get(start.module)?;
     let name = &before.functions.get(start.function.0 as usize)?.qualified;
     let module = patched.of_file(before.file)?;

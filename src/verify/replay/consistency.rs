@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::symbol::{Node, Symbol, Symbols};
 
 /// Most unknown values that are tried together.
-const TOGETHER: usize = 3;
+const MOST_UNKNOWNS: usize = 3;
 
 /// Most combinations that are tried.
 const TRIALS: usize = 20_000;
@@ -72,7 +72,7 @@ fn has_model(symbols: &Symbols, leaves: &BTreeSet<Symbol>, decisions: &[(Symbol,
     let candidates = candidates(symbols, decisions);
     let count = candidates.len();
     let total = (0..leaves.len()).try_fold(1_usize, |total, _| total.checked_mul(count));
-    if leaves.len() > TOGETHER || total.is_none_or(|total| total > TRIALS) {
+    if leaves.len() > MOST_UNKNOWNS || total.is_none_or(|total| total > TRIALS) {
         return true;
     }
     (0..total.unwrap_or(0)).any(|number| {

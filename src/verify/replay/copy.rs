@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use super::machine::Made;
+use super::machine::CyclicValues;
 use super::value::{Args, Class, Closure, Environment, Instance, Partial, Shared, Stack, Value, Wrapped};
 use crate::ir::Name;
 
@@ -23,14 +23,14 @@ pub(super) struct Copier<'p> {
     instances: FxHashMap<usize, Rc<Instance<'p>>>,
     /// Copies of other shared values, by address.
     values: FxHashMap<usize, Value<'p>>,
-    open: Vec<Open<'p>>,
-    made: Made<'p>,
+    incomplete: Vec<Incomplete<'p>>,
+    made: CyclicValues<'p>,
     /// Whether there is something that cannot be copied: an iterator, or a number that is being computed.
     has_uncopyable: bool,
 }
 
 /// A thing and its copy, whose mutable part is still to be filled in.
-enum Open<'p> {
+enum Incomplete<'p> {
     Environment(Rc<Environment<'p>>, Rc<Environment<'p>>),
     Closure(Rc<Closure<'p>>, Rc<Closure<'p>>),
     Class(Rc<Class<'p>>, Rc<Class<'p>>),
@@ -41,31 +41,31 @@ enum Open<'p> {
 
 impl<'p> Copier<'p> {
     /// Fills in what is open; what the copies own that may refer to itself, or `None` if something could not be copied.
-    pub(super) fn finish(mut self) -> Option<Made<'p>> {
-        while let Some(open) = self.open.pop() {
+    pub(super) fn finish(mut self) -> Option<CyclicValues<'p>> {
+        while let Some(open) = self.incomplete.pop() {
             match open {
-                Open::Environment(old, new) => {
+                Incomplete::Environment(old, new) => {
                     let slots: Vec<_> =
                         old.slots.borrow().iter().map(|slot| slot.as_ref().map(|value| self.value(value))).collect();
                     *new.slots.borrow_mut() = slots;
                 }
-                Open::Closure(old, new) => {
+                Incomplete::Closure(old, new) => {
                     let class = old.class.borrow().as_ref().map(|class| self.class(class));
                     *new.class.borrow_mut() = class;
                 }
-                Open::Class(old, new) => {
+                Incomplete::Class(old, new) => {
                     let attributes = self.named(&old.attributes.borrow());
                     *new.attributes.borrow_mut() = attributes;
                 }
-                Open::Instance(old, new) => {
+                Incomplete::Instance(old, new) => {
                     let attributes = self.named(&old.attributes.borrow());
                     *new.attributes.borrow_mut() = attributes;
                 }
-                Open::Values(old, new) => {
+                Incomplete::Values(old, new) => {
                     let values = self.all(&old.borrow());
                     *new.borrow_mut() = values;
                 }
-                Open::Pairs(old, new) => {
+                Incomplete::Pairs(old, new) => {
                     let pairs: Vec<_> =
                         old.borrow().iter().map(|(key, value)| (self.value(key), self.value(value))).collect();
                     *new.borrow_mut() = pairs;
@@ -89,7 +89,7 @@ impl<'p> Copier<'p> {
         let new = Rc::new(Environment { slots: RefCell::default(), parent });
         self.made.environment(&new);
         self.environments.insert(address, new.clone());
-        self.open.push(Open::Environment(old.clone(), new.clone()));
+        self.incomplete.push(Incomplete::Environment(old.clone(), new.clone()));
         new
     }
 
@@ -109,7 +109,7 @@ impl<'p> Copier<'p> {
             is_called: Cell::new(old.is_called.get()),
         });
         self.closures.insert(address, new.clone());
-        self.open.push(Open::Closure(old.clone(), new.clone()));
+        self.incomplete.push(Incomplete::Closure(old.clone(), new.clone()));
         new
     }
 
@@ -129,7 +129,7 @@ impl<'p> Copier<'p> {
         });
         self.made.class(&new);
         self.classes.insert(address, new.clone());
-        self.open.push(Open::Class(old.clone(), new.clone()));
+        self.incomplete.push(Incomplete::Class(old.clone(), new.clone()));
         new
     }
 
@@ -142,7 +142,7 @@ impl<'p> Copier<'p> {
         let new = Rc::new(Instance { class, attributes: RefCell::default(), symbol: old.symbol });
         self.made.instance(&new);
         self.instances.insert(address, new.clone());
-        self.open.push(Open::Instance(old.clone(), new.clone()));
+        self.incomplete.push(Incomplete::Instance(old.clone(), new.clone()));
         new
     }
 
@@ -162,7 +162,7 @@ impl<'p> Copier<'p> {
     /// The copy of a list or set, of which `wrap` makes a value.
     fn values(&mut self, old: &Shared<Value<'p>>, wrap: fn(Shared<Value<'p>>) -> Value<'p>) -> Value<'p> {
         let new = Shared::default();
-        self.open.push(Open::Values(old.clone(), new.clone()));
+        self.incomplete.push(Incomplete::Values(old.clone(), new.clone()));
         wrap(new)
     }
 
@@ -225,7 +225,7 @@ impl<'p> Copier<'p> {
             Value::Set(values) => self.values(values, Value::Set),
             Value::Dict(pairs) => {
                 let new = Shared::default();
-                self.open.push(Open::Pairs(pairs.clone(), new.clone()));
+                self.incomplete.push(Incomplete::Pairs(pairs.clone(), new.clone()));
                 Value::Dict(new)
             }
             Value::Slice(parts) => Value::Slice(Rc::new([0, 1, 2].map(|part: usize| self.value(&parts[part])))),

@@ -76,13 +76,13 @@ pub(super) enum ChoicePoint {
 }
 
 /// The choices of a run of the original program.
-pub(super) struct Answers {
+pub(super) struct RecordedChoices {
     /// What each edit of a file puts into the fixed program.
     written: FxHashMap<FileId, Vec<Span>>,
     given: FxHashMap<ChoicePoint, Vec<u8>>,
 }
 
-impl Answers {
+impl RecordedChoices {
     pub(super) fn new(choices: &[Choice], places: MovedPlaces<'_>) -> Self {
         let mut given: FxHashMap<ChoicePoint, Vec<u8>> = FxHashMap::default();
         for choice in choices {

@@ -31,7 +31,7 @@ pub(super) enum Signal<'p> {
 }
 
 /// What an operation ends in.
-pub(super) type Ran<'p, T> = Result<T, Signal<'p>>;
+pub(super) type Eval<'p, T> = Result<T, Signal<'p>>;
 
 /// A running or suspended function.
 pub(super) struct Frame<'p> {
@@ -122,7 +122,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs a frame until it returns, yields or raises.
-    pub(super) fn run(&mut self, frame: &mut Frame<'p>) -> Ran<'p, Halt<'p>> {
+    pub(super) fn run(&mut self, frame: &mut Frame<'p>) -> Eval<'p, Halt<'p>> {
         loop {
             let Some(task) = frame.tasks.pop() else { return Ok(Halt::Return(Value::None)) };
             let halt = match task {
@@ -163,7 +163,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Control reaches the end of the block above a marker.
-    fn pass(&mut self, frame: &mut Frame<'p>, marker: Task<'p>) -> Ran<'p, Option<Halt<'p>>> {
+    fn pass(&mut self, frame: &mut Frame<'p>, marker: Task<'p>) -> Eval<'p, Option<Halt<'p>>> {
         match marker {
             Task::Test(temp) => {
                 let OpKind::Loop { test, body, orelse, .. } = kind(frame, temp) else { return Ok(None) };
@@ -217,7 +217,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Whether a `while` loop runs another iteration.
-    fn runs_again(&mut self, frame: &mut Frame<'p>, temp: Temp, test: Temp) -> Ran<'p, bool> {
+    fn runs_again(&mut self, frame: &mut Frame<'p>, temp: Temp, test: Temp) -> Eval<'p, bool> {
         let value = at(frame, test);
         let span = frame.code.ops.get(test as usize).map_or_else(Default::default, |op| op.span);
         if let Some(arithmetic) = self.arithmetic {
@@ -240,7 +240,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Leaves blocks until something takes the exit.
-    fn unwind(&mut self, frame: &mut Frame<'p>, exit: Exit<'p>) -> Ran<'p, Option<Halt<'p>>> {
+    fn unwind(&mut self, frame: &mut Frame<'p>, exit: Exit<'p>) -> Eval<'p, Option<Halt<'p>>> {
         loop {
             match (frame.tasks.pop(), &exit) {
                 (None, _) => {
@@ -284,7 +284,7 @@ impl<'p> Machine<'p> {
         temp: Temp,
         index: usize,
         error: Value<'p>,
-    ) -> Ran<'p, Option<Halt<'p>>> {
+    ) -> Eval<'p, Option<Halt<'p>>> {
         let OpKind::Try { handlers, .. } = kind(frame, temp) else { return Ok(None) };
         let Some(handler) = handlers.get(index) else { return self.unwind(frame, Exit::Raise(error)) };
         let types = handler.types.and_then(|types| position(&handler.body, types));
@@ -309,7 +309,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs one operation.
-    fn step(&mut self, frame: &mut Frame<'p>, temp: Temp) -> Ran<'p, Option<Next<'p>>> {
+    fn step(&mut self, frame: &mut Frame<'p>, temp: Temp) -> Eval<'p, Option<Next<'p>>> {
         let op: &'p Op = match frame.code.ops.get(temp as usize) {
             Some(op) => op,
             None => return Ok(None),
@@ -391,7 +391,7 @@ impl<'p> Machine<'p> {
     }
 
     /// A call within a `try` may raise, if a handler leads to a target place.
-    fn may_fail(&mut self, frame: &Frame<'p>) -> Ran<'p, ()> {
+    fn may_fail(&mut self, frame: &Frame<'p>) -> Eval<'p, ()> {
         let guarded = frame.tasks.iter().rev().find_map(|task| match task {
             Task::Guarded(temp) => Some(*temp),
             _ => None,
@@ -407,7 +407,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Leaves a context manager.
-    fn leave(&mut self, frame: &mut Frame<'p>, entered: Temp) -> Ran<'p, ()> {
+    fn leave(&mut self, frame: &mut Frame<'p>, entered: Temp) -> Eval<'p, ()> {
         let OpKind::Enter(manager) = kind(frame, entered) else { return Ok(()) };
         let manager = at(frame, *manager);
         let raised = frame.tasks.iter().rev().find_map(|task| match task {

@@ -76,11 +76,11 @@ impl<'p> Machine<'p> {
         let Some(depth) = depth.checked_sub(1) else { return };
         let held: Vec<Value<'p>> = match value {
             Value::Unknown(symbol) if self.symbols.known_key(*symbol).is_none() => {
-                self.symbols.touch(*symbol);
+                self.symbols.invalidate(*symbol);
                 return;
             }
             Value::Instance(instance) => {
-                self.symbols.touch(instance.symbol);
+                self.symbols.invalidate(instance.symbol);
                 let attributes = std::mem::take(&mut *instance.attributes.borrow_mut());
                 attributes.into_iter().map(|(_, value)| value).collect()
             }

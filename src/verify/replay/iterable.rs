@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::frame::{Ran, Signal};
+use super::frame::{Eval, Signal};
 use super::iterate::Source;
 use super::machine::Machine;
 use super::step::{ELEMENTS, put_pair};
@@ -15,7 +15,7 @@ use crate::finding::Place;
 use crate::ir::Name;
 
 /// The result of a function, if it has one.
-pub(super) type Answer<'p> = Ran<'p, Option<Value<'p>>>;
+pub(super) type Answer<'p> = Eval<'p, Option<Value<'p>>>;
 
 /// Functions that create or advance iterators.
 impl<'p> Machine<'p> {
@@ -56,7 +56,7 @@ impl<'p> Machine<'p> {
         Ok(Some(Self::source(Source::Chain(iterators.into()))))
     }
 
-    fn iterators(&mut self, values: &[Value<'p>]) -> Ran<'p, Vec<Value<'p>>> {
+    fn iterators(&mut self, values: &[Value<'p>]) -> Eval<'p, Vec<Value<'p>>> {
         values.iter().map(|value| self.iterate(value)).collect()
     }
 
@@ -238,11 +238,11 @@ impl<'p> Machine<'p> {
     }
 
     /// The value of `key` for each element that `sorted`, `min` and `max` compare.
-    fn key_values(&mut self, items: &[Value<'p>], args: &Args<'p>) -> Ran<'p, Option<Vec<Value<'p>>>> {
+    fn key_values(&mut self, items: &[Value<'p>], args: &Args<'p>) -> Eval<'p, Option<Vec<Value<'p>>>> {
         let Some(function) = args.keyword("key").cloned() else { return Ok(None) };
         let place = self.here.0;
         let values = items.iter().map(|item| self.call_value(&function, Args::of(vec![item.clone()]), place));
-        values.collect::<Ran<'p, Vec<_>>>().map(Some)
+        values.collect::<Eval<'p, Vec<_>>>().map(Some)
     }
 }
 

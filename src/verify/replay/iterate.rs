@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use super::annotated;
-use super::frame::{Halt, ITERATIONS, Ran, Signal};
+use super::frame::{Eval, Halt, ITERATIONS, Signal};
 use super::machine::Machine;
 use super::step::ELEMENTS;
 use super::symbol::Symbol;
@@ -46,7 +46,7 @@ impl<'p> Machine<'p> {
     }
 
     /// `iter(value)`
-    pub(super) fn iterate(&mut self, value: &Value<'p>) -> Ran<'p, Value<'p>> {
+    pub(super) fn iterate(&mut self, value: &Value<'p>) -> Eval<'p, Value<'p>> {
         let source = match value {
             Value::Iterator(_) | Value::Generator(_) => return Ok(value.clone()),
             Value::List(values) => Source::List(values.clone(), 0),
@@ -99,7 +99,7 @@ impl<'p> Machine<'p> {
     }
 
     /// The next element, if there is one.
-    pub(super) fn next(&mut self, iterator: &Value<'p>) -> Ran<'p, Option<Value<'p>>> {
+    pub(super) fn next(&mut self, iterator: &Value<'p>) -> Eval<'p, Option<Value<'p>>> {
         self.charge()?;
         self.nesting += 1;
         let result = if self.nesting > 64 {
@@ -112,7 +112,7 @@ impl<'p> Machine<'p> {
         result
     }
 
-    fn next_of(&mut self, iterator: &Value<'p>) -> Ran<'p, Option<Value<'p>>> {
+    fn next_of(&mut self, iterator: &Value<'p>) -> Eval<'p, Option<Value<'p>>> {
         match iterator {
             Value::Generator(suspended) => self.resume(suspended),
             Value::Iterator(source) => {
@@ -129,7 +129,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    fn next_from(&mut self, source: &mut Source<'p>) -> Ran<'p, Option<Value<'p>>> {
+    fn next_from(&mut self, source: &mut Source<'p>) -> Eval<'p, Option<Value<'p>>> {
         Ok(match source {
             Source::Values(values) => values.pop_front(),
             Source::List(values, at) => {
@@ -238,7 +238,7 @@ impl<'p> Machine<'p> {
     }
 
     /// The next element of each of several iterators, in turn, until one is exhausted.
-    fn next_of_each(&mut self, iterators: &[Value<'p>]) -> Ran<'p, Option<Vec<Value<'p>>>> {
+    fn next_of_each(&mut self, iterators: &[Value<'p>]) -> Eval<'p, Option<Vec<Value<'p>>>> {
         let mut values = Vec::with_capacity(iterators.len());
         for iterator in iterators {
             match self.next(iterator)? {
@@ -249,7 +249,7 @@ impl<'p> Machine<'p> {
         Ok(Some(values))
     }
 
-    fn next_of_chain(&mut self, iterators: &mut VecDeque<Value<'p>>) -> Ran<'p, Option<Value<'p>>> {
+    fn next_of_chain(&mut self, iterators: &mut VecDeque<Value<'p>>) -> Eval<'p, Option<Value<'p>>> {
         loop {
             let Some(first) = iterators.front().cloned() else { return Ok(None) };
             if let Some(value) = self.next(&first)? {
@@ -263,7 +263,7 @@ impl<'p> Machine<'p> {
     }
 
     /// The next element of a stream, or what `__next__` returns.
-    fn next_of_object(&mut self, object: &Value<'p>, taken: &mut u32) -> Ran<'p, Option<Value<'p>>> {
+    fn next_of_object(&mut self, object: &Value<'p>, taken: &mut u32) -> Eval<'p, Option<Value<'p>>> {
         if let Value::Stream(stream) = object {
             *taken += 1;
             if *taken > ITERATIONS {
@@ -277,7 +277,7 @@ impl<'p> Machine<'p> {
     }
 
     /// What `__getitem__` returns for the next number.
-    fn next_by_index(&mut self, object: &Value<'p>, taken: &mut u32) -> Ran<'p, Option<Value<'p>>> {
+    fn next_by_index(&mut self, object: &Value<'p>, taken: &mut u32) -> Eval<'p, Option<Value<'p>>> {
         let index = Value::Int(i128::from(*taken));
         *taken += 1;
         if *taken > ITERATIONS {
@@ -294,7 +294,7 @@ impl<'p> Machine<'p> {
         method: &str,
         args: Vec<Value<'p>>,
         end: &str,
-    ) -> Ran<'p, Option<Value<'p>>> {
+    ) -> Eval<'p, Option<Value<'p>>> {
         let place = self.here.0;
         let method = self.attribute(object, &method.into())?;
         match self.call_value(&method, Args::of(args), place) {
@@ -308,7 +308,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs a generator up to its next `yield`.
-    fn resume(&mut self, suspended: &Rc<RefCell<Option<Box<super::frame::Frame<'p>>>>>) -> Ran<'p, Option<Value<'p>>> {
+    fn resume(&mut self, suspended: &Rc<RefCell<Option<Box<super::frame::Frame<'p>>>>>) -> Eval<'p, Option<Value<'p>>> {
         let Some(mut frame) = suspended.borrow_mut().take() else { return Ok(None) };
         let here = self.here;
         let is_prelude = self.project.is_prelude(frame.module);
@@ -330,7 +330,7 @@ impl<'p> Machine<'p> {
     }
 
     /// All elements, where they can be counted; an iterator is run to its end.
-    pub(super) fn items_of(&mut self, value: &Value<'p>) -> Ran<'p, Option<Vec<Value<'p>>>> {
+    pub(super) fn items_of(&mut self, value: &Value<'p>) -> Eval<'p, Option<Vec<Value<'p>>>> {
         Ok(match value {
             Value::Tuple(values) => Some(values.to_vec()),
             Value::List(values) | Value::Set(values) => Some(values.borrow().clone()),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::DrawKind;
 use super::access::is_exception;
-use super::frame::{Ran, Signal};
+use super::frame::{Eval, Signal};
 use super::keys::{ExpandedKeys, constants};
 use super::machine::{Library, Machine};
 use super::methods;
@@ -66,7 +66,7 @@ pub(super) fn call_library<'p>(
     path: &Name,
     args: Args<'p>,
     place: Place,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     let models = machine.project.models;
     let args = converted(machine, path, args, place)?;
     if let Some(class) = models.class(path) {
@@ -83,7 +83,7 @@ pub(super) fn call_library<'p>(
 }
 
 /// The arguments of a function that converts objects to arrays.
-fn converted<'p>(machine: &mut Machine<'p>, path: &Name, mut args: Args<'p>, place: Place) -> Ran<'p, Args<'p>> {
+fn converted<'p>(machine: &mut Machine<'p>, path: &Name, mut args: Args<'p>, place: Place) -> Eval<'p, Args<'p>> {
     let project = machine.project;
     let may_convert = |value: &Value<'p>| matches!(value, Value::Instance(_) | Value::List(_) | Value::Tuple(_));
     if !args.values().any(may_convert)
@@ -95,12 +95,12 @@ fn converted<'p>(machine: &mut Machine<'p>, path: &Name, mut args: Args<'p>, pla
     for value in args.positional.iter_mut().chain(args.keywords.iter_mut().map(|(_, value)| value)) {
         *value = match &*value {
             Value::Tuple(parts) => {
-                let parts: Ran<'p, Vec<_>> = parts.iter().map(|part| array_of(machine, &names, part, place)).collect();
+                let parts: Eval<'p, Vec<_>> = parts.iter().map(|part| array_of(machine, &names, part, place)).collect();
                 Value::tuple(parts?)
             }
             Value::List(parts) => {
                 let parts = parts.borrow().clone();
-                let parts: Ran<'p, Vec<_>> = parts.iter().map(|part| array_of(machine, &names, part, place)).collect();
+                let parts: Eval<'p, Vec<_>> = parts.iter().map(|part| array_of(machine, &names, part, place)).collect();
                 Value::list(parts?)
             }
             other => array_of(machine, &names, &other.clone(), place)?,
@@ -110,7 +110,7 @@ fn converted<'p>(machine: &mut Machine<'p>, path: &Name, mut args: Args<'p>, pla
 }
 
 /// The array to which an object converts.
-fn array_of<'p>(machine: &mut Machine<'p>, names: &[String], value: &Value<'p>, place: Place) -> Ran<'p, Value<'p>> {
+fn array_of<'p>(machine: &mut Machine<'p>, names: &[String], value: &Value<'p>, place: Place) -> Eval<'p, Value<'p>> {
     let Value::Instance(instance) = value else { return Ok(value.clone()) };
     let Some(name) = names.iter().find(|name| instance.class.find(name).is_some()) else { return Ok(value.clone()) };
     let method = machine.attribute(value, &Name::from(name.as_str()))?;
@@ -123,7 +123,7 @@ fn construct_library<'p>(
     construct: &Construct,
     args: &Args<'p>,
     place: Place,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     match construct {
         Construct::Record { .. } => match args.positional.first() {
             // The class decorator.
@@ -176,7 +176,7 @@ fn constructed<'p>(machine: &Machine<'p>, path: &Name, names: &[String], args: &
 }
 
 /// A function that takes one key raises if it gets an array of keys, or a container that holds keys.
-fn single<'p>(key: &Value<'p>) -> Ran<'p, ()> {
+fn single<'p>(key: &Value<'p>) -> Eval<'p, ()> {
     let error = match key {
         Value::Keys(array) if array.keys.shape().is_empty() => return Ok(()),
         Value::Keys(_) | Value::Family(_) | Value::Stack(_) => "builtins.ValueError",
@@ -222,7 +222,7 @@ fn sample<'p>(
     path: &Name,
     args: &Args<'p>,
     place: Place,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     let mut parts: Vec<Symbol> = Vec::new();
     for name in keys {
         let Some(key) = argument(args, callable, name).cloned() else { continue };
@@ -284,7 +284,7 @@ fn splits<'p>(
     args: &Args<'p>,
     [key, num]: [Option<&str>; 2],
     place: Place,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     let given = |name: Option<&str>| name.and_then(|name| argument(args, callable, name)).cloned();
     let Some(key) = given(key) else { return Ok(machine.unknown(path)) };
     let num = given(num);
@@ -305,7 +305,7 @@ fn consumes<'p>(
     path: &Name,
     args: &Args<'p>,
     place: Place,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     let is_named_only = !callable.exact && callable.params.is_empty();
     let given: Vec<Value<'p>> = if is_named_only {
         keys.iter().filter_map(|name| args.keyword(name)).cloned().collect()
@@ -324,7 +324,7 @@ pub(super) fn apply<'p>(
     path: &Name,
     args: Args<'p>,
     place: Place,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     Ok(match &callable.effect {
         Effect::Seed { seed, kind } => seeded(machine, callable, &args, seed, *kind),
         Effect::Split { key, num } => {

@@ -11,8 +11,8 @@ use super::annotated::Annotated;
 use super::budget::StepBudget;
 use super::constants::Constants;
 use super::copy::Copier;
-use super::edits::{Answers, ChoicePoint};
-use super::frame::{Frame, Ran};
+use super::edits::{ChoicePoint, RecordedChoices};
+use super::frame::{Eval, Frame};
 use super::havoc::Havocked;
 use super::hints::Hints;
 use super::numbers::Computing;
@@ -41,7 +41,7 @@ pub(super) struct Script {
     /// The first choices that it makes itself, in order.
     pub(super) prefix: Vec<u8>,
     /// Choices of another run, by place; they are not choices of this run's own.
-    pub(super) answers: Option<Rc<Answers>>,
+    pub(super) answers: Option<Rc<RecordedChoices>>,
 }
 
 /// The result of one query for a choice.
@@ -99,14 +99,14 @@ pub(super) struct Draw {
 /// The queries of the machine to the models of libraries: one of two ways to call a higher layer, where evaluation recurses.
 pub(super) struct Library {
     /// A call of a library's function or class.
-    pub(super) call_function: for<'p> fn(&mut Machine<'p>, &Name, Args<'p>, Place) -> Ran<'p, Value<'p>>,
+    pub(super) call_function: for<'p> fn(&mut Machine<'p>, &Name, Args<'p>, Place) -> Eval<'p, Value<'p>>,
     /// `receiver.name(…)` where no function of the program has that name.
-    pub(super) call_method: for<'p> fn(&mut Machine<'p>, &Value<'p>, &Name, Args<'p>, Place) -> Ran<'p, Value<'p>>,
+    pub(super) call_method: for<'p> fn(&mut Machine<'p>, &Value<'p>, &Name, Args<'p>, Place) -> Eval<'p, Value<'p>>,
     /// A call of a method that nothing resolves: by a protocol of a library, else unknown.
     pub(super) protocol_or_unknown:
-        for<'p> fn(&mut Machine<'p>, &Value<'p>, &Name, &Args<'p>, Place) -> Ran<'p, Value<'p>>,
+        for<'p> fn(&mut Machine<'p>, &Value<'p>, &Name, &Args<'p>, Place) -> Eval<'p, Value<'p>>,
     /// A call of the result of a transform.
-    pub(super) call_wrapped: for<'p> fn(&mut Machine<'p>, &Rc<Wrapped<'p>>, Args<'p>, Place) -> Ran<'p, Value<'p>>,
+    pub(super) call_wrapped: for<'p> fn(&mut Machine<'p>, &Rc<Wrapped<'p>>, Args<'p>, Place) -> Eval<'p, Value<'p>>,
     /// The result of calling a stream.
     pub(super) stream_call: for<'p> fn(&mut Machine<'p>, &Name) -> Value<'p>,
     /// What the next element of a stream is.
@@ -118,9 +118,9 @@ pub(super) struct Library {
 /// The queries of the machine where numbers are computed: the other way to call a higher layer.
 pub(super) struct Numbers {
     /// Runs an operation without blocks.
-    pub(super) compute: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &'p Op, Temp) -> Ran<'p, Value<'p>>,
+    pub(super) compute: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &'p Op, Temp) -> Eval<'p, Value<'p>>,
     /// A condition has to be known.
-    pub(super) decidable: for<'p> fn(&mut Machine<'p>, &Value<'p>, Span) -> Ran<'p, ()>,
+    pub(super) decidable: for<'p> fn(&mut Machine<'p>, &Value<'p>, Span) -> Eval<'p, ()>,
     /// A `while` loop is left at its bound.
     pub(super) left_at_bound: for<'p> fn(&mut Machine<'p>, Span),
 }
@@ -175,20 +175,20 @@ pub(super) struct Machine<'p> {
     pub(super) import_depth: u32,
     /// The functions that are running, innermost last.
     pub(super) running: Vec<(usize, FunctionId)>,
-    pub(super) made_here: Made<'p>,
+    pub(super) made_here: CyclicValues<'p>,
     /// What a run has that computes numbers.
     pub(super) computing: Option<Box<Computing>>,
 }
 
 /// What a run makes that may refer to itself: a function to the class or the variables that hold it, an object to itself.
 #[derive(Default)]
-pub(super) struct Made<'p> {
+pub(super) struct CyclicValues<'p> {
     environments: Vec<Weak<Environment<'p>>>,
     classes: Vec<Weak<Class<'p>>>,
     instances: Vec<Weak<Instance<'p>>>,
 }
 
-impl<'p> Made<'p> {
+impl<'p> CyclicValues<'p> {
     pub(super) fn environment(&mut self, environment: &Rc<Environment<'p>>) {
         self.environments.push(Rc::downgrade(environment));
     }
@@ -253,7 +253,7 @@ impl<'p> Machine<'p> {
             nesting: 0,
             import_depth: 0,
             running: Vec::new(),
-            made_here: Made::default(),
+            made_here: CyclicValues::default(),
             computing: None,
         }
     }
@@ -361,7 +361,7 @@ impl<'p> Machine<'p> {
 
     /// The truth of a symbol, chosen where nothing decides it.
     pub(super) fn decide(&mut self, symbol: Symbol, preferred: Option<bool>) -> bool {
-        match self.symbols.ask(symbol) {
+        match self.symbols.query(symbol) {
             Query::Answered(answer) => answer,
             Query::Open(symbol, turned) => {
                 let is_none = matches!(self.symbols.node(symbol), Some(Node::Apply(name, _)) if &**name == "is None");

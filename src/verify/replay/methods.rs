@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::DrawKind;
 use super::annotated;
-use super::frame::{Ran, Signal};
+use super::frame::{Eval, Signal};
 use super::library;
 use super::machine::Machine;
 use super::step::{ELEMENTS, put_pair};
@@ -24,7 +24,7 @@ pub(super) fn call_method<'p>(
     name: &Name,
     args: Args<'p>,
     place: Place,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     match receiver {
         Value::List(_) | Value::Dict(_) | Value::Set(_) | Value::Tuple(_) | Value::Text(_) => {
             if let Some(value) = container_method(machine, receiver, name, &args, place)? {
@@ -88,7 +88,7 @@ pub(super) fn protocol_or_unknown<'p>(
     name: &Name,
     args: &Args<'p>,
     place: Place,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     if let Some(view) = annotated::view(machine, receiver, name) {
         return Ok(view);
     }
@@ -143,7 +143,7 @@ fn container_method<'p>(
     name: &Name,
     args: &Args<'p>,
     place: Place,
-) -> Ran<'p, Option<Value<'p>>> {
+) -> Eval<'p, Option<Value<'p>>> {
     let first = args.positional.first();
     Ok(match (receiver, &**name, first) {
         (Value::List(values), "append", Some(value)) => {

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::frame::{Halt, Ran};
+use super::frame::{Eval, Halt};
 use super::machine::Machine;
 use super::value::{Args, Closure, Value};
 use crate::finding::Place;
@@ -18,7 +18,7 @@ pub(super) fn run_prelude<'p>(
     name: &Name,
     args: Args<'p>,
     place: Place,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     let found = prelude::definition(name).and_then(|definition| {
         let module = machine.project.own + definition.module;
         machine.ensure_module(module);
@@ -36,7 +36,7 @@ pub(super) fn run_inlined<'p>(
     closure: &Closure<'p>,
     args: Args<'p>,
     place: Place,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     let slots = machine.bind_arguments(closure, args);
     let Some(mut frame) = machine.frame(closure.module, closure.id, slots, closure.parent.clone()) else {
         return Ok(machine.unknown(&closure.code.name));

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use super::budget::MOST_SPARING;
-use super::edits::Answers;
+use super::edits::RecordedChoices;
 use super::hints::Hints;
 use super::library::MODELS;
 use super::machine::{Choice, Draw, Machine, Script};
@@ -217,7 +217,7 @@ pub(super) fn explore(
 pub(super) fn explore_with<'p>(
     (project, hints): (&'p Project<'p>, &'p Hints),
     start: Start,
-    other: Option<(&Rc<Answers>, usize)>,
+    other: Option<(&Rc<RecordedChoices>, usize)>,
     budget: &mut Budget,
     kept: &mut EntryStates<'p>,
     visit: &mut dyn FnMut(Path) -> bool,

@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use super::frame::Ran;
+use super::frame::Eval;
 use super::library::{argument, arguments};
 use super::machine::Machine;
 use super::symbol::Symbol;
@@ -62,7 +62,7 @@ pub(super) fn rearranged<'p>(
     given: &[Value<'p>],
     args: &Args<'p>,
     callable: &Callable,
-) -> Ran<'p, Option<Value<'p>>> {
+) -> Eval<'p, Option<Value<'p>>> {
     let Some(first) = given.first() else { return Ok(None) };
     let array = if let Value::Keys(array) = first { Some(array.clone()) } else { None };
     Ok(match op {
@@ -148,7 +148,7 @@ pub(super) fn rearranged<'p>(
 }
 
 /// The slice that `dynamic_slice` and similar functions take along the only axis, if its bounds are numbers.
-fn slice_of<'p>(machine: &mut Machine<'p>, args: &Args<'p>, callable: &Callable) -> Ran<'p, Option<Value<'p>>> {
+fn slice_of<'p>(machine: &mut Machine<'p>, args: &Args<'p>, callable: &Callable) -> Eval<'p, Option<Value<'p>>> {
     let mut bounds = Vec::new();
     for names in [["start_indices", "start_index"], ["limit_indices", "limit_index"], ["slice_sizes", "slice_size"]] {
         let given = names.iter().find_map(|name| argument(args, callable, name)).cloned();

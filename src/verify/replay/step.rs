@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use super::frame::{Frame, Ran, Signal, at};
+use super::frame::{Eval, Frame, Signal, at};
 use super::machine::Machine;
 use super::symbol::{Node, Symbol};
 use super::value::{Value, get, length_of_range};
@@ -28,7 +28,7 @@ fn append<'p>(frame: &Frame<'p>, container: &Value<'p>, element: &Element) {
 
 impl<'p> Machine<'p> {
     /// Runs an operation that may call functions, with a part of the remaining budget.
-    pub(super) fn within_budget(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
+    pub(super) fn within_budget(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Eval<'p, Value<'p>> {
         let Some(part) = self.part_of(frame, self.left()) else { return self.simple(frame, op, temp) };
         let kept = self.budget.reserve(part);
         let result = self.simple(frame, op, temp);
@@ -41,7 +41,7 @@ impl<'p> Machine<'p> {
         result
     }
 
-    pub(super) fn simple(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
+    pub(super) fn simple(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Eval<'p, Value<'p>> {
         match self.arithmetic {
             Some(arithmetic) => (arithmetic.compute)(self, frame, op, temp),
             None => self.symbolic(frame, op, temp),
@@ -49,7 +49,7 @@ impl<'p> Machine<'p> {
     }
 
     /// The operation on known values; otherwise the result is a symbol.
-    pub(super) fn symbolic(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
+    pub(super) fn symbolic(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Eval<'p, Value<'p>> {
         let get = |temp: &Temp| at(frame, *temp);
         Ok(match &op.kind {
             OpKind::Constant(constant) => self.constant(constant),
@@ -159,7 +159,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    fn build(&mut self, frame: &Frame<'p>, collection: Collection, elements: &[Element]) -> Ran<'p, Value<'p>> {
+    fn build(&mut self, frame: &Frame<'p>, collection: Collection, elements: &[Element]) -> Eval<'p, Value<'p>> {
         let mut values = Vec::with_capacity(elements.len());
         let mut pairs = Vec::new();
         let mut is_open = false;
@@ -213,7 +213,7 @@ impl<'p> Machine<'p> {
         })
     }
 
-    pub(super) fn unpack(&mut self, value: &Value<'p>, count: usize, star: Option<usize>) -> Ran<'p, Value<'p>> {
+    pub(super) fn unpack(&mut self, value: &Value<'p>, count: usize, star: Option<usize>) -> Eval<'p, Value<'p>> {
         let finite = match value {
             Value::Unknown(_) | Value::Family(_) => None,
             Value::Stack(stack) if !stack.is_whole => None,
@@ -258,7 +258,7 @@ impl<'p> Machine<'p> {
         left: &Value<'p>,
         right: Option<&Value<'p>>,
         augmented: bool,
-    ) -> Ran<'p, Value<'p>> {
+    ) -> Eval<'p, Value<'p>> {
         let Some(right) = right else { return Ok(self.unary(operator, left)) };
         let negate = |answer: Option<bool>| answer.map(|answer| Value::Bool(!answer));
         let known = match operator {
@@ -416,7 +416,7 @@ impl<'p> Machine<'p> {
         left: &Value<'p>,
         right: &Value<'p>,
         augmented: bool,
-    ) -> Ran<'p, Option<Value<'p>>> {
+    ) -> Eval<'p, Option<Value<'p>>> {
         if let (Some(a), Some(b)) = (left.int(), right.int()) {
             return Ok(integers(operator, a, b));
         }

@@ -59,10 +59,10 @@ pub(super) enum Query {
 }
 
 /// The first of the placeholder numbers, which programs do not write.
-const FIRST_NUMBER: i128 = 1_000_003;
+const FIRST_PLACEHOLDER: i128 = 1_000_003;
 
 /// How far apart they are, so that sums with small numbers differ.
-const BETWEEN_NUMBERS: i128 = 65_537;
+const PLACEHOLDER_DISTANCE: i128 = 65_537;
 
 impl Symbols {
     pub(super) fn intern(&mut self, node: Node) -> Symbol {
@@ -131,7 +131,7 @@ impl Symbols {
     }
 
     /// What the symbol holds may have changed.
-    pub(super) fn touch(&mut self, symbol: Symbol) {
+    pub(super) fn invalidate(&mut self, symbol: Symbol) {
         *self.epochs.entry(symbol).or_insert(0) += 1;
     }
 
@@ -182,7 +182,7 @@ impl Symbols {
             }
             _ => {}
         }
-        let next = FIRST_NUMBER + BETWEEN_NUMBERS * i128::try_from(self.numbers.len() % 30_000).unwrap_or(0);
+        let next = FIRST_PLACEHOLDER + PLACEHOLDER_DISTANCE * i128::try_from(self.numbers.len() % 30_000).unwrap_or(0);
         *self.numbers.entry(symbol).or_insert(next)
     }
 
@@ -208,7 +208,7 @@ impl Symbols {
     }
 
     /// Whether the symbol is true, as far as that follows from what was learned.
-    pub(super) fn ask(&self, symbol: Symbol) -> Query {
+    pub(super) fn query(&self, symbol: Symbol) -> Query {
         let mut symbol = symbol;
         let mut turned = false;
         while let Some(Node::Apply(name, parts)) = self.node(symbol)

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use super::frame::{ITERATIONS, ROUNDS, Ran};
+use super::frame::{Eval, ITERATIONS, ROUNDS};
 use super::library;
 use super::library::{argument, arguments};
 use super::machine::Machine;
@@ -28,7 +28,7 @@ pub(super) fn call_wrapped<'p>(
     wrapped: &Rc<Wrapped<'p>>,
     args: Args<'p>,
     place: Place,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     let Some(callable) = machine.project.models.callable(&wrapped.path) else {
         return machine.unresolved(&Value::None, &args, place);
     };
@@ -70,7 +70,7 @@ fn transformed<'p>(
     result: TransformResult,
     value: Value<'p>,
     aux: bool,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     Ok(match result {
         TransformResult::Value => value,
         TransformResult::Grad => {
@@ -98,7 +98,7 @@ pub(super) fn run_transform<'p>(
     path: &Name,
     args: &Args<'p>,
     place: Place,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     let get = |name: Option<&str>| name.and_then(|name| argument(args, callable, name)).cloned();
     let function = get(transform.function.as_deref()).unwrap_or(Value::None);
     let mut operands: Vec<Value<'p>> =
@@ -176,7 +176,7 @@ fn branch<'p>(
     runs: Runs,
     chosen: &Value<'p>,
     branches: Vec<Value<'p>>,
-) -> Ran<'p, Option<Value<'p>>> {
+) -> Eval<'p, Option<Value<'p>>> {
     if runs == Runs::Cond {
         let at = usize::from(!machine.truth(chosen, None));
         return Ok(branches.get(at).cloned());
@@ -192,7 +192,7 @@ fn branch<'p>(
     Ok(branches.get(at).cloned())
 }
 
-fn map<'p>(machine: &mut Machine<'p>, function: &Value<'p>, over: &[Value<'p>], place: Place) -> Ran<'p, Value<'p>> {
+fn map<'p>(machine: &mut Machine<'p>, function: &Value<'p>, over: &[Value<'p>], place: Place) -> Eval<'p, Value<'p>> {
     let known = common_length(over);
     let mut outputs = Vec::new();
     let iterated = iterated(machine, over, "<map>");
@@ -211,7 +211,7 @@ fn fori<'p>(
     mut carry: Value<'p>,
     [lower, upper]: [&Value<'p>; 2],
     place: Place,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     let known = match (lower.int(), upper.int()) {
         (Some(lower), Some(upper)) => u32::try_from(upper.saturating_sub(lower).max(0)).ok(),
         _ => None,
@@ -234,7 +234,7 @@ fn run_while<'p>(
     cond: &Value<'p>,
     mut carry: Value<'p>,
     place: Place,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     let iterated = machine.symbols.fresh("<while>");
     let mut index = 0;
     loop {
@@ -290,7 +290,7 @@ fn scan<'p>(
     over: &[Value<'p>],
     length: Option<&Value<'p>>,
     place: Place,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     let given = length.and_then(|length| u32::try_from(length.int()?).ok());
     let known = common_length(over).or(given);
     let mut outputs = Vec::new();
@@ -317,7 +317,7 @@ fn reduce<'p>(
     args: &Args<'p>,
     path: &Name,
     place: Place,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     let items = match args.positional.get(1) {
         Some(values) => machine.items_of(values)?,
         None => None,
@@ -344,7 +344,7 @@ fn tree_map<'p>(
     trees: &[Value<'p>],
     leading: usize,
     place: Place,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     let Some(first) = trees.first().cloned() else { return Ok(machine.unknown("tree")) };
     machine.nesting += 1;
     if machine.nesting > 100 {
@@ -364,9 +364,9 @@ fn tree_map_of<'p>(
     trees: &[Value<'p>],
     leading: usize,
     place: Place,
-) -> Ran<'p, Value<'p>> {
-    let part = |this: &mut Machine<'p>, index: &Value<'p>| -> Ran<'p, Value<'p>> {
-        let parts: Ran<'p, Vec<Value<'p>>> = trees.iter().map(|tree| this.item(tree, index)).collect();
+) -> Eval<'p, Value<'p>> {
+    let part = |this: &mut Machine<'p>, index: &Value<'p>| -> Eval<'p, Value<'p>> {
+        let parts: Eval<'p, Vec<Value<'p>>> = trees.iter().map(|tree| this.item(tree, index)).collect();
         tree_map(this, function, &parts?, leading, place)
     };
     Ok(match first {
@@ -429,7 +429,7 @@ fn run_lanes<'p>(
     args: &Args<'p>,
     axes: Option<&Value<'p>>,
     place: Place,
-) -> Ran<'p, (Vec<Value<'p>>, Option<u32>)> {
+) -> Eval<'p, (Vec<Value<'p>>, Option<u32>)> {
     let axis_of = |index: usize| -> Value<'p> {
         match axes {
             None => Value::Int(0),
@@ -502,7 +502,7 @@ fn lane_of<'p>(
     axis: &Value<'p>,
     lane: u32,
     depth: u32,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     if depth == 0 {
         return Ok(machine.unknown("<lane>"));
     }
@@ -558,7 +558,7 @@ fn lane_of<'p>(
 }
 
 /// Element `index` of every tree.
-fn slices<'p>(machine: &mut Machine<'p>, trees: &[Value<'p>], index: u32) -> Ran<'p, Vec<Value<'p>>> {
+fn slices<'p>(machine: &mut Machine<'p>, trees: &[Value<'p>], index: u32) -> Eval<'p, Vec<Value<'p>>> {
     trees.iter().map(|tree| lane_of(machine, tree, &Value::Int(0), index, 6)).collect()
 }
 

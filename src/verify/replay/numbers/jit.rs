@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use super::super::frame::Ran;
+use super::super::frame::Eval;
 use super::super::machine::Machine;
 use super::super::value::{Args, Value, Wrapped};
 use super::value::{Argument, is_function};
@@ -30,7 +30,7 @@ pub(super) fn call<'p>(
     wrapped: &Wrapped<'p>,
     mut arguments: Vec<Argument<'p>>,
     span: Span,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     let are_traced = wrapped.args.keywords.is_empty();
     machine.computing(|computing| {
         let mode = computing.settings.mode;

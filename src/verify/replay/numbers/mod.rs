@@ -47,7 +47,7 @@ use self::python::{BUILTINS, PYTHON};
 use self::subscript::{Index, subscript};
 use self::value::{Argument, Vmap, is_function, sequence};
 use super::constants::{Constants, dtype_named};
-use super::frame::{Frame, Ran, Signal, at};
+use super::frame::{Eval, Frame, Signal, at};
 use super::hints::Hints;
 use super::library;
 use super::machine::{Machine, Numbers, Script};
@@ -318,7 +318,7 @@ fn is_array(value: &Value<'_>) -> bool {
 static ARITHMETIC: Numbers =
     Numbers { compute: |machine, frame, op, temp| machine.compute(frame, op, temp), decidable, left_at_bound };
 
-fn decidable<'p>(machine: &mut Machine<'p>, value: &Value<'p>, span: Span) -> Ran<'p, ()> {
+fn decidable<'p>(machine: &mut Machine<'p>, value: &Value<'p>, span: Span) -> Eval<'p, ()> {
     machine.computing(|computing| python::truth(computing, value, span).map(|_| ()))
 }
 
@@ -331,7 +331,7 @@ fn left_at_bound(machine: &mut Machine<'_>, span: Span) {
 
 impl<'p> Machine<'p> {
     /// The result of the module's final expression, if requested.
-    fn result(&mut self, span: Span, asks: bool) -> Ran<'p, Value<'p>> {
+    fn result(&mut self, span: Span, asks: bool) -> Eval<'p, Value<'p>> {
         self.globals.entry(0).or_default();
         let Some(mut frame) = self.frame(0, Module::BODY, Vec::new(), None) else { return Ok(Value::None) };
         self.run(&mut frame)?;
@@ -343,7 +343,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Ends the run.
-    fn refuse<T>(&mut self, problem: Problem) -> Ran<'p, T> {
+    fn refuse<T>(&mut self, problem: Problem) -> Eval<'p, T> {
         if let Some(computing) = &mut self.computing {
             computing.problem.get_or_insert(problem);
         }
@@ -351,7 +351,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Does something with what computing has.
-    fn computing<T>(&mut self, work: impl FnOnce(&mut Computing) -> Outcome<T>) -> Ran<'p, T> {
+    fn computing<T>(&mut self, work: impl FnOnce(&mut Computing) -> Outcome<T>) -> Eval<'p, T> {
         match self.computing.as_deref_mut().map(work) {
             Some(Ok(value)) => Ok(value),
             Some(Err(problem)) => self.refuse(problem),
@@ -360,7 +360,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs an operation without blocks.
-    fn compute(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Value<'p>> {
+    fn compute(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Eval<'p, Value<'p>> {
         self.computing(|computing| computing.spend(op.span, 1))?;
         let value = match self.computed(frame, op, temp)? {
             Some(value) => value,
@@ -375,7 +375,7 @@ impl<'p> Machine<'p> {
     }
 
     /// The result of an operation that computing does in its own way.
-    fn computed(&mut self, frame: &Frame<'p>, op: &'p Op, temp: Temp) -> Ran<'p, Option<Value<'p>>> {
+    fn computed(&mut self, frame: &Frame<'p>, op: &'p Op, temp: Temp) -> Eval<'p, Option<Value<'p>>> {
         let span = op.span;
         Ok(Some(match &op.kind {
             OpKind::Constant(Constant::BigInt) => {
@@ -450,7 +450,7 @@ impl<'p> Machine<'p> {
     }
 
     /// A path of the libraries, which must mean something where it is not the beginning of a longer one.
-    fn known_path(&mut self, frame: &Frame<'p>, value: Value<'p>, temp: Temp) -> Ran<'p, Value<'p>> {
+    fn known_path(&mut self, frame: &Frame<'p>, value: Value<'p>, temp: Temp) -> Eval<'p, Value<'p>> {
         let Value::Library(path) = &value else { return Ok(value) };
         let span = span_of(frame, temp);
         let next = frame.code.ops.get(temp as usize + 1).map(|op| &op.kind);
@@ -478,7 +478,7 @@ impl<'p> Machine<'p> {
         function: Temp,
         arguments: &'p [ir::Argument],
         span: Span,
-    ) -> Ran<'p, Value<'p>> {
+    ) -> Eval<'p, Value<'p>> {
         let mut given = Vec::with_capacity(arguments.len());
         for argument in arguments {
             let (name, temp) = match argument {
@@ -500,7 +500,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Calls a function.
-    fn call_computed(&mut self, function: &Value<'p>, arguments: Vec<Argument<'p>>, span: Span) -> Ran<'p, Value<'p>> {
+    fn call_computed(&mut self, function: &Value<'p>, arguments: Vec<Argument<'p>>, span: Span) -> Eval<'p, Value<'p>> {
         let depth = self.computing.as_ref().map_or(0, |computing| computing.depth);
         if depth >= DEPTH {
             return self.refuse(Problem::new(span, format!("calls nest deeper than {DEPTH} levels")));
@@ -517,7 +517,7 @@ impl<'p> Machine<'p> {
         Ok(value)
     }
 
-    fn called(&mut self, function: &Value<'p>, mut arguments: Vec<Argument<'p>>, span: Span) -> Ran<'p, Value<'p>> {
+    fn called(&mut self, function: &Value<'p>, mut arguments: Vec<Argument<'p>>, span: Span) -> Eval<'p, Value<'p>> {
         match function {
             Value::Library(path) => match self.computing(|_| find(path, span))? {
                 Found::Function(builtin) => self.computing(|computing| {
@@ -571,7 +571,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Calls a function under `vmap`: once, on values that hold one value for each lane.
-    fn call_lanes(&mut self, wrapped: &Wrapped<'p>, arguments: Vec<Argument<'p>>, span: Span) -> Ran<'p, Value<'p>> {
+    fn call_lanes(&mut self, wrapped: &Wrapped<'p>, arguments: Vec<Argument<'p>>, span: Span) -> Eval<'p, Value<'p>> {
         let axes = |name: &str| wrapped.args.keyword(name).cloned().unwrap_or(Value::Int(0));
         let size = wrapped.args.keyword("axis_size").and_then(Value::int).and_then(|size| usize::try_from(size).ok());
         let vmap = Vmap { in_axes: axes("in_axes"), out_axes: axes("out_axes"), size };

@@ -8,7 +8,7 @@
     reason = "`float` rounds integers, and `int` cuts off fractions of what fits, as Python does"
 )]
 
-use super::super::frame::Ran;
+use super::super::frame::Eval;
 use super::super::machine::Machine;
 use super::super::value::{Args, Value};
 use super::arguments::Arguments;
@@ -48,7 +48,7 @@ pub(super) fn call<'p>(
     path: &Name,
     arguments: Vec<Argument<'p>>,
     span: Span,
-) -> Ran<'p, Value<'p>> {
+) -> Eval<'p, Value<'p>> {
     let first = arguments.first().map(|argument| argument.value.clone());
     let length = first.as_ref().and_then(Value::own_shape).map(|shape| shape.first().copied());
     match (path.strip_prefix(BUILTINS), length) {
@@ -178,7 +178,7 @@ fn complex_number<'p>(computing: &Computing, arguments: &[Argument<'p>], span: S
 }
 
 /// `max(a, b)`, `min(sequence)`: the first of the greatest or least.
-fn extreme<'p>(machine: &mut Machine<'p>, name: &str, arguments: Vec<Argument<'p>>, span: Span) -> Ran<'p, Value<'p>> {
+fn extreme<'p>(machine: &mut Machine<'p>, name: &str, arguments: Vec<Argument<'p>>, span: Span) -> Eval<'p, Value<'p>> {
     if arguments.iter().any(|argument| argument.name.is_some()) {
         return machine.refuse(Problem::new(span, format!("options of {name} are not supported")));
     }
