@@ -18,7 +18,7 @@ pub(super) const NOT_STORED: &str = "it is unknown whether the object may store 
 const LINEAGE: usize = 8;
 
 /// Methods that create the object.
-const MAKERS: [&str; 2] = ["__init__", "__post_init__"];
+const CREATION_METHODS: [&str; 2] = ["__init__", "__post_init__"];
 
 /// Where a key is stored after a method has drawn from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(super) fn storage_of(cx: &FixContext<'_>, key: &Expr) -> Storage {
     if stores(method.def, Some(name)) && method.inner.is_empty() && !method.is_in_lambda {
         return Storage::Writable;
     }
-    let is_made = |def: &&ast::StmtFunctionDef| MAKERS.contains(&def.name.as_str());
+    let is_made = |def: &&ast::StmtFunctionDef| CREATION_METHODS.contains(&def.name.as_str());
     let mut all = lineage.iter().flat_map(|class| methods(class));
     let changes = |wanted: Option<&str>| {
         lineage.iter().flat_map(|class| methods(class)).any(|def| !is_made(&def) && stores(def, wanted))
@@ -141,7 +141,7 @@ impl<'a> Method<'a> {
     fn may_be_traced(&self, cx: &FixContext<'_>) -> bool {
         let name = self.def.name.as_str();
         // The code that creates an object may be traced with it: the object is then as short-lived as the trace.
-        let is_called_by_name = MAKERS.contains(&name);
+        let is_called_by_name = CREATION_METHODS.contains(&name);
         let is_traced = |name: &str| if name.starts_with("__") { cx.has_traces() } else { cx.is_traced(name) };
         self.is_in_lambda
             || !self.def.decorator_list.is_empty()

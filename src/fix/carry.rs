@@ -139,8 +139,8 @@ fn around(expr: &Expr, before: &str, behind: &str) -> [Edit; 2] {
 
 /// The result of a function, if every return is explicit.
 pub(super) fn results(def: &ast::StmtFunctionDef) -> Option<Vec<&Expr>> {
-    struct Gather<'a>(Vec<Option<&'a Expr>>);
-    impl<'a> SourceOrderVisitor<'a> for Gather<'a> {
+    struct ReturnCollector<'a>(Vec<Option<&'a Expr>>);
+    impl<'a> SourceOrderVisitor<'a> for ReturnCollector<'a> {
         fn visit_stmt(&mut self, statement: &'a Stmt) {
             match statement {
                 Stmt::Return(result) => self.0.push(result.value.as_deref()),
@@ -149,12 +149,12 @@ pub(super) fn results(def: &ast::StmtFunctionDef) -> Option<Vec<&Expr>> {
             }
         }
     }
-    let mut gather = Gather(Vec::new());
+    let mut collector = ReturnCollector(Vec::new());
     for statement in &def.body {
-        gather.visit_stmt(statement);
+        collector.visit_stmt(statement);
     }
     let ends = matches!(def.body.last(), Some(Stmt::Return(_)));
-    let results: Option<Vec<&Expr>> = gather.0.into_iter().collect();
+    let results: Option<Vec<&Expr>> = collector.0.into_iter().collect();
     results.filter(|_| ends)
 }
 

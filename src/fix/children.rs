@@ -45,7 +45,7 @@ pub(super) fn extend_split(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[us
 
 /// Uses of a key made by a split that get other children of that split.
 struct ChildAssignment<'u, 'a> {
-    made: Made<'a>,
+    made: SplitKey<'a>,
     /// The uses, except one that may keep the key.
     uses: Vec<&'u Use<'a>>,
     /// That one, if nothing else reads the key.
@@ -60,7 +60,7 @@ impl<'u, 'a> ChildAssignment<'u, 'a> {
     /// and that of another in it.
     fn all(cx: &FixContext<'a>, uses: &'u [Use<'a>]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
-        for made in uses.iter().filter_map(|one| Made::of(cx, one)) {
+        for made in uses.iter().filter_map(|one| SplitKey::of(cx, one)) {
             if !all.iter().any(|known| known.made.step.is(made.step)) {
                 all.extend(Self::of(cx, made, uses));
             }
@@ -68,7 +68,7 @@ impl<'u, 'a> ChildAssignment<'u, 'a> {
         all
     }
 
-    fn of(cx: &FixContext<'a>, made: Made<'a>, uses: &'u [Use<'a>]) -> Option<Self> {
+    fn of(cx: &FixContext<'a>, made: SplitKey<'a>, uses: &'u [Use<'a>]) -> Option<Self> {
         let own: Vec<&Use<'_>> = uses.iter().filter(|one| made.is_of(cx, one)).collect();
         let is_all = own.len() == uses.len();
         let way = cx.statements_after(made.step);
@@ -145,7 +145,7 @@ fn read_instead(uses: &[&Use<'_>], names: &[String]) -> Vec<Edit> {
 }
 
 /// A key that a statement made by splitting.
-pub(super) struct Made<'a> {
+pub(super) struct SplitKey<'a> {
     key: &'a str,
     /// Whether an object stores it.
     is_kept: bool,
@@ -156,7 +156,7 @@ pub(super) struct Made<'a> {
     names: &'a [Expr],
 }
 
-impl<'a> Made<'a> {
+impl<'a> SplitKey<'a> {
     /// The split of a use that is a statement that binds its children.
     pub fn by(cx: &FixContext<'a>, scope: ScopeId, splits: &Use<'a>) -> Option<Self> {
         let step = *splits.steps.last()?;
@@ -375,7 +375,7 @@ pub(super) fn other_parent(cx: &FixContext<'_>, findings: &[Finding], index: usi
             continue;
         };
         let is_alike = other.message == joined.message && !joined.edits.contains(&other.edits[0]);
-        if is_alike && joined.edits.len() < MOST_SLIPS {
+        if is_alike && joined.edits.len() < MOST_MISTAKES {
             joined.edits.extend(other.edits);
             joined.resolves.push(at);
         }
@@ -386,7 +386,7 @@ pub(super) fn other_parent(cx: &FixContext<'_>, findings: &[Finding], index: usi
 }
 
 /// Mistakes of one kind that are fixed together.
-const MOST_SLIPS: usize = 16;
+const MOST_MISTAKES: usize = 16;
 
 /// The statement of a finding that splits the child instead of the parent, and the edits that resolve it.
 fn split_of_child<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -> Option<(Step<'a>, Proposal)> {

@@ -20,9 +20,11 @@ pub(super) fn reason(cx: &FixContext<'_>, finding: &Finding) -> Option<String> {
     let intent = finding.intent.as_ref().map(|intent| intent.reason.clone());
     let fate = || finding.consequence.as_ref().filter(|_| is_only_looked_at).map(|fate| fate.message.clone());
     // Two draws that go into one value are not two runs of the same thing.
-    let meets = finding.consequence.as_ref().is_some_and(|consequence| consequence.kind == ConsequenceKind::Meet);
-    let alike =
-        || (!meets && are_calls_alike(cx, finding)).then(|| "the two calls may need the same numbers".to_owned());
+    let are_combined =
+        finding.consequence.as_ref().is_some_and(|consequence| consequence.kind == ConsequenceKind::Meet);
+    let alike = || {
+        (!are_combined && are_calls_alike(cx, finding)).then(|| "the two calls may need the same numbers".to_owned())
+    };
     let words = || pair(cx, finding)?.into_iter().find_map(|call| of_a_key_in_use(cx, call));
     intent.or_else(fate).or_else(alike).or_else(words)
 }

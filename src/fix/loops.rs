@@ -4,7 +4,7 @@
 
 use super::attribute_keys::{NOT_STORED, Storage, storage_of};
 use super::carry::{self, Carried};
-use super::children::{self, Made};
+use super::children::{self, SplitKey};
 use super::context::{FixContext, Proposal};
 use super::fold_index::{each_element, fold_index, fold_parameter, replace, scan_children};
 use super::jax;
@@ -150,7 +150,7 @@ fn kept_parent(cx: &FixContext<'_>, found: &Loop<'_>) -> Option<Proposal> {
 fn free_child<'a>(cx: &FixContext<'a>, found: &Loop<'a>) -> Option<(&'a ast::ExprName, &'a str)> {
     let [(call, key @ Expr::Name(name))] = found.calls[..] else { return None };
     let splits = Use { call, key, steps: cx.steps(span_of(call)) };
-    let made = Made::by(cx, found.scope, &splits)?;
+    let made = SplitKey::by(cx, found.scope, &splits)?;
     let unused = made.unused_until(cx, span_of(call));
     let child = unused.into_iter().find(|child| child.id.as_str() != "_")?;
     Some((child, name.id.as_str()))

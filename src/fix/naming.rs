@@ -38,10 +38,10 @@ impl FixContext<'_> {
 
     /// Whether a name is claimed by an accepted proposal in a part of a scope, or in an enclosing or nested scope.
     fn is_reserved(&self, name: &str, scope: Span, range: Span) -> bool {
-        let meets = |one: Span, other: Span| one.start < other.end && other.start < one.end;
+        let overlap = |one: Span, other: Span| one.start < other.end && other.start < one.end;
         let nests = |other: Span| other.covers(scope) || scope.covers(other);
-        let is_met = |one: &Reserved| nests(one.scope) && meets(one.range, range);
-        self.claimed.iter().any(|one| one.name == name && is_met(one))
+        let overlaps = |one: &Reserved| nests(one.scope) && overlap(one.range, range);
+        self.claimed.iter().any(|one| one.name == name && overlaps(one))
     }
 
     /// Whether a name is reserved for an accepted proposal in an overlapping range of a scope. An unused child is reserved from its split

@@ -90,9 +90,9 @@ pub(super) fn stored(module: &ast::ModModule) -> impl Iterator<Item = &Expr> {
 }
 
 /// Collects expressions.
-struct Gather<'a>(Vec<&'a Expr>);
+struct ExpressionCollector<'a>(Vec<&'a Expr>);
 
-impl<'a> SourceOrderVisitor<'a> for Gather<'a> {
+impl<'a> SourceOrderVisitor<'a> for ExpressionCollector<'a> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         self.0.push(expr);
         source_order::walk_expr(self, expr);
@@ -101,11 +101,11 @@ impl<'a> SourceOrderVisitor<'a> for Gather<'a> {
 
 /// All expressions of a file, each before those within it.
 pub(super) fn expressions(module: &ast::ModModule) -> Vec<&Expr> {
-    let mut gather = Gather(Vec::new());
+    let mut collector = ExpressionCollector(Vec::new());
     for statement in &module.body {
-        gather.visit_stmt(statement);
+        collector.visit_stmt(statement);
     }
-    gather.0
+    collector.0
 }
 
 /// The nodes that cover a span, outermost first.
@@ -148,11 +148,11 @@ pub(super) fn call_at(module: &ast::ModModule, span: Span) -> Option<&ast::ExprC
 
 /// The expression that has exactly this span, the outermost of those that do.
 pub(super) fn expression_at(module: &ast::ModModule, span: Span) -> Option<&Expr> {
-    struct Seek<'a> {
+    struct ExpressionFinder<'a> {
         span: Span,
         found: Option<&'a Expr>,
     }
-    impl<'a> SourceOrderVisitor<'a> for Seek<'a> {
+    impl<'a> SourceOrderVisitor<'a> for ExpressionFinder<'a> {
         fn enter_node(&mut self, node: AnyNodeRef<'a>) -> TraversalSignal {
             let goes_on = self.found.is_none() && span_of(&node).covers(self.span);
             if goes_on { TraversalSignal::Traverse } else { TraversalSignal::Skip }
@@ -165,7 +165,7 @@ pub(super) fn expression_at(module: &ast::ModModule, span: Span) -> Option<&Expr
             source_order::walk_expr(self, expr);
         }
     }
-    let mut seek = Seek { span, found: None };
+    let mut seek = ExpressionFinder { span, found: None };
     if let Some(step) = steps(module, span).first() {
         seek.visit_stmt(step.statement());
     }
@@ -174,9 +174,9 @@ pub(super) fn expression_at(module: &ast::ModModule, span: Span) -> Option<&Expr
 
 /// All expressions within one, itself first, in source order.
 pub(super) fn expressions_within(expr: &Expr) -> Vec<&Expr> {
-    let mut gather = Gather(Vec::new());
-    gather.visit_expr(expr);
-    gather.0
+    let mut collector = ExpressionCollector(Vec::new());
+    collector.visit_expr(expr);
+    collector.0
 }
 
 /// The arguments of a call as written, in source order: positional ones and the values of keywords.
@@ -186,9 +186,9 @@ pub(super) fn arguments(call: &ast::ExprCall) -> impl Iterator<Item = &Expr> {
 
 /// All expressions of a statement, those of statements within it as well.
 pub(super) fn expressions_of(statement: &Stmt) -> Vec<&Expr> {
-    let mut gather = Gather(Vec::new());
-    gather.visit_stmt(statement);
-    gather.0
+    let mut collector = ExpressionCollector(Vec::new());
+    collector.visit_stmt(statement);
+    collector.0
 }
 
 /// The single targets of an assignment's target, unpacked.

@@ -111,7 +111,7 @@ impl<'a> Uses<'_, 'a> {
                     .filter(|argument| lists(argument) && elements(argument).iter().any(|one| self.is_key(one)))
                     .all(|list| elements(list).iter().all(|one| self.is_array(one)))
         };
-        typed.is_alike && meets(self.cx, typed, &path, call) && (!typed.of_arrays || are_arrays())
+        typed.is_alike && satisfies(self.cx, typed, &path, call) && (!typed.of_arrays || are_arrays())
     }
 
     /// `words.at[i].set(key)` and `keys.at[i].set(words)` mix keys with words.
@@ -211,7 +211,7 @@ impl<'a> Uses<'_, 'a> {
 }
 
 /// Whether a call is written under the conditions of a row.
-pub(super) fn meets(cx: &FixContext<'_>, typed: &Typed, path: &str, call: &ast::ExprCall) -> bool {
+pub(super) fn satisfies(cx: &FixContext<'_>, typed: &Typed, path: &str, call: &ast::ExprCall) -> bool {
     let Some(callable) = cx.models.callable(path) else { return false };
     let spreads = call.arguments.args.iter().any(Expr::is_starred_expr)
         || call.arguments.keywords.iter().any(|keyword| keyword.arg.is_none());

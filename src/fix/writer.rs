@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a written statement binds only names that are free from there to the last use that reads them.
 
-use super::children::{self, Made};
+use super::children::{self, SplitKey};
 use super::context::{FixContext, Proposal};
 use super::key_uses::{Use, shared};
 use super::layout;
@@ -147,7 +147,7 @@ impl Writer<'_, '_> {
         {
             return Some(proposal);
         }
-        let made = Made::by(self.cx, self.site.scope, splits)?;
+        let made = SplitKey::by(self.cx, self.site.scope, splits)?;
         let others: Vec<&Use<'_>> = uses.iter().collect();
         let mut unused = made.unused_until(self.cx, uses.last()?.span());
         unused.truncate(uses.len());
@@ -166,7 +166,7 @@ impl Writer<'_, '_> {
     /// `a, b = split(key)` after draws from `key` comes before them, and makes their keys as well.
     pub(super) fn hoist(&self, splits: &Use<'_>, uses: &[Use<'_>]) -> Option<Proposal> {
         let cx = self.cx;
-        let made = Made::by(cx, self.site.scope, splits)?;
+        let made = SplitKey::by(cx, self.site.scope, splits)?;
         let (bound, step, call) = made.parts();
         let statement = span_of(step.statement());
         let (lines, comment) = layout::own_lines_with_comment(cx.text, statement)?;
@@ -257,9 +257,9 @@ impl Writer<'_, '_> {
         let mut edits = Vec::with_capacity(uses.len() + at.len());
         let mut reserved = Vec::new();
         // The split that made the key makes the children for the uses right after it.
-        let mut near: Vec<(Made<'_>, Vec<&Use<'_>>)> = Vec::new();
+        let mut near: Vec<(SplitKey<'_>, Vec<&Use<'_>>)> = Vec::new();
         at.retain(|(_, here)| {
-            let made = here.first().and_then(|one| Made::of(self.cx, one)).filter(|made| {
+            let made = here.first().and_then(|one| SplitKey::of(self.cx, one)).filter(|made| {
                 let can_replace = |one: &&Use<'_>| made.can_replace(self.cx, one);
                 matches!(self.split, Split::Plain(_)) && here.iter().all(can_replace)
             });

@@ -7,7 +7,7 @@ use super::{Change, Writer};
 use crate::fix::jax;
 use crate::fix::names::Action;
 use crate::fix::tree;
-use crate::fix::typed_uses::{elements, meets};
+use crate::fix::typed_uses::{elements, satisfies};
 use crate::models::{ARRAY, Effect, ShapeOp};
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
@@ -48,7 +48,7 @@ fn called<'a>(writer: &mut Writer<'_, 'a>, call: &'a ast::ExprCall) {
         return;
     }
     let are_arrays = keys.iter().all(|key| writer.key(key).is_some_and(|known| known.is_array));
-    if typed.is_alike && (!typed.of_arrays || are_arrays) && meets(cx, typed, &path, call) {
+    if typed.is_alike && (!typed.of_arrays || are_arrays) && satisfies(cx, typed, &path, call) {
         return;
     }
     for key in keys {
