@@ -51,7 +51,7 @@ pub fn run_constructors(machine: &mut Machine<'_>) {
 }
 
 /// Deepest nesting of functions between a constructor and the call of a class.
-const MAKERS: u32 = 2;
+const FACTORY_DEPTH: u32 = 2;
 
 /// Whether a constructor calls a class of the program by its name, itself or in a function of the module that it defines or calls, or takes
 /// an instance of one, according to its annotations.
@@ -66,7 +66,7 @@ fn makes_instances(machine: &mut Machine<'_>, class: ClassHandle, init: &Functio
     let home = machine.context.home;
     let module = machine.module(home);
     let mut seen = BTreeSet::new();
-    let mut work = vec![(init, MAKERS)];
+    let mut work = vec![(init, FACTORY_DEPTH)];
     while let Some((code, depth)) = work.pop() {
         for op in &code.ops {
             let inner = match &op.kind {
@@ -122,7 +122,7 @@ fn is_relevant(machine: &Machine<'_>, class: ClassHandle) -> bool {
     methods.map(|(number, _)| FunctionId(number)).any(|method| machine.program.relevance.of(home, method))
 }
 
-fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Closure, wanted: &Wanted) {
+fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Closure, wanted: &StoredAttributes) {
     let quiet = machine.recorder.for_next_run();
     let recorder = std::mem::replace(&mut machine.recorder, quiet);
     let pending = std::mem::take(&mut machine.context.pending);
@@ -232,7 +232,7 @@ pub fn set_stored_attributes(machine: &mut Machine<'_>, class: ClassHandle, inst
         return;
     };
     for (name, value) in &stored.functions {
-        let value = moved(value, stored.object, own);
+        let value = rebind_receiver(value, stored.object, own);
         machine.state.store.objects[own.0 as usize].attributes.insert(name.clone(), value);
     }
     for (name, instances) in &stored.instances {
@@ -261,17 +261,17 @@ fn is_function(val: &Val) -> bool {
 }
 
 /// A function with what was bound to one object bound to another.
-fn moved(value: &Value, from: ObjectId, to: ObjectId) -> Value {
+fn rebind_receiver(value: &Value, from: ObjectId, to: ObjectId) -> Value {
     match value.single() {
         Some(Val::Method(method)) if matches!(method.0.single(), Some(Val::Object(id)) if *id == from) => {
             Value::of(Val::Method(Rc::new((Value::of(Val::Object(to)), method.1.clone()))))
         }
         Some(Val::Wrapped(wrapped)) => {
-            let function = wrapped.function.as_ref().map(|function| moved(function, from, to));
+            let function = wrapped.function.as_ref().map(|function| rebind_receiver(function, from, to));
             Value::of(Val::Wrapped(Rc::new(Wrapped { function, ..(**wrapped).clone() })))
         }
         Some(Val::Partial(partial)) => {
-            let function = moved(&partial.function, from, to);
+            let function = rebind_receiver(&partial.function, from, to);
             Value::of(Val::Partial(Rc::new(Partial { function, ..(**partial).clone() })))
         }
         _ => value.clone(),
@@ -280,7 +280,7 @@ fn moved(value: &Value, from: ObjectId, to: ObjectId) -> Value {
 
 /// The attributes of interest among those that a constructor stores.
 #[derive(Default)]
-struct Wanted {
+struct StoredAttributes {
     /// Those that some function of the module calls.
     functions: BTreeSet<Name>,
     /// Those that some other function of the module reads.
@@ -288,11 +288,11 @@ struct Wanted {
 }
 
 /// The attributes that a constructor stores, that nothing else in the class stores, and that some function of the module calls or reads.
-fn stored(module: &Module, init: &Function) -> Wanted {
+fn stored(module: &Module, init: &Function) -> StoredAttributes {
     let is_self = |code: &Function, temp: u32| {
         matches!(code.ops.get(temp as usize).map(|op| &op.kind), Some(OpKind::Load(Variable::Local(0))))
     };
-    let mut wanted = Wanted::default();
+    let mut wanted = StoredAttributes::default();
     for op in &init.ops {
         let OpKind::StoreAttribute(object, name, value) = &op.kind else { continue };
         if !is_self(init, *object) {

@@ -13,7 +13,7 @@ use crate::engine::Outcome;
 use crate::finding::Finding;
 use crate::python::SourceKind;
 use crate::source::{self, OsFiles};
-use crate::suppress::{self, Wanted};
+use crate::suppress::{self, FindingToSuppress};
 use crate::text::FileId;
 
 /// What was written.
@@ -52,8 +52,10 @@ pub(super) fn add(outcome: &Outcome, reason: &str, process: &Process<'_>) -> Res
         if source.text != outcome.files.text(*file) {
             return Err(Failure::Usage(format!("{display}: the file changed during the check; run again")));
         }
-        let wanted: Vec<Wanted> =
-            findings.iter().map(|finding| Wanted { rule: finding.rule, span: finding.primary.span }).collect();
+        let wanted: Vec<FindingToSuppress> = findings
+            .iter()
+            .map(|finding| FindingToSuppress { rule: finding.rule, span: finding.primary.span })
+            .collect();
         let kind = SourceKind::of_path(&display);
         let edits = suppress::insertions(&source.text, &source.cells, kind, &wanted, reason);
         if !edits.is_empty() {

@@ -24,13 +24,13 @@ struct At {
     position: Position,
     /// The requested form: text, or a graph in a format.
     #[serde(default)]
-    format: Wanted,
+    format: LineageForm,
 }
 
-/// The result of the command.
+/// The form in which the command returns the lineage.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Wanted {
+enum LineageForm {
     #[default]
     Text,
     #[serde(untagged)]
@@ -54,8 +54,8 @@ pub(super) fn execute(request: &RequestContext<'_>, params: &ExecuteCommandParam
     let lineage = Lineage::of(&keys);
     let Some(function) = lineage.around(offset) else { return Ok(nothing()) };
     Ok(Value::String(match format {
-        Wanted::Text => as_text(function, &keys, page),
-        Wanted::Picture(format) => draw(&lineage, &[function], format),
+        LineageForm::Text => as_text(function, &keys, page),
+        LineageForm::Picture(format) => draw(&lineage, &[function], format),
     }))
 }
 

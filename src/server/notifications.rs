@@ -212,7 +212,7 @@ fn files_changed(main: &mut MainLoop<'_>, params: &DidChangeWatchedFilesParams) 
         if !crate::engine::is_source(&path) || change.kind != FileChangeType::Changed {
             is_reset |= session.concerns(&path);
         } else if !session.is_open(&path) {
-            session.touch(&path);
+            session.mark_changed(&path);
         }
     }
     if is_reset {

@@ -228,12 +228,12 @@ impl Session {
         let opened = Arc::make_mut(&mut self.snapshot.open).remove(&path)?;
         self.snapshot.checks.lock().unwrap_or_else(PoisonError::into_inner).remove(&path);
         self.snapshot.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(&path);
-        self.touch(&path);
+        self.mark_changed(&path);
         Some((path, opened))
     }
 
     /// Records that a file changed.
-    pub(super) fn touch(&mut self, path: &Path) {
+    pub(super) fn mark_changed(&mut self, path: &Path) {
         self.snapshot.epoch += 1;
         Arc::make_mut(&mut self.snapshot.changed).insert(path.to_owned(), self.snapshot.epoch);
     }
@@ -269,7 +269,7 @@ impl Session {
     }
 
     fn put(&mut self, uri: &Uri, path: &Path, open: Open) {
-        self.touch(path);
+        self.mark_changed(path);
         let opened = Opened::new(uri, &open);
         Arc::make_mut(&mut self.snapshot.open).insert(path.to_owned(), opened);
         self.open.insert(path.to_owned(), open);

@@ -13,7 +13,7 @@ use crate::text::{Cells, Edit, FileId, LineIndex, Span, apply_edits};
 
 /// A finding to suppress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct FindingToSuppress {
     /// Its rule.
     pub rule: RuleId,
     /// Its primary span.
@@ -24,7 +24,13 @@ pub struct Wanted {
 const LONGEST: usize = 100;
 
 /// The edits that suppress these findings, in order. Findings that no comment can suppress are skipped.
-pub fn insertions(text: &str, cells: &Cells, kind: SourceKind, wanted: &[Wanted], reason: &str) -> Vec<Edit> {
+pub fn insertions(
+    text: &str,
+    cells: &Cells,
+    kind: SourceKind,
+    wanted: &[FindingToSuppress],
+    reason: &str,
+) -> Vec<Edit> {
     let parsed = python::parse_cells(text, cells, kind);
     // A syntax error in one cell of a notebook does not prevent edits in others.
     let broken = python::broken_cells(&parsed, cells);

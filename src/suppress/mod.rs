@@ -12,5 +12,5 @@ mod tests;
 
 pub use apply::{Applied, Scope, Source, Suppressed, apply, can_be_ignored, is_about_comments};
 pub use baseline::{Baseline, BaselineError, Entry};
-pub use insert::{Wanted, insertions};
+pub use insert::{FindingToSuppress, insertions};
 pub use parse::{Directive, Effect, Problem, parse};

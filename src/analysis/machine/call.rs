@@ -26,10 +26,10 @@ use crate::finding::Place;
 use crate::ir::{Argument, EffectWord, FunctionId, Name, Op, OpKind, Temp};
 
 /// Size up to which a function is always run, because it may return its argument.
-pub const SHORT: usize = 40;
+pub const ALWAYS_RUN_SIZE: usize = 40;
 
 /// Most nodes of the condition under which a call returns; if it is larger, the call is assumed to return always.
-pub const WIDE: usize = 64;
+pub const RETURN_CONDITION_NODES: usize = 64;
 
 /// The result of running a function.
 pub struct CallOutcome {
@@ -362,11 +362,11 @@ impl<'p> Machine<'p> {
     /// Whether a function may affect keys, or return its arguments: it is short, or a key or a function is passed to it.
     fn is_relevant_call(&self, closure: &Closure, code: &crate::ir::Function, args: &Args) -> bool {
         self.program.relevance.of(closure.module, closure.function)
-            || code.ops.len() <= SHORT
+            || code.ops.len() <= ALWAYS_RUN_SIZE
             || args.values().any(|value| {
                 value.alternatives().iter().any(|alternative| match &alternative.val {
                     Val::Key(_) | Val::Array(_) | Val::Function(_) | Val::Partial(_) | Val::Wrapped(_) => true,
-                    Val::Method(_) | Val::Tuple(_) | Val::Object(_) => code.ops.len() <= 4 * SHORT,
+                    Val::Method(_) | Val::Tuple(_) | Val::Object(_) => code.ops.len() <= 4 * ALWAYS_RUN_SIZE,
                     Val::Term(term) => self.recorder.is_known_key(*term),
                     _ => false,
                 })
@@ -463,7 +463,11 @@ impl<'p> Machine<'p> {
             result = Value::of(only.val.clone());
         }
         let is_caught = !self.state.paths.catching.borrow().is_empty();
-        if after != entered && !after.is_false() && !is_caught && self.state.paths.guards.is_larger(after, WIDE) {
+        if after != entered
+            && !after.is_false()
+            && !is_caught
+            && self.state.paths.guards.is_larger(after, RETURN_CONDITION_NODES)
+        {
             // Widening: the condition under which many calls return is dropped.
             after = entered;
         }

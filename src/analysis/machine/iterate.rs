@@ -21,7 +21,7 @@ use crate::text::Span;
 const ITERATORS: u32 = 64;
 
 /// Most elements that are listed when an iterator of known length is drained.
-pub const DRAINED: u32 = 32;
+pub const DRAIN_LIMIT: u32 = 32;
 
 impl<'p> Machine<'p> {
     /// `iter(value)`
@@ -334,7 +334,7 @@ impl<'p> Machine<'p> {
                     return Some(parts.iter().map(|p| Item { guard: Guard::TRUE, value: p.clone() }).collect());
                 }
                 let length = array.dims.as_ref()?.first().copied()??;
-                let length = self.state.terms.as_int(length).filter(|n| *n <= i128::from(DRAINED))?;
+                let length = self.state.terms.as_int(length).filter(|n| *n <= i128::from(DRAIN_LIMIT))?;
                 let array = array.clone();
                 Some(
                     (0..length)
@@ -361,7 +361,7 @@ impl<'p> Machine<'p> {
                     }
                     ObjectKind::Iterator(..) => {
                         let length = known_length(&mut self.state, &value)?;
-                        if length > DRAINED {
+                        if length > DRAIN_LIMIT {
                             return None;
                         }
                         let mut items = Vec::new();

@@ -46,8 +46,8 @@ impl Guards {
         let support = self.support(guard);
         let mut constrained = guard;
         for [(a, a_polarity), (b, b_polarity)] in terms.exclusions(&support) {
-            let a = self.polar(a, a_polarity);
-            let b = self.polar(b, b_polarity);
+            let a = self.with_polarity(a, a_polarity);
+            let b = self.with_polarity(b, b_polarity);
             let both = self.and(a, b);
             constrained = self.without(constrained, both);
             if constrained.is_false() {
@@ -138,7 +138,7 @@ impl Guards {
         Some(false)
     }
 
-    fn polar(&mut self, literal: TermId, polarity: bool) -> Guard {
+    fn with_polarity(&mut self, literal: TermId, polarity: bool) -> Guard {
         let guard = self.literal(literal);
         if polarity { guard } else { self.not(guard) }
     }
