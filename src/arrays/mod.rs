@@ -229,20 +229,4 @@ impl Map {
         }
         Some(Self { shape, positions })
     }
-
-    /// `broadcast_to(array, shape)`
-    pub fn broadcast(from: &[usize], shape: &[usize]) -> Option<Self> {
-        let missing = shape.len().checked_sub(from.len())?;
-        let strides = strides(from);
-        let mut axes = Vec::with_capacity(shape.len());
-        for (at, length) in shape.iter().enumerate() {
-            let own = at.checked_sub(missing).map(|axis| (from[axis], strides[axis]));
-            axes.push(match own {
-                Some((own, stride)) if own == *length => (0..*length).map(|element| element * stride).collect(),
-                None | Some((1, _)) => vec![0; *length],
-                Some(_) => return None,
-            });
-        }
-        Some(Self::of(shape.to_vec(), &axes))
-    }
 }

@@ -32,7 +32,6 @@ fn shapes_fit_or_do_not() {
         assert_eq!(reshaped(6, wrong), None, "{wrong:?}");
     }
     assert_eq!(joint_shape(&[3, 1], &[2]), [3, 2]);
-    assert_eq!(Map::broadcast(&[3, 2], &[3, 3]), None);
     assert_eq!(size(&[usize::MAX, 2]), None);
 }
 
@@ -98,18 +97,6 @@ proptest! {
             prop_assert_eq!(&part.shape, &shape);
             let elements: Vec<usize> = part.positions.iter().map(|position| stack.positions[*position]).collect();
             prop_assert_eq!(elements, (lane * each..(lane + 1) * each).collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn broadcasting_repeats_axes_of_length_one(shape in shapes(), more in shapes()) {
-        let joint = joint_shape(&shape, &more);
-        let Some(map) = Map::broadcast(&shape, &joint) else { return Ok(()) };
-        let missing = joint.len() - shape.len();
-        for (index, position) in map.positions.iter().enumerate() {
-            let at = coordinates(&joint, index);
-            let own: Vec<usize> = at[missing..].iter().zip(&shape).map(|(at, length)| (*at).min(length - 1)).collect();
-            prop_assert_eq!(*position, element(&shape, &own));
         }
     }
 

@@ -350,11 +350,6 @@ impl HiddenCounts {
             Shown::BelowConfidence => *self.by_confidence.entry(finding.confidence).or_default() += 1,
         }
     }
-
-    /// Whether nothing is hidden.
-    pub fn is_empty(&self) -> bool {
-        self.by_level.is_empty() && self.by_confidence.is_empty() && self.accepted == 0 && self.limited == 0
-    }
 }
 
 /// Rules whose findings mean that a file was not checked. Hiding them would make the file look clean.

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use crate::finding::{Derivation, Place};
-use crate::judge::facts::{CarryKind, Facts, KeyKind, LeakKind, Origin, Role, Use, WrapperWay};
+use crate::judge::facts::{CarryKind, Facts, KeyKind, LeakKind, Origin, Use, WrapperWay};
 use crate::text::{FileId, LineIndex};
 
 use super::FileTable;
@@ -148,7 +148,6 @@ fn state(facts: &Facts, all: &mut Vec<Remark>) {
         let kind = match carried.kind {
             CarryKind::Returned => "returned",
             CarryKind::Stored => "stored",
-            CarryKind::Carried => "carried on",
             CarryKind::Kept => "returned and kept",
             CarryKind::Left => "derived from again",
         };
@@ -251,16 +250,7 @@ fn remark(place: Place, mut further: Vec<(Place, String)>, origin: Option<&Origi
 }
 
 fn by(used: &Use) -> String {
-    format!("{} by `{}`", role(used.role), used.callee)
-}
-
-fn role(role: Role) -> &'static str {
-    match role {
-        Role::Sample | Role::Library | Role::Protocol => "consumed",
-        Role::Split => "split",
-        Role::Fold => "folded",
-        Role::Unresolved => "possibly consumed",
-    }
+    format!("{} by `{}`", used.role.participle(), used.callee)
 }
 
 fn key(derivation: &str) -> String {

@@ -107,8 +107,6 @@ pub struct Job<'a> {
     pub cwd: &'a Path,
     /// The files to report on.
     pub inputs: &'a [Input],
-    /// The absolute paths that were given; files below a given folder belong together.
-    pub given: &'a [PathBuf],
     /// Problems in finding them.
     pub problems: &'a [Problem],
     /// The settings of each file.
@@ -138,7 +136,6 @@ impl<'a> Job<'a> {
             files,
             cwd,
             inputs,
-            given: &[],
             problems: &[],
             settings,
             models: &|_| Models::builtin(),

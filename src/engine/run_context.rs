@@ -253,7 +253,6 @@ impl<'a> RunContext<'a> {
             files: &given.files,
             cwd: self.cwd,
             inputs: &given.inputs,
-            given: &self.folders,
             problems: &given.problems,
             settings: &|path| self.resolver.for_file(path).unwrap_or_else(|_| self.fallback.clone()),
             models: &|settings| {

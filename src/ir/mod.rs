@@ -285,8 +285,6 @@ pub enum EffectWord {
 pub struct Class {
     /// The name.
     pub name: Name,
-    /// The qualified name within the module.
-    pub qualified: Name,
     /// The name in the `class` statement.
     pub span: Span,
     /// The function that runs its body.
@@ -304,6 +302,4 @@ pub struct Field {
     pub annotation: Annotation,
     /// Whether the class body gives it a value.
     pub has_default: bool,
-    /// Where it is declared.
-    pub span: Span,
 }

@@ -166,11 +166,6 @@ impl ModuleGraph {
         self.files.get(file.0 as usize).is_some_and(|module| module.is_package)
     }
 
-    /// The file of an absolute dotted name in a package of the project.
-    pub fn file(&self, name: &str) -> Option<FileId> {
-        self.by_name.get(name).and_then(|files| self.best(files, ""))
-    }
-
     /// Resolves an import in the file `from`: `import module` (`level` 0, no `name`), `from module import name`,
     /// `from .module import name` (`level` 1), `from . import name` (no `module`).
     pub fn resolve(&self, from: FileId, level: u32, module: Option<&str>, name: Option<&str>) -> Resolution {
@@ -460,9 +455,6 @@ mod tests {
                 "top",
             ]
         );
-        assert_eq!(graph.file("pkg.core"), Some(FileId(1)));
-        assert_eq!(graph.file("pkg"), Some(FileId(0)));
-        assert_eq!(graph.file("utils"), None);
         assert!(graph.is_package(FileId(0)) && !graph.is_package(FileId(1)));
     }
 

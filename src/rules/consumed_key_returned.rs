@@ -18,7 +18,6 @@ pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
     let how = match hit.kind {
         CarryKind::Returned => "returned",
         CarryKind::Stored => "stored",
-        CarryKind::Carried => "passed to the next iteration",
         CarryKind::Kept => return describe_kept(rule, hit),
         CarryKind::Left => return describe_left(rule, hit),
     };
@@ -29,7 +28,7 @@ pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
             .map_or_else(String::new, |split| format!("draw from a child, {split}, so that the key {how} is fresh")),
     };
     let mut finding = wording::finding(rule, hit.place, hit.confidence, &hit.function, text);
-    let used = wording::steps(&hit.used, wording::participle(hit.used.role));
+    let used = wording::steps(&hit.used, hit.used.role.participle());
     wording::relate(&mut finding, used.iter().cloned());
     finding.fix_hints = Some(wording::fix_hints(&hit.used));
     finding.flow = used.into_iter().chain([wording::label(hit.place, format!("{how} here"))]).collect();
@@ -58,7 +57,7 @@ fn describe_kept(rule: &Rule, hit: &CarriedKey) -> Finding {
 fn describe_left(rule: &Rule, hit: &CarriedKey) -> Finding {
     let name = hit.used.name.as_ref();
     let subject = wording::subject(name, &hit.derivation);
-    let participle = wording::participle(hit.used.role);
+    let participle = hit.used.role.participle();
     let text = Text {
         message: format!(
             "{subject} is {participle} by {} and left in an attribute from which a method derives keys",

@@ -333,11 +333,7 @@ fn stored_and_returned_key_rules() {
             captured(CaptureKind::Default, 5),
         ],
         stale: vec![stale],
-        carried: vec![
-            carried(CarryKind::Returned, 12),
-            carried(CarryKind::Stored, 13),
-            carried(CarryKind::Carried, 14),
-        ],
+        carried: vec![carried(CarryKind::Returned, 12), carried(CarryKind::Stored, 13)],
         ..Facts::default()
     };
     insta::assert_snapshot!(story(&rules::check(&facts)));

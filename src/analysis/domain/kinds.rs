@@ -19,6 +19,18 @@ pub enum Role {
     Unresolved,
 }
 
+impl Role {
+    /// What becomes of the key, as a past participle.
+    pub fn participle(self) -> &'static str {
+        match self {
+            Self::Sample | Self::Library | Self::Protocol => "consumed",
+            Self::Split => "split",
+            Self::Fold => "folded",
+            Self::Unresolved => "possibly consumed",
+        }
+    }
+}
+
 /// Whether a key is typed (`jax.random.key`) or raw (`PRNGKey`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeyKind {
@@ -87,8 +99,6 @@ pub enum CarryKind {
     Returned,
     /// Stored in an attribute, container or global.
     Stored,
-    /// Carried on by a loop-like transform.
-    Carried,
     /// Returned to the caller, and kept in the attribute from which the next call derives.
     Kept,
     /// Consumed by a constructor, and left in the attribute that methods derive from.

@@ -85,8 +85,6 @@ impl From<String> for Text {
 pub enum Symbol {
     /// A parameter of the function that is analysed.
     Parameter,
-    /// A global, attribute or cell whose value is unknown.
-    Input,
     /// The result of a call or operation that nothing resolves: fresh at each evaluation.
     Opaque,
     /// An attribute after `del`: the class may still have one of that name.

@@ -92,7 +92,7 @@ impl<'a> Lowering<'a> {
         let class_id = ClassId(super::index(self.classes.len()));
         let name = self.name(&class.name);
         let fields = self.fields(&class.body);
-        self.classes.push(Class { name: name.clone(), qualified: qualified.clone(), span, body: Module::BODY, fields });
+        self.classes.push(Class { name: name.clone(), span, body: Module::BODY, fields });
         let mut bindings = self.bindings(Vec::new()).with_body(&class.body);
         bindings.yields = false;
         let opening =

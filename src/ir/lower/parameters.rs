@@ -105,12 +105,7 @@ impl<'a> Lowering<'a> {
                 && let Expr::Name(name) = &*assign.target
             {
                 let annotation = self.annotation(&assign.annotation);
-                fields.push(Field {
-                    name: self.name(&name.id),
-                    annotation,
-                    has_default: assign.value.is_some(),
-                    span: span_of(assign),
-                });
+                fields.push(Field { name: self.name(&name.id), annotation, has_default: assign.value.is_some() });
             }
         }
         fields.shrink_to_fit();
