@@ -13,7 +13,6 @@ use crate::analysis::domain::value::{ClassHandle, Closure, ObjectId, Partial, Pa
 use crate::analysis::entry;
 use crate::analysis::machine::context::{Stored, StoredInstances};
 use crate::analysis::machine::{Machine, annotate, call};
-use crate::analysis::record::Activation;
 use crate::analysis::store::State;
 use crate::analysis::store::budget::FUEL;
 use crate::analysis::store::heap::{InstancePositions, ObjectKind};
@@ -139,23 +138,10 @@ fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Clos
     machine.transforms.abstract_depth += 1;
 
     let code = machine.module(machine.context.home).function(closure.function);
-    let slots = {
-        let module = machine.context.home;
-        entry::symbolic_parameters(machine, module, code, Some(class))
-    };
+    let slots = entry::symbolic_parameters(machine, machine.context.home, code, Some(class));
     let object = slots.first().and_then(Value::single).cloned();
     let environment = call::new_environment(&mut machine.state, slots, closure.environment);
-    machine.context.activations += 1;
-    let activation = Rc::new(Activation {
-        id: machine.context.activations,
-        caller: None,
-        module: machine.context.home,
-        function: closure.function,
-        depth: 0,
-        environment,
-        root: true,
-        born: machine.state.terms.next(),
-    });
+    let activation = machine.root_activation(machine.context.home, closure.function, environment);
     machine.run_frame(machine.context.home, closure.function, environment, Some(class), activation);
 
     machine.transforms.abstract_depth -= 1;

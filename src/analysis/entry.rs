@@ -214,17 +214,7 @@ fn run_entry(machine: &mut Machine<'_>, id: FunctionId) {
     machine.recorder.enter(slots.clone());
     let environment =
         call::new_environment(&mut machine.state, slots, closure.as_ref().and_then(|closure| closure.environment));
-    machine.context.activations += 1;
-    let activation = Rc::new(Activation {
-        id: machine.context.activations,
-        caller: None,
-        module: machine.context.home,
-        function: id,
-        depth: 0,
-        environment,
-        root: true,
-        born: machine.state.terms.next(),
-    });
+    let activation = machine.root_activation(machine.context.home, id, environment);
     machine.run_frame(machine.context.home, id, environment, class, activation);
 }
 
@@ -308,17 +298,7 @@ fn run_alone(machine: &mut Machine<'_>, closure: &Rc<Closure>, pending: &Pending
     let born = machine.state.terms.fresh(Symbol::Opaque, "<entry>", None);
     let slots = symbolic_parameters(machine, closure.module, code, None);
     let environment = call::new_environment(&mut machine.state, slots, closure.environment);
-    machine.context.activations += 1;
-    let activation = Rc::new(Activation {
-        id: machine.context.activations,
-        caller: None,
-        module: closure.module,
-        function: closure.function,
-        depth: 0,
-        environment,
-        root: true,
-        born: machine.state.terms.next(),
-    });
+    let activation = machine.root_activation(closure.module, closure.function, environment);
     machine.recorder.escape(machine.context.activations, escape, born);
     let fuel = machine.budget.fuel.max(FUEL / 4);
     machine.budget.fuel = fuel;

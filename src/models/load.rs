@@ -358,8 +358,8 @@ impl<'t> Reader<'t> {
         let rank = match raw.rank {
             None => AnnotationRank::Unknown,
             Some(RawRank::Known(rank)) => AnnotationRank::Known(rank),
-            Some(RawRank::Told(text)) if text == "shape" => AnnotationRank::Shape,
-            Some(RawRank::Told(_)) => {
+            Some(RawRank::Text(text)) if text == "shape" => AnnotationRank::Shape,
+            Some(RawRank::Text(_)) => {
                 self.problem(row.field("rank"), "expected a number of axes or `shape`".to_owned());
                 return;
             }

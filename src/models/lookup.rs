@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::array_objects::ArrayObject;
 use super::implementations::{GlobalChoice, Implementation};
-use super::objects::{Annotation, Class, DrawsBy, Protocol};
+use super::objects::{Annotation, Class, Construct, DrawsBy, Protocol, StreamUse, Yield};
 use super::reported::ReportedName;
 use super::roots::{ROOT, rooted};
 use super::schema::{Callable, Effect, Library};
@@ -113,6 +113,16 @@ impl Models {
             return self.classes.get(path);
         }
         self.classes.get(&*self.canonical(path, &[]))
+    }
+
+    /// What a stream of the class at a path gives when it is used like this.
+    pub fn stream_yield(&self, path: &str, used: StreamUse) -> Yield {
+        match (self.class(path).map(|class| &class.construct), used) {
+            (Some(Construct::Stream { call, .. }), StreamUse::Call) => *call,
+            (Some(Construct::Stream { next, .. }), StreamUse::Next) => *next,
+            (Some(Construct::Stream { items, .. }), StreamUse::Item) => *items,
+            _ => Yield::Unknown,
+        }
     }
 
     /// What an annotation of this name says about a key.

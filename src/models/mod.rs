@@ -38,7 +38,7 @@ pub use load::Problem;
 pub use lookup::{ARRAY, Models, is_of_arrays};
 pub use objects::{
     Annotation, AnnotationKind, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, ProtocolEffect,
-    Submodules, UndrawnResult, Yield,
+    StreamUse, Submodules, UndrawnResult, Yield,
 };
 pub use ops::{BuiltinOp, NumberOp, ShapeOp, ShapeQuery, TreeOp};
 pub use reported::{NameStatus, ReportedName, path_of_dtype};

@@ -8,6 +8,17 @@ use serde::Deserialize;
 
 use super::schema::{Argument, Param, argument};
 
+/// How a program uses a stream, other than by its methods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamUse {
+    /// It is called.
+    Call,
+    /// Its next element is requested.
+    Next,
+    /// A subscript of it is evaluated.
+    Item,
+}
+
 /// What one method of a stream gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]

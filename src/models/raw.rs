@@ -172,7 +172,7 @@ pub(super) struct RawClass {
 #[serde(untagged)]
 pub(super) enum RawRank {
     Known(u8),
-    Told(String),
+    Text(String),
 }
 
 #[derive(Clone, Debug, Deserialize)]

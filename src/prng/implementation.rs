@@ -18,16 +18,26 @@ use super::unsafe_rbg::UnsafeRbg;
 /// The words of one key; words beyond the width of the implementation are zero.
 pub type Words = [u32; 4];
 
+/// What JAX calls an implementation, and how wide its keys are.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity {
+    /// Its name in JAX, as in `jax.random.key(0, impl="rbg")`.
+    pub name: &'static str,
+    /// The tag in the dtype of its typed keys: `fry` in `key<fry>`.
+    pub tag: &'static str,
+    /// Words in one key.
+    pub width: usize,
+}
+
 /// Derives keys and bits from keys. All `keys` slices hold whole keys, `width` words each.
 pub trait Generator: Sync {
-    /// Its name in JAX, as in `jax.random.key(0, impl="rbg")`.
-    fn name(&self) -> &'static str;
-
-    /// The tag in the dtype of its typed keys: `fry` in `key<fry>`.
-    fn tag(&self) -> &'static str;
+    /// Its names, and the width of its keys.
+    fn identity(&self) -> Identity;
 
     /// Words in one key.
-    fn width(&self) -> usize;
+    fn width(&self) -> usize {
+        self.identity().width
+    }
 
     /// The key of a seed given as its high and low word.
     fn seed(&self, high: u32, low: u32) -> Words;
@@ -128,7 +138,7 @@ impl Implementation {
 
     /// The name, as in `jax.random.key_impl`.
     pub fn name(self) -> &'static str {
-        self.generator().name()
+        self.generator().identity().name
     }
 
     /// Words in one key.
@@ -138,6 +148,6 @@ impl Implementation {
 
     /// The dtype of its typed keys: `key<fry>`.
     pub fn key_dtype(self) -> String {
-        format!("key<{}>", self.generator().tag())
+        format!("key<{}>", self.generator().identity().tag)
     }
 }

@@ -6,7 +6,7 @@
 //! **Invariant:** element *i* depends only on the key and *i*, so `split(k, n)[i]` equals `fold_in(k, i)`. A key has only
 //! 32 bits: among 77,000 keys, two are equal with a probability of about one half.
 
-use super::implementation::{Generator, Words};
+use super::implementation::{Generator, Identity, Words};
 use super::mode::Mode;
 use super::words;
 
@@ -33,16 +33,8 @@ pub fn philox2x32(key: u32, counter: [u32; 2]) -> [u32; 2] {
 }
 
 impl Generator for Philox2x32 {
-    fn name(&self) -> &'static str {
-        "philox2x32"
-    }
-
-    fn tag(&self) -> &'static str {
-        "phx2"
-    }
-
-    fn width(&self) -> usize {
-        1
+    fn identity(&self) -> Identity {
+        Identity { name: "philox2x32", tag: "phx2", width: 1 }
     }
 
     /// The first word of the hash of the seed.

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** element *i* depends only on the key and *i*, so `split(k, n)[i]` equals `fold_in(k, i)`.
 
-use super::implementation::{Generator, Words};
+use super::implementation::{Generator, Identity, Words};
 use super::mode::Mode;
 use super::philox2x32::GOLDEN_RATIO;
 use super::words;
@@ -39,16 +39,8 @@ fn pair(key: &[u32]) -> [u32; 2] {
 }
 
 impl Generator for Philox4x32 {
-    fn name(&self) -> &'static str {
-        "philox4x32"
-    }
-
-    fn tag(&self) -> &'static str {
-        "phx4"
-    }
-
-    fn width(&self) -> usize {
-        2
+    fn identity(&self) -> Identity {
+        Identity { name: "philox4x32", tag: "phx4", width: 2 }
     }
 
     /// The first two words of the hash of the seed.

@@ -8,7 +8,7 @@
 //! **Invariant:** word *i* of a stream depends only on the key and *i*. Keys with equal first halves and close second halves
 //! share most of their streams.
 
-use super::implementation::{Generator, Words};
+use super::implementation::{Generator, Identity, Words};
 use super::mode::Mode;
 use super::philox4x32::philox4x32;
 use super::threefry2x32::Threefry2x32;
@@ -45,16 +45,8 @@ pub(super) fn stream_64(key: &[u32], out: &mut [u64]) {
 }
 
 impl Generator for Rbg {
-    fn name(&self) -> &'static str {
-        "rbg"
-    }
-
-    fn tag(&self) -> &'static str {
-        "rbg"
-    }
-
-    fn width(&self) -> usize {
-        4
+    fn identity(&self) -> Identity {
+        Identity { name: "rbg", tag: "rbg", width: 4 }
     }
 
     /// The threefry key of the seed, twice.

@@ -12,7 +12,7 @@
 //! **Invariant:** in partitionable mode, element *i* depends only on the key and *i*, so `split(k, n)[i]` equals
 //! `fold_in(k, i)`; in the original mode, every element also depends on the size of the request.
 
-use super::implementation::{Generator, Words};
+use super::implementation::{Generator, Identity, Words};
 use super::mode::Mode;
 use super::words;
 
@@ -65,16 +65,8 @@ fn pair(key: &[u32]) -> [u32; 2] {
 }
 
 impl Generator for Threefry2x32 {
-    fn name(&self) -> &'static str {
-        "threefry2x32"
-    }
-
-    fn tag(&self) -> &'static str {
-        "fry"
-    }
-
-    fn width(&self) -> usize {
-        2
+    fn identity(&self) -> Identity {
+        Identity { name: "threefry2x32", tag: "fry", width: 2 }
     }
 
     /// The key *is* the seed.

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** element *i* depends only on the key and *i*, so `split(k, n)[i]` equals `fold_in(k, i)`.
 
-use super::implementation::{Generator, Words};
+use super::implementation::{Generator, Identity, Words};
 use super::mode::Mode;
 use super::threefry2x32::PARITY;
 use super::words;
@@ -49,16 +49,8 @@ fn whole(key: &[u32]) -> [u32; 4] {
 }
 
 impl Generator for Threefry4x32 {
-    fn name(&self) -> &'static str {
-        "threefry4x32"
-    }
-
-    fn tag(&self) -> &'static str {
-        "fry4"
-    }
-
-    fn width(&self) -> usize {
-        4
+    fn identity(&self) -> Identity {
+        Identity { name: "threefry4x32", tag: "fry4", width: 4 }
     }
 
     /// The seed is hashed, so that all four words depend on it.

@@ -7,7 +7,7 @@
 //! **Invariant:** child *i* of a split is words 40*i* … 40*i*+3 of the stream of the parent. Under `vmap`, all children
 //! come from the stream of the first parent, as in JAX.
 
-use super::implementation::{Generator, Words};
+use super::implementation::{Generator, Identity, Words};
 use super::mode::Mode;
 use super::rbg::{Rbg, stream_32, stream_64, stream_row};
 
@@ -28,16 +28,8 @@ fn xor(key: &[u32], mask: Words) -> Words {
 }
 
 impl Generator for UnsafeRbg {
-    fn name(&self) -> &'static str {
-        "unsafe_rbg"
-    }
-
-    fn tag(&self) -> &'static str {
-        "urbg"
-    }
-
-    fn width(&self) -> usize {
-        4
+    fn identity(&self) -> Identity {
+        Identity { name: "unsafe_rbg", tag: "urbg", width: 4 }
     }
 
     fn seed(&self, high: u32, low: u32) -> Words {

@@ -29,7 +29,7 @@ pub(super) fn describe(rule: &Rule, (key, trace): &(&ConstantKey, &Trace)) -> Fi
     let made = wording::label(key.made_at, "... made here".to_owned());
     let used = wording::label(
         key.used.leaf,
-        format!("{} by {}", wording::participle(key.used.role), wording::callee(&key.used.callee)),
+        format!("{} by {}", key.used.role.participle(), wording::callee(&key.used.callee)),
     );
     let traced = wording::label(trace.at, format!("traced by {transform}"));
     wording::relate(&mut finding, [made, used, traced]);

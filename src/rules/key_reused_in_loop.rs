@@ -27,7 +27,7 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
         let repetition = wording::repetition(hit.second.role);
         format!("{subject} is created from the same seed in two iterations, so {callee} {repetition} again")
     } else if hit.first.leaf == hit.second.leaf && (!hit.is_adjacent || hit.is_loop_target) {
-        let (does, repetition) = (wording::participle(hit.second.role), wording::repetition(hit.second.role));
+        let (does, repetition) = (hit.second.role.participle(), wording::repetition(hit.second.role));
         format!("{subject} is the same key in two iterations, and {does} in both, so {callee} {repetition} again")
     } else if hit.first.leaf == hit.second.leaf {
         match hit.second.role {

@@ -35,7 +35,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
     finding.intent.clone_from(&hit.intent);
     finding.consequence.clone_from(&hit.consequence);
     let origin = if hit.derived_at.is_some() { Vec::new() } else { wording::origin(hit.origin.as_ref()) };
-    let first = wording::steps(&hit.first, &format!("first {}", wording::participle(hit.first.role)));
+    let first = wording::steps(&hit.first, &format!("first {}", hit.first.role.participle()));
     let second = wording::steps(&hit.second, &again(&hit.first, &hit.second));
     let (derived_first, derived_again) = derivations(hit);
 
@@ -52,11 +52,11 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
     };
     let carried = hit.carried_at.map(|place| {
         let spent = hit.first.name.as_ref().map_or_else(|| "the key".to_owned(), |name| wording::code(&name.text));
-        wording::label(place, format!("{spent}, already {}, is passed on here", wording::participle(hit.first.role)))
+        wording::label(place, format!("{spent}, already {}, is passed on here", hit.first.role.participle()))
     });
     let returned = hit.returned_at.as_ref().map(|(_, place)| {
         let spent = hit.first.written.as_deref().map_or_else(|| "the key".to_owned(), wording::code);
-        wording::label(*place, format!("{spent}, already {}, is returned here", wording::participle(hit.first.role)))
+        wording::label(*place, format!("{spent}, already {}, is returned here", hit.first.role.participle()))
     });
     wording::relate(&mut finding, carried.clone());
     wording::relate(&mut finding, returned.clone());
@@ -126,7 +126,7 @@ pub(super) fn callees(hit: &KeyReuse, separator: &str) -> String {
 
 /// What the second consumption does: "consumed again" after another like it, "then consumed" after a `split`.
 pub(super) fn again(first: &Use, second: &Use) -> String {
-    let (before, now) = (wording::participle(first.role), wording::participle(second.role));
+    let (before, now) = (first.role.participle(), second.role.participle());
     if before == now || second.role == Role::Unresolved { format!("{now} again") } else { format!("then {now}") }
 }
 

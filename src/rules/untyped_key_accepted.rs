@@ -22,7 +22,7 @@ pub(super) fn describe(rule: &Rule, hit: &UntypedKey) -> Finding {
         ),
     };
     let mut finding = wording::finding(rule, hit.place, hit.confidence, function, text);
-    let label = format!("{} by {} here", wording::participle(used.role), wording::callee(&used.callee));
+    let label = format!("{} by {} here", used.role.participle(), wording::callee(&used.callee));
     wording::relate(&mut finding, [wording::label(used.leaf, label)]);
     finding.fix_hints = Some(FixHints { written: [Some(name.clone()), None], ..FixHints::default() });
     finding

@@ -97,16 +97,6 @@ pub(super) fn split_help(name: Option<&KeyName>) -> String {
     }
 }
 
-/// Past participle for what a consumption does to its key.
-pub(super) fn participle(role: Role) -> &'static str {
-    match role {
-        Role::Sample | Role::Library | Role::Protocol => "consumed",
-        Role::Split => "split",
-        Role::Fold => "folded",
-        Role::Unresolved => "possibly consumed",
-    }
-}
-
 /// The effect of a repeated consumption of one key.
 pub(super) fn repetition(role: Role) -> &'static str {
     match role {

@@ -11,7 +11,6 @@ use crate::analysis::library::{
 };
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache, operate, prelude};
-use crate::analysis::program::Program;
 use crate::analysis::record::RowSelection;
 use crate::analysis::store::args::{Arg, Args, Call};
 use crate::analysis::store::heap::ObjectKind;
@@ -471,31 +470,6 @@ fn consume_stream_seed<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, arg
         return consume::consume(machine, frame, &arg, Role::Library, path, place);
     }
     consume::consume(machine, frame, arg, Role::Library, path, place);
-}
-
-/// Calling a stream.
-pub fn call_stream(machine: &mut Machine<'_>, path: &Name, place: Place) -> Value {
-    let given = match machine.program.models.class(path).map(|class| &class.construct) {
-        Some(Construct::Stream { call, .. }) => *call,
-        _ => Yield::Unknown,
-    };
-    stream_result(machine, given, path, place)
-}
-
-/// What `next` on a stream gives.
-pub fn stream_next<'p>(program: &'p Program<'p>, path: &Name) -> Yield {
-    match program.models.class(path).map(|class| &class.construct) {
-        Some(Construct::Stream { next, .. }) => *next,
-        _ => Yield::Unknown,
-    }
-}
-
-/// What a subscript of a stream gives.
-pub fn stream_item<'p>(program: &'p Program<'p>, path: &Name) -> Yield {
-    match program.models.class(path).map(|class| &class.construct) {
-        Some(Construct::Stream { items, .. }) => *items,
-        _ => Yield::Unknown,
-    }
 }
 
 /// Special methods that compute nothing.

@@ -12,7 +12,7 @@ use crate::analysis::store::heap::{Item, ObjectKind, Source};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{BuiltinOp, Yield};
+use crate::models::{BuiltinOp, StreamUse, Yield};
 
 /// The most elements that `repeat` and `islice` list.
 const LISTED: i128 = 16;
@@ -178,7 +178,7 @@ fn next_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: &
         Val::Object(id) => match &machine.state.store.objects[id.0 as usize].kind {
             ObjectKind::Stream(path) => {
                 let path = path.clone();
-                let given = functions::stream_next(machine.program, &path);
+                let given = machine.program.models.stream_yield(&path, StreamUse::Next);
                 let stream = machine.state.store.objects[id.0 as usize].symbol;
                 match given {
                     Yield::Key => derive::supplied_by(machine, stream, place),

@@ -39,12 +39,9 @@ pub static MODELS: Library = Library {
     call_method: methods::call_method,
     call_function: functions::call_library,
     call_wrapped: transform::call_wrapped,
-    call_stream: functions::call_stream,
     consume: consume::consume,
     enter: methods::enter,
     leave: methods::leave,
-    stream_item: functions::stream_item,
     stream_result: functions::stream_result,
-    stream_next: functions::stream_next,
     supplied_key: derive::supplied_key,
 };

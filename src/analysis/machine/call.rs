@@ -24,6 +24,7 @@ use crate::analysis::store::heap::{Environment, ObjectKind, Registration, Source
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::{Argument, EffectWord, FunctionId, Name, Op, OpKind, Temp};
+use crate::models::StreamUse;
 
 /// Size up to which a function is always run, because it may return its argument.
 pub const ALWAYS_RUN_SIZE: usize = 40;
@@ -191,7 +192,8 @@ impl<'p> Machine<'p> {
         if let ObjectKind::Stream(path) = &self.state.store.objects[object.0 as usize].kind {
             let path = path.clone();
             self.recorder.reach(place, Callee::Library(path.clone()));
-            let result = (self.library.call_stream)(self, &path, place);
+            let given = self.program.models.stream_yield(&path, StreamUse::Call);
+            let result = (self.library.stream_result)(self, given, &path, place);
             writes::note_advance(self, frame, &result, (object, &written.unwrap_or_default()), place);
             return result;
         }
@@ -401,6 +403,26 @@ impl<'p> Machine<'p> {
             born: self.state.terms.next(),
         });
         self.run_frame(module, function, environment, class, activation)
+    }
+
+    /// The activation of a function that no call of the program runs.
+    pub fn root_activation(
+        &mut self,
+        module: ModuleIndex,
+        function: FunctionId,
+        environment: EnvironmentId,
+    ) -> Rc<Activation> {
+        self.context.activations += 1;
+        Rc::new(Activation {
+            id: self.context.activations,
+            caller: None,
+            module,
+            function,
+            depth: 0,
+            environment,
+            root: true,
+            born: self.state.terms.next(),
+        })
     }
 
     pub fn run_frame(

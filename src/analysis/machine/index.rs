@@ -16,7 +16,7 @@ use crate::analysis::store::items::SELECTED;
 use crate::analysis::store::{State, evidence, items, paths};
 use crate::arrays::{position, slice};
 use crate::ir::{Op, Temp};
-use crate::models::Callable;
+use crate::models::{Callable, StreamUse};
 
 /// One part of a subscript.
 pub enum Index {
@@ -463,7 +463,7 @@ fn object_item<'p>(
             Value::term(machine.state.terms.intern(Term::Item(symbol, index, 0)))
         }
         ObjectKind::Stream(path) => {
-            let given = (machine.library.stream_item)(machine.program, &path);
+            let given = machine.program.models.stream_yield(&path, StreamUse::Item);
             (machine.library.stream_result)(machine, given, &path, place)
         }
         ObjectKind::Set(_) | ObjectKind::Iterator(..) => machine.state.terms.opaque("<item>", Some(place)),

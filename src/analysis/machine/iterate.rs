@@ -14,7 +14,7 @@ use crate::analysis::store::heap::{Entry, Item, ObjectKind, Source};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
-use crate::models::Yield;
+use crate::models::{StreamUse, Yield};
 use crate::text::Span;
 
 /// Most iterators that one iterator consists of, counting each occurrence.
@@ -45,10 +45,7 @@ impl<'p> Machine<'p> {
                     Source::Items(keys_of(&mut self.state.paths.guards, entries))
                 }
                 ObjectKind::Iterator(..) => return value,
-                ObjectKind::Stream(path) => {
-                    let next = (self.library.stream_next)(self.program, &path.clone());
-                    Source::Stream(next)
-                }
+                ObjectKind::Stream(path) => Source::Stream(self.program.models.stream_yield(path, StreamUse::Next)),
                 ObjectKind::Instance => {
                     let dunder: Name = "__iter__".into();
                     if let Some(method) = self.state.instance_method(&val, &dunder) {

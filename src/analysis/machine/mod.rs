@@ -148,20 +148,14 @@ pub struct Library {
     pub call_function: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Name, Call) -> Value,
     /// A call of the result of a transform.
     pub call_wrapped: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Rc<Wrapped>, Args, Place) -> Value,
-    /// Calling a stream.
-    pub call_stream: fn(&mut Machine<'_>, &Name, Place) -> Value,
     /// Consumes the keys in an argument.
     pub consume: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Arg, Role, &Name, Place),
     /// Entering a context manager.
     pub enter: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Value, &'p Op) -> Value,
     /// Leaving a context manager.
     pub leave: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Value, &'p Op),
-    /// What a subscript of a stream gives.
-    pub stream_item: for<'p> fn(&'p Program<'p>, &Name) -> Yield,
-    /// What a stream's call or method gives.
+    /// What a use of a stream gives.
     pub stream_result: fn(&mut Machine<'_>, Yield, &Name, Place) -> Value,
-    /// What `next` on a stream gives.
-    pub stream_next: for<'p> fn(&'p Program<'p>, &Name) -> Yield,
     /// A fresh key from a stateful source.
     pub supplied_key: fn(&mut Terms, Place) -> Value,
 }

@@ -10,7 +10,6 @@ use crate::analysis::domain::kinds::ReferenceKind;
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{Import, ModuleIndex, Val, Value};
 use crate::analysis::machine::{Frame, Machine, call, imports, name_cache, notes};
-use crate::analysis::record::Activation;
 use crate::analysis::store::heap::ModuleState;
 use crate::analysis::store::paths;
 use crate::finding::Place;
@@ -201,17 +200,7 @@ impl<'p> Machine<'p> {
         self.state.store.modules.insert(index, ModuleState { running: true, ..ModuleState::default() });
         let code = self.module(index).function(Module::BODY);
         let environment = call::new_environment(&mut self.state, Value::places(code.slots.len()), None);
-        self.context.activations += 1;
-        let activation = Rc::new(Activation {
-            id: self.context.activations,
-            caller: None,
-            module: index,
-            function: Module::BODY,
-            depth: 0,
-            environment,
-            root: true,
-            born: self.state.terms.next(),
-        });
+        let activation = self.root_activation(index, Module::BODY, environment);
         self.run_frame(index, Module::BODY, environment, None, activation);
         if let Some(state) = self.state.store.modules.get_mut(&index) {
             state.running = false;

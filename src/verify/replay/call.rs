@@ -16,7 +16,7 @@ use super::symbol::Node;
 use super::value::{Args, Class, Closure, Environment, Instance, Value, set};
 use crate::finding::Place;
 use crate::ir::{Argument, ClassId, FunctionId, FunctionKind, ParameterKind};
-use crate::models::Construct;
+use crate::models::{Construct, StreamUse};
 
 /// Most calls below each other.
 const DEPTH: usize = 40;
@@ -181,7 +181,10 @@ impl<'p> Machine<'p> {
             Value::Library(path) => (self.library.call_function)(self, path, args, place),
             Value::Method(method) => (self.library.call_method)(self, &method.0, &method.1, args, place),
             Value::Wrapped(wrapped) => (self.library.call_wrapped)(self, wrapped, args, place),
-            Value::Stream(stream) => Ok((self.library.stream_call)(self, &stream.0.clone())),
+            Value::Stream(stream) => {
+                let given = self.project.models.stream_yield(&stream.0, StreamUse::Call);
+                Ok((self.library.stream_result)(self, given, &stream.0.clone()))
+            }
             Value::Static(inner) => self.call_value(inner, args, place),
             Value::Unknown(symbol) if let Some(instance) = annotated::instance(self, *symbol) => {
                 self.call_value(&instance, args, place)

@@ -13,6 +13,7 @@ use super::step::{ELEMENTS, put_pair};
 use super::value::{Args, Value};
 use crate::finding::Place;
 use crate::ir::Name;
+use crate::models::StreamUse;
 
 /// The result of a function, if it has one.
 pub(super) type Answer<'p> = Eval<'p, Option<Value<'p>>>;
@@ -101,7 +102,10 @@ impl<'p> Machine<'p> {
         let [value, rest @ ..] = &args.positional[..] else { return Ok(None) };
         Ok(Some(match value {
             Value::Unknown(_) => self.unknown("next"),
-            Value::Stream(stream) => (self.library.stream_next)(self, &stream.0.clone()),
+            Value::Stream(stream) => {
+                let given = self.project.models.stream_yield(&stream.0, StreamUse::Next);
+                (self.library.stream_result)(self, given, &stream.0)
+            }
             Value::Instance(instance) if instance.class.find("__next__").is_some() => {
                 let method = self.attribute(value, &"__next__".into())?;
                 self.call_value(&method, Args::default(), place)?

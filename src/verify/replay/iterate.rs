@@ -12,6 +12,7 @@ use super::machine::Machine;
 use super::step::ELEMENTS;
 use super::symbol::Symbol;
 use super::value::{Args, Family, Shared, Stack, Value, length_of_range};
+use crate::models::StreamUse;
 
 /// Where the elements of an iterator come from.
 pub(super) enum Source<'p> {
@@ -270,8 +271,8 @@ impl<'p> Machine<'p> {
                 self.is_bounded = true;
                 return Ok(None);
             }
-            let name = stream.0.clone();
-            return Ok(Some((self.library.stream_next)(self, &name)));
+            let given = self.project.models.stream_yield(&stream.0, StreamUse::Next);
+            return Ok(Some((self.library.stream_result)(self, given, &stream.0)));
         }
         self.called_until(object, "__next__", Vec::new(), "StopIteration")
     }

@@ -25,8 +25,7 @@ pub(super) static MODELS: Library = Library {
     call_method: methods::call_method,
     protocol_or_unknown: methods::protocol_or_unknown,
     call_wrapped: transform::call_wrapped,
-    stream_call: methods::stream_call,
-    stream_next: methods::stream_next,
+    stream_result: methods::stream_result,
     whole_stack: shape::whole_stack,
 };
 

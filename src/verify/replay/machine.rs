@@ -21,6 +21,7 @@ use super::symbol::{Node, Query, Symbol, Symbols};
 use super::value::{Args, Class, Closure, Environment, Instance, Value, Wrapped};
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name, Op, Temp};
+use crate::models::Yield;
 use crate::text::Span;
 
 /// Most choices of one path.
@@ -107,10 +108,8 @@ pub(super) struct Library {
         for<'p> fn(&mut Machine<'p>, &Value<'p>, &Name, &Args<'p>, Place) -> Eval<'p, Value<'p>>,
     /// A call of the result of a transform.
     pub(super) call_wrapped: for<'p> fn(&mut Machine<'p>, &Rc<Wrapped<'p>>, Args<'p>, Place) -> Eval<'p, Value<'p>>,
-    /// The result of calling a stream.
-    pub(super) stream_call: for<'p> fn(&mut Machine<'p>, &Name) -> Value<'p>,
-    /// What the next element of a stream is.
-    pub(super) stream_next: for<'p> fn(&mut Machine<'p>, &Name) -> Value<'p>,
+    /// What a use of a stream gives.
+    pub(super) stream_result: for<'p> fn(&mut Machine<'p>, Yield, &Name) -> Value<'p>,
     /// All elements of an array, each of which may be unknown.
     pub(super) whole_stack: for<'p> fn(&mut Machine<'p>, Vec<Value<'p>>) -> Value<'p>,
 }

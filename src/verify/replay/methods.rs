@@ -15,7 +15,7 @@ use super::step::{ELEMENTS, put_pair};
 use super::value::{Args, Value};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{ARRAY, Construct, ProtocolEffect, Yield};
+use crate::models::{ARRAY, ProtocolEffect, Yield};
 
 /// A method of something built in, of a library, or unknown.
 pub(super) fn call_method<'p>(
@@ -47,7 +47,7 @@ pub(super) fn call_method<'p>(
             let class = machine.project.models.class(&stream.0);
             let given = class.and_then(|class| class.method(name)).unwrap_or(Yield::Unknown);
             let path = stream.0.clone();
-            return Ok(yielded(machine, given, &path));
+            return Ok(stream_result(machine, given, &path));
         }
         Value::Generator(_) | Value::Iterator(_) if matches!(&**name, "__next__" | "send") => {
             return match machine.next(receiver)? {
@@ -253,8 +253,8 @@ fn item_or_default<'p>(
     }
 }
 
-/// What a method of a stream gives.
-fn yielded<'p>(machine: &mut Machine<'p>, given: Yield, path: &Name) -> Value<'p> {
+/// What a use of a stream gives.
+pub(super) fn stream_result<'p>(machine: &mut Machine<'p>, given: Yield, path: &Name) -> Value<'p> {
     match given {
         Yield::Stream => {
             let symbol = machine.symbols.fresh(path);
@@ -264,22 +264,4 @@ fn yielded<'p>(machine: &mut Machine<'p>, given: Yield, path: &Name) -> Value<'p
             machine.unknown(path)
         }
     }
-}
-
-/// What calling a stream gives.
-pub(super) fn stream_call<'p>(machine: &mut Machine<'p>, path: &Name) -> Value<'p> {
-    let given = match machine.project.models.class(path).map(|class| &class.construct) {
-        Some(Construct::Stream { call, .. }) => *call,
-        _ => Yield::Unknown,
-    };
-    yielded(machine, given, path)
-}
-
-/// What the next element of a stream is.
-pub(super) fn stream_next<'p>(machine: &mut Machine<'p>, path: &Name) -> Value<'p> {
-    let given = match machine.project.models.class(path).map(|class| &class.construct) {
-        Some(Construct::Stream { next, .. }) => *next,
-        _ => Yield::Unknown,
-    };
-    yielded(machine, given, path)
 }
