@@ -135,6 +135,7 @@ impl CacheEntry {
             }
             inputs.add(path);
             inputs.add(if member.is_reported { "reported" } else { "" });
+            inputs.add(if member.is_in_package { "in a package" } else { "" });
             inputs.add(project.settings.for_file(&member.path).deciding());
         }
         Some(Self { cache, name: name.finish(), inputs: inputs.finish() })

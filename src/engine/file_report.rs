@@ -9,8 +9,9 @@ use std::path::Path;
 use super::Job;
 use super::fingerprint::{Subject, name_all};
 use super::load::{Kept, Loaded};
-use super::project::Project;
+use super::project::{Member, Project};
 use crate::finding::{Finding, Level, Place, RuleId};
+use crate::judge::demonstration::UsedBy;
 use crate::judge::{demonstration, documented, evaluation, notebook, said_so};
 use crate::python::{Comment, StatementSpan, marks};
 use crate::rules;
@@ -71,7 +72,14 @@ pub(super) fn file_report(
     notebook::note_cells(&cells, &mut findings);
     let lines = LineIndex::new(&text);
     keep_first_syntax_errors(&cells, &mut findings);
-    note_stated_intent(project, (&path, &text, &lines), &comments, &statements, loaded.is_imported, &mut findings);
+    note_stated_intent(
+        project,
+        (&path, &text, &lines),
+        &comments,
+        &statements,
+        used_by(loaded.is_imported, member),
+        &mut findings,
+    );
     let subject = Subject { path: &path, text: &text, statements: &statements };
     // Suppressed findings count as well, so that a suppression does not rename its neighbours.
     name_all(subject, &mut findings);
@@ -111,7 +119,7 @@ fn note_stated_intent(
     (path, text, lines): (&str, &str, &LineIndex),
     comments: &[Comment],
     statements: &[StatementSpan],
-    is_imported: bool,
+    used_by: Option<UsedBy>,
     findings: &mut Vec<Finding>,
 ) {
     let may_be_intended = |finding: &Finding| finding.rule.may_be_intended() && finding.level > Level::Note;
@@ -128,8 +136,17 @@ fn note_stated_intent(
     }
     let script = Path::new(path).file_stem().and_then(OsStr::to_str).unwrap_or_default();
     evaluation::note_evaluations(written, &project.models.words, script, findings);
-    if is_imported {
-        demonstration::note_demonstrations(written, findings);
+    if let Some(used_by) = used_by {
+        demonstration::note_demonstrations(written, used_by, findings);
+    }
+}
+
+/// What uses a file besides the person who runs it.
+fn used_by(is_imported: bool, member: &Member) -> Option<UsedBy> {
+    match (is_imported, member.is_in_package) {
+        (true, _) => Some(UsedBy::Modules),
+        (false, true) => Some(UsedBy::Package),
+        (false, false) => None,
     }
 }
 

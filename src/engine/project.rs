@@ -38,7 +38,15 @@ pub(super) struct Member {
     pub(super) display: String,
     /// Whether its findings are reported by this project.
     pub(super) is_reported: bool,
+    /// Whether it is reported and a module in the folder of a package, which has an initialiser whatever files were given.
+    pub(super) is_in_package: bool,
 }
+
+/// The file that makes its folder a package.
+const INITIALISER: &str = "__init__.py";
+
+/// The file of a package that is run as a program, `python -m package`.
+const PROGRAM: &str = "__main__.py";
 
 /// The projects of the files given, by root, and the table of all files, those given first.
 pub(super) fn group<'a>(job: &Job<'a>) -> (FileTable, Vec<Project<'a>>) {
@@ -64,7 +72,10 @@ pub(super) fn group<'a>(job: &Job<'a>) -> (FileTable, Vec<Project<'a>>) {
         for (full, (file, index)) in known.range(root.clone()..).take_while(|(full, _)| full.starts_with(&root)) {
             let Some(input) = job.inputs.get(*index) else { continue };
             let (path, display) = (input.path.clone(), input.display.clone());
-            members.insert(full.clone(), Member { file: *file, path, display, is_reported: given[*index] });
+            members.insert(
+                full.clone(),
+                Member { file: *file, path, display, is_reported: given[*index], is_in_package: false },
+            );
         }
         for path in (job.survey)(&root) {
             let full = absolute(job.cwd, &path);
@@ -73,12 +84,23 @@ pub(super) fn group<'a>(job: &Job<'a>) -> (FileTable, Vec<Project<'a>>) {
                 let display = path.strip_prefix(job.cwd).unwrap_or(&path).to_owned();
                 let file = table.add(display.clone(), String::new());
                 let display = display.display().to_string();
-                members.insert(full, Member { file, path, display, is_reported: false });
+                members.insert(full, Member { file, path, display, is_reported: false, is_in_package: false });
             }
         }
+        find_packages(job, &mut members);
         projects.push(Project::new(job, root, settings, members));
     }
     (table, projects)
+}
+
+/// Finds out which files are in packages. Each folder is looked at once.
+fn find_packages(job: &Job<'_>, members: &mut BTreeMap<PathBuf, Member>) {
+    let mut packages: BTreeMap<PathBuf, bool> = BTreeMap::new();
+    for member in members.values_mut().filter(|member| member.is_reported) {
+        let Some(folder) = member.path.parent().filter(|_| !member.path.ends_with(PROGRAM)) else { continue };
+        let is_package = || job.files.read(&folder.join(INITIALISER)).is_ok();
+        member.is_in_package = *packages.entry(folder.to_owned()).or_insert_with(is_package);
+    }
 }
 
 impl<'a> Project<'a> {

@@ -325,6 +325,27 @@ fn blocks_for_direct_runs_of_imported_modules_are_demonstrations() {
     }
 }
 
+/// In a package, a main block without a loop is a demonstration, whatever files are given, unless the package is run by it.
+#[test]
+fn blocks_for_direct_runs_in_packages_are_demonstrations() {
+    let start =
+        "import jax\n\nif __name__ == \"__main__\":\n    key = jax.random.key(0)\n    x = jax.random.normal(key)\n";
+    let straight = format!("{start}    print(x + jax.random.normal(key))\n");
+    let loops = format!("{start}    for x in range(3):\n        print(x + jax.random.normal(key))\n");
+    for (name, initialiser, text, level) in [
+        ("layer.py", "__init__.py", &straight, Level::Note),
+        ("layer.py", "other.py", &straight, Level::Error),
+        ("__main__.py", "__init__.py", &straight, Level::Error),
+        ("layer.py", "__init__.py", &loops, Level::Error),
+    ] {
+        let found = check_texts(&[(&format!("model/{name}"), text), (&format!("model/{initialiser}"), "")]);
+        assert!(!found.is_empty(), "{name} {initialiser}");
+        for checked in found {
+            assert_eq!(checked.finding.level, level, "{name} beside {initialiser}:\n{text}");
+        }
+    }
+}
+
 #[test]
 fn files_have_one_syntax_error() {
     let found = check_texts(&[("a.py", "import jax\n!pip install flax optax\nx = 1 2 3\n")]);
