@@ -5,7 +5,7 @@
 //! unknown in a method that is analysed on its own.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Term;
@@ -165,7 +165,7 @@ fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Clos
         let instances = |name: &Name| Some((name.clone(), stored_instances(&machine.state, attributes.get(name)?)?));
         let instances: Vec<(Name, StoredInstances)> = wanted.instances.iter().filter_map(instances).collect();
         if !functions.is_empty() || !instances.is_empty() {
-            machine.caches.constructors.insert(class, Rc::new(Stored { object, functions, instances }));
+            machine.caches.constructors.insert(class, Arc::new(Stored { object, functions, instances }));
         }
     }
 }
@@ -250,15 +250,15 @@ fn is_function(val: &Val) -> bool {
 fn rebind_receiver(value: &Value, from: ObjectId, to: ObjectId) -> Value {
     match value.single() {
         Some(Val::Method(method)) if matches!(method.0.single(), Some(Val::Object(id)) if *id == from) => {
-            Value::of(Val::Method(Rc::new((Value::of(Val::Object(to)), method.1.clone()))))
+            Value::of(Val::Method(Arc::new((Value::of(Val::Object(to)), method.1.clone()))))
         }
         Some(Val::Wrapped(wrapped)) => {
             let function = wrapped.function.as_ref().map(|function| rebind_receiver(function, from, to));
-            Value::of(Val::Wrapped(Rc::new(Wrapped { function, ..(**wrapped).clone() })))
+            Value::of(Val::Wrapped(Arc::new(Wrapped { function, ..(**wrapped).clone() })))
         }
         Some(Val::Partial(partial)) => {
             let function = rebind_receiver(&partial.function, from, to);
-            Value::of(Val::Partial(Rc::new(Partial { function, ..(**partial).clone() })))
+            Value::of(Val::Partial(Arc::new(Partial { function, ..(**partial).clone() })))
         }
         _ => value.clone(),
     }

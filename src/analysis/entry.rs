@@ -4,7 +4,7 @@
 //! closure that was never called, on its own at the end of the function that created it.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Symbol;
@@ -160,7 +160,7 @@ fn forget_later_globals(machine: &mut Machine<'_>, rebound: &BTreeMap<&Name, (Te
             })
         };
         if state.globals.get(*name).is_some_and(|value| !stays(value)) {
-            Rc::make_mut(&mut state.globals).remove(*name);
+            Arc::make_mut(&mut state.globals).remove(*name);
         }
     }
 }
@@ -288,7 +288,7 @@ fn run_pending(machine: &mut Machine<'_>) {
     machine.context.pending.clear();
 }
 
-fn run_alone(machine: &mut Machine<'_>, closure: &Rc<Closure>, pending: &PendingClosure, escape: Escape) {
+fn run_alone(machine: &mut Machine<'_>, closure: &Arc<Closure>, pending: &PendingClosure, escape: Escape) {
     let code = machine.module(closure.module).function(closure.function);
     let guard = pending.guard;
     if code.is_stub || !captured::may_reach_keys(machine, closure, pending.in_call) || !machine.state.feasible(guard) {
@@ -346,7 +346,7 @@ fn bare_frame<'p>(machine: &Machine<'p>, id: FunctionId, code: &'p Function) -> 
         left: Guard::FALSE,
         inlined: None,
         may_continue: false,
-        activation: Rc::new(Activation {
+        activation: Arc::new(Activation {
             id: 0,
             caller: None,
             module: machine.context.home,

@@ -3,7 +3,7 @@
 //! Most functions of a program are analysed on their own, and each starts in the state after all modules that it can
 //! reach have run. The modules are run once, here, and the resulting state is shared.
 //!
-//! **Invariant:** a snapshot depends on its program alone, so any number of them, on any number of threads, are
+//! **Invariant:** a snapshot depends on its program alone, so its copies, on any number of threads, are
 //! identical. Everything that an analysis adds is removed before the next one begins; the analysed module runs again in
 //! its own analysis.
 
@@ -34,10 +34,12 @@ use crate::text::{FileId, Span};
 
 /// The state after the modules of a program that others import have run.
 ///
+/// A copy shares what the modules left; terms and guards, which grow in every analysis, are copied.
+///
 /// In the snapshot of no program, nothing has run: modules then run when one of their names is read.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct ImportSnapshot {
-    names: Rc<RefCell<Memo>>,
+    names: Memo,
     terms: Terms,
     guards: Guards,
     store: Store,
@@ -68,7 +70,7 @@ impl ImportSnapshot {
         let descendants = Descendants::of(&store.classes);
         Self {
             descendants,
-            names: caches.names,
+            names: caches.names.take(),
             terms,
             guards: paths.guards,
             store,
@@ -87,8 +89,9 @@ impl ImportSnapshot {
         (self.terms.mark(), self.guards.mark())
     }
 
-    /// Takes back the terms and guards that were lent to an analysis, without what it added.
+    /// Takes back the names, terms and guards that were lent to an analysis, without the terms and guards that it added.
     pub fn reclaim(&mut self, run: Machine<'_>, (terms, guards): ((usize, usize), (usize, usize))) {
+        self.names = run.caches.names.take();
         self.terms = run.state.terms;
         self.guards = run.state.paths.guards;
         self.terms.truncate(terms);
@@ -123,9 +126,9 @@ fn imported(program: &Program<'_>) -> Vec<ModuleIndex> {
     (0..program.len()).filter(|index| is_imported[*index]).collect()
 }
 
-/// The interpreter of one module in a snapshot, which lends its terms and guards.
+/// The interpreter of one module in a snapshot, which lends its names, terms and guards.
 pub fn within<'p>(snapshot: &mut ImportSnapshot, program: &'p Program<'p>, home: ModuleIndex) -> Machine<'p> {
-    snapshot.names.borrow_mut().forget_functions();
+    snapshot.names.forget_functions();
     let mut guards = std::mem::take(&mut snapshot.guards);
     guards.renew();
     let file = program.modules().get(home).map_or(FileId(0), |module| module.file);
@@ -155,7 +158,7 @@ pub fn within<'p>(snapshot: &mut ImportSnapshot, program: &'p Program<'p>, home:
         },
         transforms: snapshot.transforms.clone(),
         caches: Caches {
-            names: Rc::clone(&snapshot.names),
+            names: Rc::new(RefCell::new(std::mem::take(&mut snapshot.names))),
             results: snapshot.results.clone(),
             descendants: snapshot.descendants.clone(),
             ..Caches::default()

@@ -189,7 +189,8 @@ pub(super) fn gather_facts(
     progress.add(given.saturating_sub(selected.len()));
     let modules: Vec<&ir::Module> = loaded.iter().flatten().filter_map(|loaded| loaded.module.as_ref()).collect();
     let program = Program::new(modules, project, project.models, &project.settings.roots);
-    let results = on_each(selected, |snapshot, position| {
+    let first = (!selected.is_empty()).then(|| contained(|| ImportSnapshot::of(&program)).unwrap_or_default());
+    let results = on_each(selected, first, |snapshot, position| {
         let mut result = interpret(job, project, &program, position, snapshot);
         result.iter_mut().for_each(reduce);
         progress.add(1);
@@ -209,15 +210,19 @@ pub(super) fn gather_facts(
     ProjectFacts { loaded, facts, positions }
 }
 
-/// Distributes items to workers, each of which keeps a state between items; results are in the order of items.
-fn on_each<T: Send, R: Send>(items: Vec<T>, work: impl Fn(&mut Option<ImportSnapshot>, T) -> R + Sync) -> Vec<R> {
+/// Distributes items to workers, each of which has a copy of the snapshot and keeps it between items; results are in the order of items.
+fn on_each<T: Send, R: Send>(
+    items: Vec<T>,
+    first: Option<ImportSnapshot>,
+    work: impl Fn(&mut Option<ImportSnapshot>, T) -> R + Sync,
+) -> Vec<R> {
     let workers = rayon::current_num_threads().clamp(1, items.len().max(1));
     let queue = Mutex::new(items.into_iter().enumerate());
-    let mut results: Vec<(usize, R)> = (0..workers)
+    let snapshots: Vec<Option<ImportSnapshot>> = std::iter::repeat_n(first, workers).collect();
+    let mut results: Vec<(usize, R)> = snapshots
         .into_par_iter()
         .with_max_len(1)
-        .flat_map_iter(|_| {
-            let mut snapshot: Option<ImportSnapshot> = None;
+        .flat_map_iter(|mut snapshot| {
             let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
             let mut done = Vec::new();
             while let Some((index, item)) = next() {
@@ -239,8 +244,8 @@ fn interpret(
     snapshot: &mut Option<ImportSnapshot>,
 ) -> Result<Facts, String> {
     let module = project.members.get(position).and_then(|member| program.of_file(member.file));
-    // If one module makes the import snapshot panic, each is analysed in an empty one, so that only those that need it
-    // fail.
+    // An analysis that panicked has taken its snapshot with it. If one module makes the import snapshot panic, each is analysed in an empty
+    // one, so that only those that need it fail.
     let mut there = snapshot.take().unwrap_or_else(|| contained(|| ImportSnapshot::of(program)).unwrap_or_default());
     let result = contained(|| {
         let facts = module.map(|module| (job.analyse)(&mut there, program, module)).unwrap_or_default();
@@ -391,7 +396,7 @@ fn judge(job: &Job<'_>, project: &Project<'_>, project_facts: ProjectFacts) -> (
         (job.fixes != Fixes::None).then(|| Program::new(modules, project, project.models, &project.settings.roots));
     let usage =
         program.as_ref().map(|program| cross_module_usage(program.modules(), project.models)).unwrap_or_default();
-    let reports = on_each(work, |snapshot, (position, file, findings)| {
+    let reports = on_each(work, None, |snapshot, (position, file, findings)| {
         let mut report = file_report(job, project, position, file, findings)?;
         evaluate_buffer_accesses(job, project, &mut report);
         if let Some(program) = &program {

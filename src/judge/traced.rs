@@ -8,7 +8,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::marks::SEEDED;
 use crate::analysis::domain::term::{Term, TermId, place_key};
@@ -203,7 +203,7 @@ fn is_fixed(run: &Recording<'_>, key: TermId, activation: &Activation) -> Option
 /// Whether a key is made from an argument of an enclosing activation: a nested function that its parent calls is traced again in each call.
 fn is_of_a_caller(run: &Recording<'_>, key: TermId, activation: &Activation) -> bool {
     let callers = std::iter::successors(activation.caller.as_ref(), |(caller, _)| caller.caller.as_ref());
-    let callers: Vec<&Rc<Activation>> = callers.take(STEPS).map(|(caller, _)| caller).collect();
+    let callers: Vec<&Arc<Activation>> = callers.take(STEPS).map(|(caller, _)| caller).collect();
     run.terms.mentions(key, &|part| {
         run.terms.symbol(part).is_some() && callers.iter().any(|caller| parameter_of(run, part, caller).is_some())
     })
@@ -233,7 +233,7 @@ fn is_initialiser(run: &Recording<'_>, event: &Consumption) -> bool {
 /// The functions of a file in which something happened, possibly to a key, innermost first.
 fn steps(
     run: &Recording<'_>,
-    (innermost, leaf): (&Rc<Activation>, Place),
+    (innermost, leaf): (&Arc<Activation>, Place),
     key: Option<TermId>,
     file: FileId,
     needs: impl Fn(&Activation) -> Option<u32>,

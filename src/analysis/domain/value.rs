@@ -3,7 +3,7 @@
 //! **Invariant:** the guards of a value's alternatives exclude each other and alternatives are pairwise different; a
 //! value with more than [`ALTERNATIVES`] of them is replaced by a fresh one. The order of alternatives means nothing.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -74,11 +74,11 @@ pub enum Elements {
         order: Order,
     },
     /// Keys (or arrays of keys) stacked along the first axis.
-    Listed(Rc<[Value]>),
+    Listed(Arc<[Value]>),
     /// Arrays concatenated along the first axis, or keys in an unknown order.
-    Joined(Rc<[Value]>),
+    Joined(Arc<[Value]>),
     /// Copies of one key.
-    Copies(Rc<Value>),
+    Copies(Arc<Value>),
 }
 
 /// An array of keys.
@@ -89,7 +89,7 @@ pub struct Array {
     /// Which execution derived it.
     pub derivation: DerivationId,
     /// Lengths of its axes (a raw array's buffer axis not counted), outermost first; absent where the rank is not known.
-    pub dims: Option<Rc<[Option<TermId>]>>,
+    pub dims: Option<Arc<[Option<TermId>]>>,
     /// Its keys.
     pub elements: Elements,
 }
@@ -104,7 +104,7 @@ pub struct Closure {
     /// The environment it was defined in, where that is a function's.
     pub environment: Option<EnvironmentId>,
     /// Defaults, by parameter, bound at definition.
-    pub defaults: Rc<[(u32, Value)]>,
+    pub defaults: Arc<[(u32, Value)]>,
     /// Number of the execution that made it.
     pub identity: u32,
     /// The class whose body defines it, for `super()`.
@@ -117,7 +117,7 @@ pub struct Wrapped {
     /// Canonical path of the transform.
     pub transform: Name,
     /// The arguments of the transform's own call, the function excluded.
-    pub options: Rc<[(Name, Value)]>,
+    pub options: Arc<[(Name, Value)]>,
     /// The function; absent in a decorator that has not yet received it.
     pub function: Option<Value>,
 }
@@ -199,21 +199,21 @@ pub enum Val {
     /// A key.
     Key(Key),
     /// An array of keys.
-    Array(Rc<Array>),
+    Array(Arc<Array>),
     /// The buffer of a key, or the word of it with this index.
     Words(Key, Option<u8>),
     /// A tuple.
-    Tuple(Rc<[Value]>),
+    Tuple(Arc<[Value]>),
     /// A slice object: start, stop, step.
-    Slice(Rc<[Value]>),
+    Slice(Arc<[Value]>),
     /// A mutable object.
     Object(ObjectId),
     /// A function.
-    Function(Rc<Closure>),
+    Function(Arc<Closure>),
     /// A function with its receiver.
-    Method(Rc<(Value, Value)>),
+    Method(Arc<(Value, Value)>),
     /// A method of a receiver without visible methods: receiver and name.
-    UnknownMethod(Rc<(Value, Name)>),
+    UnknownMethod(Arc<(Value, Name)>),
     /// A class of the program.
     Class(ClassHandle),
     /// A module of the program.
@@ -221,11 +221,11 @@ pub enum Val {
     /// A name of a library, canonical.
     Library(Name),
     /// An import that is not resolved yet; only the globals of other modules contain these.
-    Import(Rc<Import>),
+    Import(Arc<Import>),
     /// A function under a transform.
-    Wrapped(Rc<Wrapped>),
+    Wrapped(Arc<Wrapped>),
     /// A function with bound arguments.
-    Partial(Rc<Partial>),
+    Partial(Arc<Partial>),
 }
 
 /// An alternative and the paths on which it holds.

@@ -3,7 +3,7 @@
 //! **Invariant:** an operation that returns its argument returns the same keys; an operation that is not listed here returns something that
 //! depends on its arguments only.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::constraint::{MAXIMUM, MINIMUM};
 use crate::analysis::domain::kinds::BufferOp;
@@ -195,7 +195,7 @@ fn wrapper(terms: &mut Terms, op: BuiltinOp, path: &Name, args: &Args, place: Pl
             let keywords = args.keywords.iter().map(|(name, arg)| (name.clone(), arg.value.clone())).collect();
             // `partial(jax.jit, static_argnums=0)` as a decorator is the transform with options.
             let (kind, function) = (PartialKind::Bound, function.clone());
-            return Value::of(Val::Partial(Rc::new(Partial { kind, function, positional, keywords })));
+            return Value::of(Val::Partial(Arc::new(Partial { kind, function, positional, keywords })));
         }
         (BuiltinOp::Wraps, _) => return Value::of(Val::Library("builtins.<identity>".into())),
         (BuiltinOp::ContextManager, Some(function)) => return function.clone(),
@@ -209,7 +209,7 @@ fn wrapper(terms: &mut Terms, op: BuiltinOp, path: &Name, args: &Args, place: Pl
         _ => PartialKind::Bound,
     };
     match first {
-        Some(function) => Value::of(Val::Partial(Rc::new(Partial::of(kind, function)))),
+        Some(function) => Value::of(Val::Partial(Arc::new(Partial::of(kind, function)))),
         None => terms.opaque("<partial>", Some(place)),
     }
 }
@@ -220,7 +220,7 @@ fn property(terms: &mut Terms, args: &Args, place: Place) -> Value {
         |at: usize, name: &str| args.positional.get(at).or_else(|| args.keyword(name)).map(|arg| arg.value.clone());
     let Some(getter) = given(0, "fget") else { return terms.opaque("<property>", Some(place)) };
     let setter = given(1, "fset").filter(|setter| matches!(setter.single(), Some(Val::Function(_))));
-    Value::of(Val::Partial(Rc::new(Partial::of(PartialKind::Property(setter), getter))))
+    Value::of(Val::Partial(Arc::new(Partial::of(PartialKind::Property(setter), getter))))
 }
 
 /// `getattr(object, name)`
@@ -256,7 +256,7 @@ fn field(args: &Args) -> Value {
         (None, Some(value)) => (PartialKind::FieldDefault, value),
         _ => return Value::unbound(),
     };
-    Value::of(Val::Partial(Rc::new(Partial::of(kind, value))))
+    Value::of(Val::Partial(Arc::new(Partial::of(kind, value))))
 }
 
 /// `SimpleNamespace(name=value)`
@@ -401,7 +401,7 @@ fn super_of(state: &mut State, frame: &Frame<'_>, args: &Args, place: Place) -> 
         let attributes = state.store.classes[base.0 as usize].attributes.clone();
         for (name, value) in attributes {
             if matches!(value.single(), Some(Val::Function(_) | Val::Wrapped(_))) {
-                let method = Value::of(Val::Method(Rc::new((receiver.clone(), value))));
+                let method = Value::of(Val::Method(Arc::new((receiver.clone(), value))));
                 bound.insert(name, method);
             }
         }

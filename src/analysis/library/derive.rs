@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** the term of a derived key contains everything that its key data depends on.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::implementation::Implementation;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind, Role};
@@ -170,7 +170,7 @@ pub fn split<'p>(
         };
         let derivation = derived(this, frame, place, callee, family, DerivationDetails { number, by_default: false });
         let start = this.state.terms.int(0);
-        Value::of(Val::Array(Rc::new(Array {
+        Value::of(Val::Array(Arc::new(Array {
             kind: parent.kind,
             derivation,
             dims: Some(dims.clone().into()),
@@ -246,7 +246,7 @@ pub fn supplied_keys(machine: &mut Machine<'_>, place: Place) -> Value {
     let family = machine.state.terms.fresh(Symbol::Opaque, "<supplied keys>", Some(place));
     machine.recorder.declare(family);
     let start = machine.state.terms.int(0);
-    Value::of(Val::Array(Rc::new(Array {
+    Value::of(Val::Array(Arc::new(Array {
         kind: KeyKind::Unknown,
         derivation: 0,
         dims: Some(vec![None].into()),

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** lanes are not iterations: what one lane consumes never meets what another consumes, except as a shared key.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
@@ -295,7 +295,7 @@ fn lane_val<'p>(
 }
 
 /// The key of one lane; it represents the whole view.
-fn lane_element(machine: &mut Machine<'_>, array: &Rc<Array>, lane: &mut Lane, place: Place) -> Value {
+fn lane_element(machine: &mut Machine<'_>, array: &Arc<Array>, lane: &mut Lane, place: Place) -> Value {
     let index = machine.state.terms.fresh(Symbol::Lane, "<lane>", Some(place));
     lane.symbols.push(index);
     if let Elements::View { family, start, step, to_end, order } = &array.elements
@@ -367,7 +367,7 @@ fn lane_element(machine: &mut Machine<'_>, array: &Rc<Array>, lane: &mut Lane, p
 }
 
 /// The keys that all lanes of all rows get, if each gets a key of a whole row.
-fn all_rows(terms: &mut Terms, rows: &Rc<Array>, row: &Array) -> Option<Extent> {
+fn all_rows(terms: &mut Terms, rows: &Arc<Array>, row: &Array) -> Option<Extent> {
     let Elements::View { start, step, to_end, order, .. } = rows.elements else { return None };
     let (of_rows, of_row) = (rows.dims.as_deref()?, row.dims.as_deref()?);
     let is_whole = order != Order::Subset && of_rows.get(1..)? == of_row && of_row.iter().all(Option::is_some);
@@ -375,12 +375,12 @@ fn all_rows(terms: &mut Terms, rows: &Rc<Array>, row: &Array) -> Option<Extent> 
 }
 
 /// An array whose rows are those of the rows of another: of all keys `(2, 3, 4)`, where `(3, 4)` is a row, `(6, 4)`.
-fn with_inner_rows(terms: &mut Terms, rows: &Rc<Array>, row: &Array) -> Option<Rc<Array>> {
+fn with_inner_rows(terms: &mut Terms, rows: &Arc<Array>, row: &Array) -> Option<Arc<Array>> {
     all_rows(terms, rows, row)?;
     let [outer, inner, rest @ ..] = rows.dims.as_deref()? else { return None };
     let both = outer.zip(*inner).map(|(outer, inner)| terms.operate(Operator::Mul, &[outer, inner]));
     let dims = std::iter::once(both).chain(rest.iter().copied()).collect();
-    Some(Rc::new(Array { dims: Some(dims), ..(**rows).clone() }))
+    Some(Arc::new(Array { dims: Some(dims), ..(**rows).clone() }))
 }
 
 fn lane_object<'p>(
@@ -435,7 +435,7 @@ fn check_map_axis<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, array: &Arra
         KeyKind::Unknown => axis == rank,
         KeyKind::Typed => false,
     };
-    if buffer && let Some(key) = operate::evident_key(machine, &Val::Array(Rc::new(array.clone()))) {
+    if buffer && let Some(key) = operate::evident_key(machine, &Val::Array(Arc::new(array.clone()))) {
         notes::buffer_use(
             machine,
             frame,
@@ -462,7 +462,7 @@ fn stacked(machine: &mut Machine<'_>, value: &Value, symbols: &[TermId], length:
                 let family = this.state.terms.intern(Term::Children(parent));
                 let elements = Elements::View { family, start, step, to_end, order: Order::Known };
                 let dims = Some(vec![length].into());
-                return Value::of(Val::Array(Rc::new(Array {
+                return Value::of(Val::Array(Arc::new(Array {
                     kind: key.kind,
                     derivation: key.derivation,
                     dims,
@@ -471,11 +471,11 @@ fn stacked(machine: &mut Machine<'_>, value: &Value, symbols: &[TermId], length:
             }
             let elements = stacked_family(&mut this.state.terms, key.term);
             let dims = Some(vec![length].into());
-            Value::of(Val::Array(Rc::new(Array { kind: key.kind, derivation: key.derivation, dims, elements })))
+            Value::of(Val::Array(Arc::new(Array { kind: key.kind, derivation: key.derivation, dims, elements })))
         }
         Val::Array(array) => {
             let array = array.clone();
-            let dims: Option<Rc<[Option<TermId>]>> = array
+            let dims: Option<Arc<[Option<TermId>]>> = array
                 .dims
                 .as_ref()
                 .map(|dims| std::iter::once(length).chain(dims.iter().copied()).collect::<Vec<_>>().into());
@@ -483,7 +483,7 @@ fn stacked(machine: &mut Machine<'_>, value: &Value, symbols: &[TermId], length:
                 Elements::View { family, .. } => stacked_family(&mut this.state.terms, *family),
                 other => other.clone(),
             };
-            Value::of(Val::Array(Rc::new(Array { dims, elements, ..(*array).clone() })))
+            Value::of(Val::Array(Arc::new(Array { dims, elements, ..(*array).clone() })))
         }
         Val::Term(term)
             if !this.state.terms.is_constant(*term)
@@ -518,7 +518,7 @@ pub fn joined(state: &mut State, outputs: &[Value], place: Place) -> Value {
         }
         Some(Val::Key(key)) => {
             let kind = key.kind;
-            Value::of(Val::Array(Rc::new(Array {
+            Value::of(Val::Array(Arc::new(Array {
                 kind,
                 derivation: 0,
                 dims: Some(vec![None].into()),

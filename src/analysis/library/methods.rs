@@ -107,7 +107,7 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
             {
                 let kind = PartialKind::Property(Some(function.value.clone()));
                 let with_setter = Partial { kind, ..(**partial).clone() };
-                return Value::of(Val::Partial(std::rc::Rc::new(with_setter)));
+                return Value::of(Val::Partial(std::sync::Arc::new(with_setter)));
             }
             machine.state.terms.opaque(name.clone(), Some(place))
         }
@@ -212,7 +212,7 @@ pub fn key_attribute<'p>(
         let args = Args::positional(vec![Value::of(val.clone())]);
         return functions::apply_model(machine, frame, callable, &path, args, place);
     }
-    Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(val.clone()), name.clone()))))
+    Value::of(Val::UnknownMethod(std::sync::Arc::new((Value::of(val.clone()), name.clone()))))
 }
 
 fn stream_method<'p>(

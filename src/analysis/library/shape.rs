@@ -3,7 +3,7 @@
 //! **Invariant:** a typed array of keys may be rearranged freely; on a raw one the last axis holds words, and mixing it
 //! with others is a misuse.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::implementation::Implementation;
 use crate::analysis::domain::kinds::{BufferOp, ImplementationConflict, KeyKind};
@@ -137,7 +137,7 @@ fn some_of<'p>(
     frame: &mut Frame<'p>,
     (callable, args): (&'p Callable, &Args),
     op: ShapeOp,
-    array: &Rc<Array>,
+    array: &Arc<Array>,
 ) -> Value {
     let bounds = if op == ShapeOp::Slice { slice_bounds(machine, frame, callable, args, array) } else { None };
     match bounds {
@@ -205,11 +205,11 @@ fn shape_of_unknown(machine: &mut Machine<'_>, op: ShapeOp, input: &Value, path:
         };
         if let Some(one) = one {
             // Copies of a value that may be a key: then the copies are one key.
-            return Value::of(Val::Array(Rc::new(Array {
+            return Value::of(Val::Array(Arc::new(Array {
                 kind: KeyKind::Unknown,
                 derivation: 0,
                 dims: None,
-                elements: Elements::Copies(Rc::new(one)),
+                elements: Elements::Copies(Arc::new(one)),
             })));
         }
     }
@@ -395,7 +395,7 @@ fn reshape<'p>(
                 return arrays::array_element(machine, &array, zero);
             }
             if let Elements::View { .. } = &array.elements {
-                return Value::of(Val::Array(Rc::new(Array { dims: Some(lengths.into()), ..(*array).clone() })));
+                return Value::of(Val::Array(Arc::new(Array { dims: Some(lengths.into()), ..(*array).clone() })));
             }
             Value::of(Val::Array(array))
         }
@@ -482,22 +482,22 @@ fn duplicated<'p>(
             let first = dims.and_then(|dims| dims.first().copied());
             let lengths: Vec<Option<TermId>> =
                 std::iter::once(first).chain(std::iter::repeat_n(None, rank - 1)).collect();
-            Value::of(Val::Array(Rc::new(Array {
+            Value::of(Val::Array(Arc::new(Array {
                 kind: key.kind,
                 derivation,
                 dims: Some(lengths.into()),
-                elements: Elements::Copies(Rc::new(one)),
+                elements: Elements::Copies(Arc::new(one)),
             })))
         }
         None => match val {
             Val::Array(array) if op == ShapeOp::BroadcastTo && adds_an_axis_to(array, dims) => {
                 let first = dims.and_then(|dims| dims.first().copied());
                 let lengths = std::iter::once(first).chain(array.dims.iter().flat_map(|dims| dims.iter().copied()));
-                Value::of(Val::Array(Rc::new(Array {
+                Value::of(Val::Array(Arc::new(Array {
                     kind: key.kind,
                     derivation,
                     dims: Some(lengths.collect()),
-                    elements: Elements::Copies(Rc::new(Value::of(val.clone()))),
+                    elements: Elements::Copies(Arc::new(Value::of(val.clone()))),
                 })))
             }
             Val::Array(array) => {
@@ -506,7 +506,7 @@ fn duplicated<'p>(
                     let axes = dims.len().saturating_sub(usize::from(key.kind == KeyKind::Raw));
                     array.dims = Some(dims.iter().take(axes).map(|length| Some(*length)).collect());
                 }
-                arrays::subset(&mut machine.state.terms, &Rc::new(array))
+                arrays::subset(&mut machine.state.terms, &Arc::new(array))
             }
             _ => machine.state.terms.opaque("<copies>", Some(place)),
         },
@@ -559,11 +559,11 @@ fn stack<'p>(
         && evidence::may_be_key(&machine.state.terms, *term)
         && rest.iter().all(|part| part == first)
     {
-        return Value::of(Val::Array(Rc::new(Array {
+        return Value::of(Val::Array(Arc::new(Array {
             kind: KeyKind::Unknown,
             derivation: 0,
             dims: None,
-            elements: Elements::Copies(Rc::new(first.clone())),
+            elements: Elements::Copies(Arc::new(first.clone())),
         })));
     }
     if keys.is_empty() || keys.len() != parts.len() {
@@ -588,11 +588,11 @@ fn stack<'p>(
         let derivation =
             derive::derived(machine, frame, place, path, keys[0].term, derive::DerivationDetails::default());
         let length = machine.state.terms.int(i128::try_from(parts.len()).unwrap_or(0));
-        return Value::of(Val::Array(Rc::new(Array {
+        return Value::of(Val::Array(Arc::new(Array {
             kind: keys[0].kind,
             derivation,
             dims: Some(vec![Some(length)].into()),
-            elements: Elements::Copies(Rc::new(parts[0].clone())),
+            elements: Elements::Copies(Arc::new(parts[0].clone())),
         })));
     }
     // Arrays that are concatenated along another axis are the columns of the result.
@@ -610,7 +610,7 @@ fn stack<'p>(
 fn opaque_keys(terms: &mut Terms, kind: KeyKind, rank: Option<usize>) -> Value {
     let family = terms.fresh(Symbol::Opaque, "<keys put together>", None);
     let start = terms.int(0);
-    Value::of(Val::Array(Rc::new(Array {
+    Value::of(Val::Array(Arc::new(Array {
         kind,
         derivation: 0,
         dims: rank.map(|rank| vec![None; rank].into()),
@@ -666,7 +666,7 @@ fn concatenate<'p>(
     if let Some(elements) = elements_of(machine, &parts) {
         return arrays::listed(&mut machine.state.terms, elements, first.kind);
     }
-    Value::of(Val::Array(Rc::new(Array {
+    Value::of(Val::Array(Arc::new(Array {
         kind: first.kind,
         derivation: 0,
         dims: rank.map(|rank| vec![None; rank].into()),

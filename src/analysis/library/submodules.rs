@@ -9,7 +9,7 @@
 //! it finds no name at all.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{ClassHandle, Closure, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
@@ -32,7 +32,7 @@ pub const SEARCHED: usize = 4_000;
 
 /// The first parts of the paths at which a call of a protocol's method draws, without their numbers; nothing if they are
 /// not all known.
-pub fn drawn_in(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol, args: &Args) -> Option<Rc<[Name]>> {
+pub fn drawn_in(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol, args: &Args) -> Option<Arc<[Name]>> {
     let naming = protocol.submodules.as_ref().filter(|_| args.mappings.is_empty())?;
     let Val::Object(id) = receiver else { return None };
     let class = machine.state.store.objects[id.0 as usize].class?;
@@ -56,7 +56,7 @@ pub fn drawn_in(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol, 
     };
     let is_complete = search.setup(machine).and_then(|()| search.method(machine, &method, Mode::Call)).is_some();
     let is_known = is_complete && !search.names.is_empty();
-    let names = is_known.then(|| search.names.into_iter().collect::<Rc<[Name]>>());
+    let names = is_known.then(|| search.names.into_iter().collect::<Arc<[Name]>>());
     machine.caches.submodules.insert((*id, method), names.clone());
     names
 }
@@ -88,7 +88,7 @@ enum Attribute {
     /// The class has none.
     Missing,
     /// A method.
-    Method(Rc<Closure>),
+    Method(Arc<Closure>),
     /// A value that is not called.
     Value,
     /// Something else.

@@ -3,7 +3,7 @@
 //! **Invariant:** how often a body runs and on what is read from the transform's model. Loop-like transforms run a few copies, as
 //! loops do; a body runs at least once.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{ImplementationConflict, WrapperWay};
@@ -46,7 +46,7 @@ pub fn transform<'p>(
                     options.push((Name::from(param.name.as_str()), arg.value.clone()));
                 }
             }
-            Value::of(Val::Wrapped(Rc::new(Wrapped { transform: path.clone(), options: options.into(), function })))
+            Value::of(Val::Wrapped(Arc::new(Wrapped { transform: path.clone(), options: options.into(), function })))
         }
         Returns::Result => {
             note_bodies(machine, (transform, path), callable, &args, place);
@@ -99,7 +99,7 @@ fn mark_transformed(machine: &mut Machine<'_>, function: &Value) {
 pub fn call_wrapped<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
-    wrapped: &Rc<Wrapped>,
+    wrapped: &Arc<Wrapped>,
     mut args: Args,
     place: Place,
 ) -> Value {
@@ -128,7 +128,7 @@ pub fn call_wrapped<'p>(
         mark_transformed(machine, &function);
         let statics: Vec<Value> = transform.statics.iter().filter_map(|name| option(Some(name))).collect();
         traces::note(machine, (transform, &wrapped.transform), std::slice::from_ref(&function), &statics, place);
-        return Value::of(Val::Wrapped(Rc::new(Wrapped {
+        return Value::of(Val::Wrapped(Arc::new(Wrapped {
             transform: wrapped.transform.clone(),
             options: wrapped.options.clone(),
             function: Some(function),
@@ -374,7 +374,7 @@ fn with_operands_of_their_own(branches: Vec<Value>, operands: Vec<Arg>) -> (Vec<
     };
     let given = |function: &Value, operand: &Value| {
         let (function, positional) = (function.clone(), vec![operand.clone()]);
-        Value::of(Val::Partial(Rc::new(Partial { positional, ..Partial::of(PartialKind::Bound, function) })))
+        Value::of(Val::Partial(Arc::new(Partial { positional, ..Partial::of(PartialKind::Bound, function) })))
     };
     match (branches.as_slice(), operands.as_slice()) {
         ([first, then], [second, orelse])

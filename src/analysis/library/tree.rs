@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a tree of known shape is walked leaf by leaf; one of unknown shape represents at least two leaves.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::KeyKind;
@@ -323,11 +323,11 @@ pub fn tree(state: &mut State, op: TreeOp, callable: &Callable, of: &str, args: 
         TreeOp::Partition => Value::of(Val::Tuple([tree.clone(), tree].into())),
         // A tree of one key at every leaf.
         TreeOp::Unflatten if copied(&tree).is_some() => tree,
-        TreeOp::Unflatten if let Some(key) = only_leaf(state, &tree) => Value::of(Val::Array(Rc::new(Array {
+        TreeOp::Unflatten if let Some(key) = only_leaf(state, &tree) => Value::of(Val::Array(Arc::new(Array {
             kind: KeyKind::Unknown,
             derivation: 0,
             dims: None,
-            elements: Elements::Copies(Rc::new(key)),
+            elements: Elements::Copies(Arc::new(key)),
         }))),
         TreeOp::Unflatten | TreeOp::Structure | TreeOp::LeavesWithPath | TreeOp::FlattenWithPath | TreeOp::All => {
             state.terms.opaque("<tree>", Some(place))

@@ -52,7 +52,7 @@ impl<'p> Machine<'p> {
                 self.term_attribute(frame, *term, name, place)
             }
             Val::Tuple(_) | Val::Wrapped(_) | Val::Partial(_) | Val::Function(_) | Val::UnknownMethod(_) => {
-                Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(val.clone()), name.clone()))))
+                Value::of(Val::UnknownMethod(std::sync::Arc::new((Value::of(val.clone()), name.clone()))))
             }
             _ => self.state.terms.opaque(name.clone(), Some(place)),
         }
@@ -96,11 +96,14 @@ impl<'p> Machine<'p> {
                 if let Some(crate::models::Construct::Stream { .. }) =
                     self.program.models.class(&path).map(|class| &class.construct)
                 {
-                    return Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(Val::Object(id)), name.clone()))));
+                    return Value::of(Val::UnknownMethod(std::sync::Arc::new((
+                        Value::of(Val::Object(id)),
+                        name.clone(),
+                    ))));
                 }
             }
             _ => {
-                return Value::of(Val::UnknownMethod(std::rc::Rc::new((Value::of(Val::Object(id)), name.clone()))));
+                return Value::of(Val::UnknownMethod(std::sync::Arc::new((Value::of(Val::Object(id)), name.clone()))));
             }
         }
         let (symbol, epoch, class) = (object.symbol, object.epoch, object.class);
@@ -176,7 +179,7 @@ impl<'p> Machine<'p> {
     ) -> Value {
         match value.single() {
             Some(Val::Function(_) | Val::Wrapped(_)) => {
-                Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone()))))
+                Value::of(Val::Method(std::sync::Arc::new((receiver.clone(), value.clone()))))
             }
             Some(Val::Partial(partial)) => match partial.kind {
                 PartialKind::Property(_) | PartialKind::CachedProperty => {
@@ -184,10 +187,11 @@ impl<'p> Machine<'p> {
                     self.call_value(frame, &partial.function.clone(), args, Some(place))
                 }
                 PartialKind::StaticMethod => partial.function.clone(),
-                PartialKind::ClassMethod => {
-                    Value::of(Val::Method(std::rc::Rc::new((Value::of(Val::Class(class)), partial.function.clone()))))
-                }
-                _ => Value::of(Val::Method(std::rc::Rc::new((receiver.clone(), value.clone())))),
+                PartialKind::ClassMethod => Value::of(Val::Method(std::sync::Arc::new((
+                    Value::of(Val::Class(class)),
+                    partial.function.clone(),
+                )))),
+                _ => Value::of(Val::Method(std::sync::Arc::new((receiver.clone(), value.clone())))),
             },
             Some(Val::Object(_)) => {
                 let Some(getter) = value.single().and_then(|val| self.state.instance_method(val, &"__get__".into()))
@@ -258,7 +262,7 @@ fn class_member(class: ClassHandle, value: Value) -> Value {
         Some(Val::Partial(partial)) => match partial.kind {
             PartialKind::StaticMethod => partial.function.clone(),
             PartialKind::ClassMethod => {
-                Value::of(Val::Method(std::rc::Rc::new((Value::of(Val::Class(class)), partial.function.clone()))))
+                Value::of(Val::Method(std::sync::Arc::new((Value::of(Val::Class(class)), partial.function.clone()))))
             }
             _ => value,
         },

@@ -3,7 +3,7 @@
 //! **Invariant:** an annotation adds to what is known about a value; it never replaces what the program computed.
 
 use crate::analysis::domain::value::Wrapped;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{KeyKind, ReferenceKind};
@@ -77,7 +77,7 @@ pub fn annotated_in(machine: &mut Machine<'_>, module: ModuleIndex, value: &Valu
             let start = machine.state.terms.int(0);
             let dims: Vec<Option<TermId>> = (0..rank).map(|_| None).collect();
             let elements = Elements::View { family: term, start, step: 1, to_end: true, order: Order::Known };
-            Value::of(Val::Array(Rc::new(Array {
+            Value::of(Val::Array(Arc::new(Array {
                 kind: evidence.kind,
                 derivation: 0,
                 dims: Some(dims.into()),
@@ -326,7 +326,7 @@ pub fn note_annotation<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, annotat
 /// A callable without a path: the result of a factory.
 pub fn made_by_factory(transform: Name, options: Vec<(Name, Value)>) -> Value {
     let (options, function) = (options.into(), Some(Value::unbound()));
-    Value::of(Val::Wrapped(std::rc::Rc::new(Wrapped { transform, options, function })))
+    Value::of(Val::Wrapped(std::sync::Arc::new(Wrapped { transform, options, function })))
 }
 
 fn kind_of(kind: AnnotationKind) -> KeyKind {

@@ -4,7 +4,7 @@
 //!
 //! **Invariant:** a view whose elements are unknown is a separate family, which equals no other.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::kinds::KeyKind;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
@@ -30,7 +30,7 @@ pub fn member(machine: &mut Machine<'_>, family: TermId, index: TermId, of: &Arr
 }
 
 /// `array[index]`
-pub fn array_element(machine: &mut Machine<'_>, array: &Rc<Array>, index: TermId) -> Value {
+pub fn array_element(machine: &mut Machine<'_>, array: &Arc<Array>, index: TermId) -> Value {
     match &array.elements {
         Elements::View { family, start, step, order, .. } => {
             let (family, start, step, order) = (*family, *start, *step, *order);
@@ -67,7 +67,7 @@ pub fn array_element(machine: &mut Machine<'_>, array: &Rc<Array>, index: TermId
             if inner.is_empty() {
                 member(machine, family, position, array)
             } else {
-                Value::of(Val::Array(Rc::new(Array {
+                Value::of(Val::Array(Arc::new(Array {
                     dims: Some(inner.into()),
                     elements: Elements::View { family, start: position, step, to_end: false, order },
                     ..(**array).clone()
@@ -92,7 +92,7 @@ pub fn array_element(machine: &mut Machine<'_>, array: &Rc<Array>, index: TermId
                 (**of).clone()
             } else {
                 let dims = array.dims.as_ref().map(|dims| dims.iter().skip(1).copied().collect());
-                Value::of(Val::Array(Rc::new(Array { dims, ..(**array).clone() })))
+                Value::of(Val::Array(Arc::new(Array { dims, ..(**array).clone() })))
             }
         }
         Elements::Joined(parts) => {
@@ -121,7 +121,7 @@ fn some_member(machine: &mut Machine<'_>, array: &Array) -> Value {
 }
 
 fn row_of(array: &Array, family: TermId, start: TermId, inner: &[Option<TermId>]) -> Value {
-    Value::of(Val::Array(Rc::new(Array {
+    Value::of(Val::Array(Arc::new(Array {
         dims: Some(inner.into()),
         elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
         ..array.clone()
@@ -147,7 +147,7 @@ fn in_range(state: &mut State, index: TermId, dims: Option<&[Option<TermId>]>) -
 }
 
 /// `array[start:stop:step]` along the first axis.
-pub fn array_slice<'p>(machine: &mut Machine<'p>, array: &Rc<Array>, bounds: [Option<TermId>; 3]) -> Value {
+pub fn array_slice<'p>(machine: &mut Machine<'p>, array: &Arc<Array>, bounds: [Option<TermId>; 3]) -> Value {
     let [lower, upper, stride] = bounds;
     let stride = match stride.map(|stride| machine.state.terms.as_int(stride)) {
         None => 1,
@@ -228,7 +228,7 @@ pub fn array_slice<'p>(machine: &mut Machine<'p>, array: &Rc<Array>, bounds: [Op
         (step.saturating_mul(i64::try_from(stride).unwrap_or(1)), reaches_end)
     };
     let dims: Vec<Option<TermId>> = std::iter::once(count).chain(inner).collect();
-    Value::of(Val::Array(Rc::new(Array {
+    Value::of(Val::Array(Arc::new(Array {
         dims: Some(dims.into()),
         elements: Elements::View { family, start, step, to_end, order },
         ..(**array).clone()
@@ -236,7 +236,7 @@ pub fn array_slice<'p>(machine: &mut Machine<'p>, array: &Rc<Array>, bounds: [Op
 }
 
 /// `array[:, i]` and the lanes of `in_axes=1`: one element of each row.
-pub fn column_of(state: &mut State, array: &Rc<Array>, axis: i128, index: TermId) -> Value {
+pub fn column_of(state: &mut State, array: &Arc<Array>, axis: i128, index: TermId) -> Value {
     if axis == 1
         && let (Elements::View { family, start, step, to_end, order: Order::Known }, Some(dims)) =
             (&array.elements, &array.dims)
@@ -252,7 +252,7 @@ pub fn column_of(state: &mut State, array: &Rc<Array>, axis: i128, index: TermId
         let offset = state.terms.operate(Operator::Mul, &[index, step_term]);
         let start = state.terms.operate(Operator::Add, &[start, offset]);
         let step = step.saturating_mul(width);
-        return Value::of(Val::Array(Rc::new(Array {
+        return Value::of(Val::Array(Arc::new(Array {
             dims: Some(vec![rows].into()),
             elements: Elements::View { family, start, step, to_end, order: Order::Known },
             ..(**array).clone()
@@ -266,7 +266,7 @@ pub fn column_of(state: &mut State, array: &Rc<Array>, axis: i128, index: TermId
         let rest: Vec<Option<TermId>> = dims.iter().skip(1).copied().collect();
         rest.into()
     });
-    Value::of(Val::Array(Rc::new(Array {
+    Value::of(Val::Array(Arc::new(Array {
         dims,
         elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
         ..(**array).clone()
@@ -274,7 +274,7 @@ pub fn column_of(state: &mut State, array: &Rc<Array>, axis: i128, index: TermId
 }
 
 /// `array[::-1]`
-fn reversed(machine: &mut Machine<'_>, array: &Rc<Array>) -> Value {
+fn reversed(machine: &mut Machine<'_>, array: &Arc<Array>) -> Value {
     let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
     let Some(length) = length.and_then(|length| machine.state.terms.as_int(length)).filter(|length| *length <= LISTED)
     else {
@@ -289,7 +289,7 @@ fn reversed(machine: &mut Machine<'_>, array: &Rc<Array>) -> Value {
 }
 
 /// `array.T` of two axes.
-pub fn transposed(state: &mut State, array: &Rc<Array>) -> Value {
+pub fn transposed(state: &mut State, array: &Arc<Array>) -> Value {
     let columns = match array.dims.as_deref() {
         Some([_, Some(columns)]) => state.terms.as_int(*columns),
         _ => None,
@@ -304,7 +304,7 @@ pub fn transposed(state: &mut State, array: &Rc<Array>) -> Value {
 }
 
 /// The same keys in an unknown order.
-pub fn reordered(array: &Rc<Array>) -> Value {
+pub fn reordered(array: &Arc<Array>) -> Value {
     let mut copy = (**array).clone();
     if let Elements::View { order, .. } = &mut copy.elements
         && *order == Order::Known
@@ -313,11 +313,11 @@ pub fn reordered(array: &Rc<Array>) -> Value {
     } else if let Elements::Listed(parts) = &copy.elements {
         copy.elements = Elements::Joined(parts.clone());
     }
-    Value::of(Val::Array(Rc::new(copy)))
+    Value::of(Val::Array(Arc::new(copy)))
 }
 
 /// Some of the keys; it is unknown which.
-pub fn subset(terms: &mut Terms, array: &Rc<Array>) -> Value {
+pub fn subset(terms: &mut Terms, array: &Arc<Array>) -> Value {
     let mut copy = (**array).clone();
     match &mut copy.elements {
         Elements::View { order, .. } => *order = Order::Subset,
@@ -335,11 +335,11 @@ pub fn subset(terms: &mut Terms, array: &Rc<Array>) -> Value {
         }
         copy.dims = Some(dims.into());
     }
-    Value::of(Val::Array(Rc::new(copy)))
+    Value::of(Val::Array(Arc::new(copy)))
 }
 
 /// The keys from `start` to a bound that counts from an unknown end.
-fn subset_from(terms: &mut Terms, array: &Rc<Array>, start: TermId) -> Value {
+fn subset_from(terms: &mut Terms, array: &Arc<Array>, start: TermId) -> Value {
     let value = subset(terms, array);
     if let (Some(Val::Array(subset)), true) = (value.single(), terms.as_int(start) == Some(0)) {
         // `keys[:-1]` begins with the first key; nothing more is claimed.
@@ -358,7 +358,7 @@ pub fn listed(terms: &mut Terms, parts: Vec<Value>, kind: KeyKind) -> Value {
             None => dims.push(None),
         }
     }
-    Value::of(Val::Array(Rc::new(Array {
+    Value::of(Val::Array(Arc::new(Array {
         kind,
         derivation: 0,
         dims: Some(dims.into()),
@@ -386,18 +386,18 @@ pub fn with_axis(terms: &mut Terms, value: &Value, at: usize) -> Value {
         // A view is row-major, wherever axes of length one are; copies are equal.
         elements @ (Elements::View { .. } | Elements::Copies(_)) => elements.clone(),
         elements @ Elements::Joined(_) => {
-            return Value::of(Val::Array(Rc::new(Array {
+            return Value::of(Val::Array(Arc::new(Array {
                 dims: None,
                 elements: elements.clone(),
                 ..(**array).clone()
             })));
         }
     };
-    Value::of(Val::Array(Rc::new(Array { dims, elements, ..(**array).clone() })))
+    Value::of(Val::Array(Arc::new(Array { dims, elements, ..(**array).clone() })))
 }
 
 /// `array.at[number].set(new)`: the other keys remain known if their number is known.
-pub fn with_element(machine: &mut Machine<'_>, array: &Rc<Array>, number: i128, new: &Value) -> Value {
+pub fn with_element(machine: &mut Machine<'_>, array: &Arc<Array>, number: i128, new: &Value) -> Value {
     let is_one = matches!(new.single(), Some(Val::Key(_)));
     let length = array.dims.as_ref().filter(|dims| dims.len() == 1).and_then(|dims| dims[0]);
     let length = length.and_then(|length| machine.state.terms.as_int(length)).filter(|length| *length <= LISTED);

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** an argument that cannot be placed makes the parameters it might go to unknown; it is never dropped silently.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Symbol;
@@ -67,12 +67,12 @@ impl<'p> Machine<'p> {
     }
 
     /// Makes the variables of a call: arguments bound to parameters, and the arguments as written.
-    pub fn entered(&mut self, code: &Function, closure: &Rc<Closure>, args: Args, place: Place) -> EnvironmentId {
+    pub fn entered(&mut self, code: &Function, closure: &Arc<Closure>, args: Args, place: Place) -> EnvironmentId {
         let written = written_arguments(code, &args);
         let slots = self.bind(code, closure, args, Some(place));
         let value = |slot: u32| slots.get(slot as usize).cloned().unwrap_or_default();
         let given = written.into_iter().map(|(slot, written)| WrittenArgument { slot, written, value: value(slot) });
-        let given: Rc<[WrittenArgument]> = given.collect();
+        let given: Arc<[WrittenArgument]> = given.collect();
         let environment = call::new_environment(&mut self.state, slots, closure.environment);
         self.state.store.environments[environment.0 as usize].given = Some(given).filter(|given| !given.is_empty());
         environment
@@ -131,7 +131,13 @@ impl<'p> Machine<'p> {
     }
 
     /// Binds arguments to the parameters of a function: one value for each slot of its frame.
-    pub fn bind(&mut self, code: &Function, closure: &Rc<Closure>, mut args: Args, place: Option<Place>) -> Vec<Value> {
+    pub fn bind(
+        &mut self,
+        code: &Function,
+        closure: &Arc<Closure>,
+        mut args: Args,
+        place: Option<Place>,
+    ) -> Vec<Value> {
         let mut slots = Value::places(code.slots.len());
         self.forget_unplaced(code, closure, &mut args, place);
         let mut positional = std::mem::take(&mut args.positional).into_iter();

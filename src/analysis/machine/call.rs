@@ -3,7 +3,7 @@
 //! **Invariant:** a function of the program is run inline, up to [`CALL_DEPTH`] activations and [`RECURSION`] of the
 //! function itself; any other call returns a fresh value and havocs its arguments.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::Role;
@@ -269,7 +269,7 @@ impl<'p> Machine<'p> {
     pub fn make_function(&mut self, frame: &mut Frame<'p>, function: FunctionId, defaults: &[(u32, Temp)]) -> Value {
         let defaults = defaults.iter().map(|(index, temp)| (*index, frame.value(*temp))).collect();
         self.state.store.closures += 1;
-        let closure = Rc::new(Closure {
+        let closure = Arc::new(Closure {
             module: frame.module,
             function,
             environment: Some(frame.environment),
@@ -294,7 +294,7 @@ impl<'p> Machine<'p> {
         Value::of(Val::Function(closure))
     }
 
-    fn call_function(&mut self, frame: &mut Frame<'p>, closure: &Rc<Closure>, args: Args, place: Place) -> Value {
+    fn call_function(&mut self, frame: &mut Frame<'p>, closure: &Arc<Closure>, args: Args, place: Place) -> Value {
         let code = self.module(closure.module).function(closure.function);
         self.context.pending.remove(&closure.identity);
         if self.program.is_prelude(closure.module) {
@@ -392,7 +392,7 @@ impl<'p> Machine<'p> {
             });
         }
         self.context.activations += 1;
-        let activation = Rc::new(Activation {
+        let activation = Arc::new(Activation {
             id: self.context.activations,
             caller: Some((frame.activation.clone(), place)),
             module,
@@ -411,9 +411,9 @@ impl<'p> Machine<'p> {
         module: ModuleIndex,
         function: FunctionId,
         environment: EnvironmentId,
-    ) -> Rc<Activation> {
+    ) -> Arc<Activation> {
         self.context.activations += 1;
-        Rc::new(Activation {
+        Arc::new(Activation {
             id: self.context.activations,
             caller: None,
             module,
@@ -431,7 +431,7 @@ impl<'p> Machine<'p> {
         function: FunctionId,
         environment: EnvironmentId,
         class: Option<ClassHandle>,
-        activation: Rc<Activation>,
+        activation: Arc<Activation>,
     ) -> CallOutcome {
         self.run_body((module, function), environment, class, activation, None)
     }
@@ -441,7 +441,7 @@ impl<'p> Machine<'p> {
         (module, function): (ModuleIndex, FunctionId),
         environment: EnvironmentId,
         class: Option<ClassHandle>,
-        activation: Rc<Activation>,
+        activation: Arc<Activation>,
         inlined: Option<prelude::Inlined>,
     ) -> CallOutcome {
         let code = self.module(module).function(function);
@@ -521,7 +521,7 @@ impl<'p> Machine<'p> {
         &mut self,
         frame: &mut Frame<'p>,
         code: &'p crate::ir::Function,
-        closure: &Rc<Closure>,
+        closure: &Arc<Closure>,
         args: &Args,
         place: Place,
     ) -> Value {

@@ -4,7 +4,7 @@
 //! of the program are unknown.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, ObjectId, PartialKind, Val, Value};
@@ -249,7 +249,7 @@ impl<'p> Machine<'p> {
     }
 
     /// The attributes of an instance that are its items as well, in order.
-    fn item_names(&self, id: ObjectId) -> Option<Rc<[Name]>> {
+    fn item_names(&self, id: ObjectId) -> Option<Arc<[Name]>> {
         let object = &self.state.store.objects[id.0 as usize];
         if !matches!(object.kind, ObjectKind::Instance) || object.items.is_some() {
             return object.items.clone();

@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -80,7 +81,7 @@ pub struct Context {
 /// A closure that was never called.
 #[derive(Clone)]
 pub struct PendingClosure {
-    pub closure: Rc<Closure>,
+    pub closure: Arc<Closure>,
     pub guard: Guard,
     /// Whether a call made it, of a function that is analysed without its caller as well.
     pub in_call: bool,
@@ -98,7 +99,7 @@ pub struct Transforms {
     /// The extent that a lane's index stands for.
     pub extents: FxHashMap<TermId, Extent>,
     /// The array of which a lane sees a row, by the index of the row's first key.
-    pub rows: FxHashMap<TermId, Rc<Array>>,
+    pub rows: FxHashMap<TermId, Arc<Array>>,
     /// Keys that a lane's own key represents, if they are not a range of one family.
     pub keys: FxHashMap<TermId, Vec<Target>>,
     /// Keys that a mapped function took from a stream made outside: they are the same for all lanes.
@@ -115,7 +116,7 @@ pub struct Lane {
     /// The call that maps.
     pub place: Place,
     /// The activation that maps.
-    pub activation: Rc<Activation>,
+    pub activation: Arc<Activation>,
     /// Number of symbols that existed before the body ran: newer ones are made in it.
     pub born: TermId,
     /// Terms passed to every lane.
@@ -143,9 +144,9 @@ pub struct Caches {
     /// Parameters that lead to no draw.
     pub deterministic: DeterministicModules,
     /// Where methods of modules draw, by instance and method.
-    pub submodules: FxHashMap<(ObjectId, Name), Option<Rc<[Name]>>>,
+    pub submodules: FxHashMap<(ObjectId, Name), Option<Arc<[Name]>>>,
     /// The functions that constructors of the home module store, by class.
-    pub constructors: FxHashMap<ClassHandle, Rc<Stored>>,
+    pub constructors: FxHashMap<ClassHandle, Arc<Stored>>,
     /// The classes that override a method, by the class statement that has it and by name.
     pub heirs: FxHashMap<(ClassStatement, Name), OverridingMethods>,
     /// The classes that inherit from each other.

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a getter returns what a subscript or an attribute in its place would return.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{Partial, PartialKind, Val, Value};
@@ -20,7 +20,7 @@ pub fn getter(terms: &mut Terms, op: BuiltinOp, args: &Args, place: Place) -> Va
     }
     let kind = if op == BuiltinOp::Itemgetter { PartialKind::Items } else { PartialKind::Attributes };
     let positional = args.positional.iter().map(|arg| arg.value.clone()).collect();
-    Value::of(Val::Partial(Rc::new(Partial { positional, ..Partial::of(kind, Value::unbound()) })))
+    Value::of(Val::Partial(Arc::new(Partial { positional, ..Partial::of(kind, Value::unbound()) })))
 }
 
 /// A call of a getter.

@@ -3,7 +3,7 @@
 //! **Invariant:** indexing a value that may be a scalar key is classified by rank: an index that reaches a key's words is a misuse, whether
 //! JAX raises (typed keys) or returns numbers (raw keys).
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
@@ -103,7 +103,7 @@ fn item_of_val<'p>(
                     };
                     let mut one = array.clone();
                     one.dims = Some(vec![Some(machine.state.length_of_term(family))].into());
-                    arrays::array_slice(machine, &Rc::new(one), *bounds)
+                    arrays::array_slice(machine, &Arc::new(one), *bounds)
                 }
                 [Index::NewAxis] if evidence::may_be_key(&machine.state.terms, *term) => {
                     arrays::listed(&mut machine.state.terms, vec![Value::term(*term)], KeyKind::Unknown)
@@ -119,7 +119,7 @@ fn item_of_val<'p>(
         // `keys.at[i]` is resolved when `set` or a similar method is called.
         Val::UnknownMethod(method) if &*method.1 == "at" => {
             let place_in = Value::of(Val::Tuple([method.0.clone(), index.clone()].into()));
-            Value::of(Val::UnknownMethod(Rc::new((place_in, method.1.clone()))))
+            Value::of(Val::UnknownMethod(Arc::new((place_in, method.1.clone()))))
         }
         _ => machine.state.terms.opaque("<item>", Some(place)),
     }
@@ -150,7 +150,7 @@ fn note_shape_slice<'p>(
     }
 }
 
-fn sequence_item(state: &mut State, parts: &Rc<[Value]>, index: &Value, place: crate::finding::Place) -> Value {
+fn sequence_item(state: &mut State, parts: &Arc<[Value]>, index: &Value, place: crate::finding::Place) -> Value {
     if let Some(Val::Slice(bounds)) = index.single() {
         let bounds = bounds.clone();
         match known_bounds(state, &bounds) {
@@ -179,7 +179,7 @@ fn sequence_item(state: &mut State, parts: &Rc<[Value]>, index: &Value, place: c
 /// `sequence[index]`, an unknown index gives the same element wherever it is used again.
 fn element_of(
     state: &mut State,
-    parts: &Rc<[Value]>,
+    parts: &Arc<[Value]>,
     index: &Value,
     sequence: &Val,
     place: crate::finding::Place,
@@ -244,7 +244,7 @@ fn index_parts(machine: &mut Machine<'_>, index: &Value) -> Vec<Index> {
 fn array_item<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
-    array: &Rc<Array>,
+    array: &Arc<Array>,
     index: &Value,
     op: &'p Op,
     written: Option<&str>,
@@ -315,7 +315,7 @@ fn expand_ellipsis(parts: &mut Vec<Index>, rank: usize) {
 }
 
 /// A subscript of an array without new axes.
-fn without_new_axes(machine: &mut Machine<'_>, array: &Rc<Array>, parts: &[&Index]) -> Value {
+fn without_new_axes(machine: &mut Machine<'_>, array: &Arc<Array>, parts: &[&Index]) -> Value {
     let mut value = Value::of(Val::Array(array.clone()));
     if let [Index::Slice([None, None, None]), Index::At(column)] = parts {
         return arrays::column_of(&mut machine.state, array, 1, *column);
@@ -419,7 +419,7 @@ fn object_item<'p>(
         ObjectKind::List { items, unknown } => {
             let certain = !unknown && items.iter().all(|item| machine.state.is_there(item.guard));
             if certain {
-                let parts: Rc<[Value]> = items.into_iter().map(|item| item.value).collect();
+                let parts: Arc<[Value]> = items.into_iter().map(|item| item.value).collect();
                 if let Some(Val::Slice(_)) = index.single() {
                     let value = sequence_item(&mut machine.state, &parts, index, place);
                     return match value.single() {
@@ -507,7 +507,7 @@ pub fn store_array_item<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, target
     }
     let start = machine.state.terms.int(0);
     let elements = Elements::View { family, start, step: 1, to_end: true, order: Order::Known };
-    let changed = Value::of(Val::Array(Rc::new(Array { elements, ..(**array).clone() })));
+    let changed = Value::of(Val::Array(Arc::new(Array { elements, ..(**array).clone() })));
     machine.store(frame, variable, &changed, op);
 }
 
@@ -712,7 +712,7 @@ fn unpack_starred<'p>(
         } else if let (Val::Term(term), true, true) = (val, index == star, after == 0) {
             let start = machine.state.terms.int(number);
             let elements = Elements::View { family: *term, start, step: 1, to_end: true, order: Order::Known };
-            Value::of(Val::Array(Rc::new(Array {
+            Value::of(Val::Array(Arc::new(Array {
                 kind: KeyKind::Unknown,
                 derivation: 0,
                 dims: Some(vec![None].into()),

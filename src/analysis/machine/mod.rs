@@ -37,6 +37,7 @@ pub mod text;
 pub mod writes;
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use context::{Caches, Context, Transforms};
 
@@ -75,7 +76,7 @@ pub struct Frame<'p> {
     pub loops: Vec<LoopState>,
     /// Paths that left the innermost `try` by `return`, `break` or `continue`.
     pub left: Guard,
-    pub activation: Rc<Activation>,
+    pub activation: Arc<Activation>,
     /// The call that a frame of the prelude is part of; its activation is then that of the caller.
     pub inlined: Option<prelude::Inlined>,
     /// Whether a loop in it may have continued after the last copy of its body.
@@ -88,7 +89,7 @@ impl<'p> Frame<'p> {
         code: &'p Function,
         (module, environment): (ModuleIndex, EnvironmentId),
         class: Option<crate::analysis::domain::value::ClassHandle>,
-        activation: Rc<Activation>,
+        activation: Arc<Activation>,
     ) -> Self {
         Self {
             module,
@@ -147,7 +148,7 @@ pub struct Library {
     /// A call of a function of a library, by its canonical path.
     pub call_function: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Name, Call) -> Value,
     /// A call of the result of a transform.
-    pub call_wrapped: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Rc<Wrapped>, Args, Place) -> Value,
+    pub call_wrapped: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Arc<Wrapped>, Args, Place) -> Value,
     /// Consumes the keys in an argument.
     pub consume: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Arg, Role, &Name, Place),
     /// Entering a context manager.

@@ -4,7 +4,7 @@
 //! program are run once, without logging, when one of their names is requested; the names that they import from each other are resolved on
 //! demand too.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::kinds::ReferenceKind;
 use crate::analysis::domain::term::Term;
@@ -34,7 +34,7 @@ impl<'p> Machine<'p> {
         // Imports of other modules are resolved on demand: few of the names in a package are ever used.
         if frame.module != self.context.home && frame.code.kind == FunctionKind::Module && &**name != "*" {
             let (path, name) = (module.clone(), name.clone());
-            return Value::of(Val::Import(Rc::new(Import { from: frame.module, level, path, name, place })));
+            return Value::of(Val::Import(Arc::new(Import { from: frame.module, level, path, name, place })));
         }
         if &**name == "*" {
             self.import_all(frame, level, module);
@@ -125,7 +125,7 @@ impl<'p> Machine<'p> {
 
     fn bind_global(&mut self, module: ModuleIndex, name: &Name, value: Value) {
         self.caches.imported.remove(&(module, name.clone()));
-        Rc::make_mut(&mut self.state.store.modules.or_default(module).globals).insert(name.clone(), value);
+        Arc::make_mut(&mut self.state.store.modules.or_default(module).globals).insert(name.clone(), value);
     }
 
     fn import_all(&mut self, frame: &mut Frame<'p>, level: u32, module: &Name) {

@@ -9,7 +9,7 @@ use crate::analysis::machine::{Frame, Machine, imports, text};
 use crate::ir::{FunctionId, Name, Temp};
 
 /// The cached results of the analyses of one program.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Memo {
     /// Members of library names, as seen from a module.
     members: FxHashMap<(ModuleIndex, Name, Name), Member>,

@@ -380,14 +380,14 @@ fn sequence_operation<'p>(
                             kind: KeyKind::Unknown,
                             derivation: 0,
                             dims: Some(vec![Some(term)].into()),
-                            elements: Elements::Copies(std::rc::Rc::new(only.value.clone())),
+                            elements: Elements::Copies(std::sync::Arc::new(only.value.clone())),
                         };
                         let is_key = only.value.single().cloned().is_some_and(|val| {
                             let is_called_one =
                                 matches!(&val, Val::Term(of) if notes::looks_like_a_key(machine, *of, None));
                             is_called_one || evident_key(machine, &val).is_some()
                         });
-                        is_key.then(|| Value::of(Val::Array(std::rc::Rc::new(array))))
+                        is_key.then(|| Value::of(Val::Array(std::sync::Arc::new(array))))
                     }
                     _ => None,
                 },

@@ -4,7 +4,7 @@
 //! class.
 
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -20,7 +20,7 @@ use crate::ir::{ClassId, Name, Operator};
 const MAX_SUBCLASSES: usize = 4;
 
 /// Classes, each with a method of it.
-pub type OverridingMethods = Rc<[(ClassHandle, Rc<Closure>)]>;
+pub type OverridingMethods = Arc<[(ClassHandle, Arc<Closure>)]>;
 
 /// A class statement: each run of its module makes a new class.
 pub type ClassStatement = (ModuleIndex, ClassId);
@@ -28,15 +28,15 @@ pub type ClassStatement = (ModuleIndex, ClassId);
 /// The classes that inherit from those that a class statement made: among those of the snapshot, and among the others.
 #[derive(Clone, Default)]
 pub struct Descendants {
-    frozen: Rc<InheritanceIndex>,
-    own: Rc<InheritanceIndex>,
+    frozen: Arc<InheritanceIndex>,
+    own: Arc<InheritanceIndex>,
 }
 
 /// The classes that inherit from each other, among some of a store.
 #[derive(Default)]
 struct InheritanceIndex {
     among: Range<usize>,
-    of: FxHashMap<ClassStatement, Rc<[ClassHandle]>>,
+    of: FxHashMap<ClassStatement, Arc<[ClassHandle]>>,
     /// The statements that made those that inherit.
     statements: FxHashSet<ClassStatement>,
 }
@@ -67,17 +67,17 @@ impl InheritanceIndex {
 impl Descendants {
     /// Those of a store, all of whose classes are frozen.
     pub fn of(classes: &Shared<ClassInfo>) -> Self {
-        Self { frozen: Rc::new(InheritanceIndex::of(classes, 0..classes.frozen())), own: Rc::default() }
+        Self { frozen: Arc::new(InheritanceIndex::of(classes, 0..classes.frozen())), own: Arc::default() }
     }
 
     /// The classes that inherit from the one that a statement makes, the newest first.
-    fn get(&mut self, classes: &Shared<ClassInfo>, base: ClassStatement) -> Rc<[ClassHandle]> {
+    fn get(&mut self, classes: &Shared<ClassInfo>, base: ClassStatement) -> Arc<[ClassHandle]> {
         let (frozen, own) = (0..classes.frozen(), classes.frozen()..classes.len());
         if self.frozen.among != frozen {
-            self.frozen = Rc::new(InheritanceIndex::of(classes, frozen));
+            self.frozen = Arc::new(InheritanceIndex::of(classes, frozen));
         }
         if self.own.among != own {
-            self.own = Rc::new(InheritanceIndex::of(classes, own));
+            self.own = Arc::new(InheritanceIndex::of(classes, own));
         }
         let of = |descent: &InheritanceIndex| descent.of.get(&base).cloned().unwrap_or_default();
         let (frozen, own) = (of(&self.frozen), of(&self.own));
@@ -136,7 +136,7 @@ fn heirs(machine: &mut Machine<'_>, class: ClassHandle, name: &Name, own: &Closu
         machine.program.relevance.of(method.module, method.function)
             && !machine.module(method.module).function(method.function).is_stub
     };
-    let mut found: Vec<(ClassHandle, Rc<Closure>)> = Vec::new();
+    let mut found: Vec<(ClassHandle, Arc<Closure>)> = Vec::new();
     let heirs = machine.caches.descendants.get(&machine.state.store.classes, base);
     for &heir in heirs.iter() {
         let Some(method) = machine.state.class_attribute(heir, name) else { continue };

@@ -6,7 +6,7 @@
 //! **Invariant:** nothing that is logged names the prelude; at most [`DEPTH`] frames of it are nested, and each runs at most
 //! [`FRAME_FUEL`] operations.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::value::{Closure, ModuleIndex, Val, Value};
 use crate::analysis::machine::{Frame, Machine, call, cutoff, iterate, name_cache};
@@ -105,7 +105,7 @@ pub fn run_prelude<'p>(
 pub fn run_inlined<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
-    closure: &Rc<Closure>,
+    closure: &Arc<Closure>,
     args: Args,
     place: Place,
 ) -> Value {

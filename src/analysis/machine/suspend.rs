@@ -3,7 +3,7 @@
 //! **Invariant:** only a generator with one `yield`, which no loop or handler repeats, is suspended; each half runs once. Generators that
 //! enter blocks of each other nest as calls do.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::value::{ObjectId, Value};
 use crate::analysis::machine::{CALL_DEPTH, Frame, Machine, RECURSION};
@@ -17,7 +17,7 @@ use crate::ir::{Block, Function, OpKind, Temp};
 #[derive(Clone)]
 pub struct Waiting {
     generator: Suspended,
-    activation: Rc<Activation>,
+    activation: Arc<Activation>,
     temps: Vec<Value>,
     at: Temp,
 }
@@ -38,7 +38,7 @@ pub fn enter<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, manager: ObjectId
     }
     machine.state.store.objects[manager.0 as usize].kind = ObjectKind::Iterator(Source::Items(Vec::new()), None);
     machine.context.activations += 1;
-    let activation = Rc::new(Activation {
+    let activation = Arc::new(Activation {
         id: machine.context.activations,
         caller: Some((frame.activation.clone(), place)),
         module: generator.module,

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -159,7 +160,7 @@ pub struct Activation {
     /// Its number.
     pub id: u32,
     /// The activation that called it, and the place of the call.
-    pub caller: Option<(Rc<Activation>, Place)>,
+    pub caller: Option<(Arc<Activation>, Place)>,
     /// The module.
     pub module: ModuleIndex,
     /// The function.
@@ -218,7 +219,7 @@ pub struct Consumption {
     /// Where.
     pub place: Place,
     /// In which activation.
-    pub activation: Rc<Activation>,
+    pub activation: Arc<Activation>,
     /// In which iterations.
     pub iteration: Option<Rc<Iteration>>,
     /// Number of mapped functions around it.
@@ -234,7 +235,7 @@ pub enum DrawnIn {
     #[default]
     Unknown,
     /// In these submodules: the first parts of their paths, without numbers.
-    Submodules(Rc<[Name]>),
+    Submodules(Arc<[Name]>),
     /// In what the call drops: nothing that is drawn is in its result.
     Nothing,
 }
@@ -245,7 +246,7 @@ pub struct Derivation {
     /// The call.
     pub place: Place,
     /// In which activation.
-    pub activation: Rc<Activation>,
+    pub activation: Arc<Activation>,
     /// The maker's qualified name.
     pub callee: Name,
     /// The derived key, or the family.
@@ -257,7 +258,7 @@ pub struct Derivation {
 }
 
 /// The activations in which an event happened, outermost first, each with the place in it.
-pub type Chain = Vec<(Rc<Activation>, Place)>;
+pub type Chain = Vec<(Arc<Activation>, Place)>;
 
 impl Consumption {
     /// The activations that it happened in, outermost first.
@@ -309,7 +310,7 @@ pub struct LoggedBroadcast {
     /// The call that maps.
     pub mapped_at: Place,
     /// The activation that maps.
-    pub activation: Rc<Activation>,
+    pub activation: Arc<Activation>,
     /// Whether the key was passed to every lane (and not captured).
     pub unmapped: bool,
     /// Whether every lane was passed a copy of it.
@@ -338,7 +339,7 @@ pub struct LoggedBuffer {
     /// On which paths.
     pub guard: Guard,
     /// In which activation.
-    pub activation: Rc<Activation>,
+    pub activation: Arc<Activation>,
     /// Whether it is a misuse only if the term turns out to be one key.
     pub if_scalar: bool,
 }
@@ -359,7 +360,7 @@ pub struct LoggedConflict {
     /// On which paths.
     pub guard: Guard,
     /// In which activation.
-    pub activation: Rc<Activation>,
+    pub activation: Arc<Activation>,
 }
 
 /// A value that leaves the function.
@@ -376,7 +377,7 @@ pub struct LoggedExit {
     /// The variable or attribute.
     pub name: Option<Name>,
     /// From which activation.
-    pub activation: Rc<Activation>,
+    pub activation: Arc<Activation>,
     /// Number of events before it.
     pub after: usize,
 }
@@ -423,7 +424,7 @@ pub struct LoggedWrite {
     /// On which paths.
     pub guard: Guard,
     /// In which activation.
-    pub activation: Rc<Activation>,
+    pub activation: Arc<Activation>,
 }
 
 /// What a write changes.
@@ -472,7 +473,7 @@ pub struct LoggedWrapper {
     /// On which paths.
     pub guard: Guard,
     /// In which activation.
-    pub activation: Rc<Activation>,
+    pub activation: Arc<Activation>,
 }
 
 /// An expression that was a key when it was run.

@@ -9,6 +9,7 @@ pub mod recorder;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -70,7 +71,7 @@ pub struct Recording<'r> {
     /// What names that modules import from each other resolve to, on demand.
     pub followed: &'r FxHashMap<(ModuleIndex, Name), Value>,
     /// The closure of each function, as last made.
-    pub made: &'r Layered<(ModuleIndex, FunctionId), Rc<Closure>>,
+    pub made: &'r Layered<(ModuleIndex, FunctionId), Arc<Closure>>,
     /// Activations of closures that run on their own: by number, with how they left and the first term that was made in them.
     pub escaped: &'r BTreeMap<u32, (Escape, TermId)>,
     /// Functions that replay what another has drawn: rules of `custom_vjp` and the like.
@@ -118,7 +119,7 @@ impl<'r> Recording<'r> {
     }
 
     /// A class and its bases, as far as they are part of the program.
-    pub fn lineage(&self, class: ClassHandle) -> Rc<[ClassHandle]> {
+    pub fn lineage(&self, class: ClassHandle) -> Arc<[ClassHandle]> {
         self.classes[class.0 as usize].lineage.clone()
     }
 

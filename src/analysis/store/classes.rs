@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a lookup visits a class once, and a bounded number of classes.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::term::{Symbol, Term, Terms};
 use crate::analysis::domain::value::{ClassHandle, ObjectId, Partial, PartialKind, Val, Value};
@@ -16,7 +16,7 @@ use crate::ir::Name;
 pub const LINEAGE: usize = 24;
 
 /// A class with these bases, and its lineage as far as it is part of the program.
-pub fn lineage(classes: &Shared<ClassInfo>, class: ClassHandle, bases: &[Value]) -> Rc<[ClassHandle]> {
+pub fn lineage(classes: &Shared<ClassInfo>, class: ClassHandle, bases: &[Value]) -> Arc<[ClassHandle]> {
     let mut order = vec![class];
     let mut work = Vec::new();
     let add = |work: &mut Vec<ClassHandle>, bases: &[Value]| {
@@ -39,7 +39,7 @@ pub fn lineage(classes: &Shared<ClassInfo>, class: ClassHandle, bases: &[Value])
 
 impl State {
     /// The class and its bases within the program, in lookup order.
-    pub fn lineage(&self, class: ClassHandle) -> Rc<[ClassHandle]> {
+    pub fn lineage(&self, class: ClassHandle) -> Arc<[ClassHandle]> {
         self.store.classes[class.0 as usize].lineage.clone()
     }
 
@@ -62,7 +62,7 @@ impl State {
         let class = self.store.objects[id.0 as usize].class?;
         let function = self.class_attribute(class, name)?;
         matches!(function.single(), Some(Val::Function(_) | Val::Wrapped(_)))
-            .then(|| Value::of(Val::Method(std::rc::Rc::new((Value::of(val.clone()), function)))))
+            .then(|| Value::of(Val::Method(std::sync::Arc::new((Value::of(val.clone()), function)))))
     }
 
     /// Whether something is an instance that certainly has an attribute.
@@ -100,7 +100,7 @@ impl State {
         let unbound = Value::unbound();
         let keywords = names.into_iter().map(|name| (name, unbound.clone())).collect();
         let function = Value::of(Val::Library(path.clone()));
-        Value::of(Val::Partial(Rc::new(Partial { keywords, ..Partial::of(PartialKind::Record, function) })))
+        Value::of(Val::Partial(Arc::new(Partial { keywords, ..Partial::of(PartialKind::Record, function) })))
     }
 
     /// A copy of a record with some fields replaced: `dataclasses.replace`, `.replace(…)`, `._replace(…)`.

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
 use std::ops::{Index, IndexMut};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -22,22 +22,22 @@ use crate::models::Yield;
 /// copy writes to it.
 #[derive(Clone, Debug)]
 pub struct Shared<T> {
-    frozen: Rc<Vec<Rc<T>>>,
+    frozen: Arc<Vec<Arc<T>>>,
     /// Values that replace elements of `frozen`.
-    changed: FxHashMap<usize, Rc<T>>,
-    own: Vec<Rc<T>>,
+    changed: FxHashMap<usize, Arc<T>>,
+    own: Vec<Arc<T>>,
 }
 
 impl<T> Default for Shared<T> {
     fn default() -> Self {
-        Self { frozen: Rc::default(), changed: FxHashMap::default(), own: Vec::new() }
+        Self { frozen: Arc::default(), changed: FxHashMap::default(), own: Vec::new() }
     }
 }
 
 impl<T> Shared<T> {
     /// Adds an element.
     pub fn push(&mut self, element: T) {
-        self.own.push(Rc::new(element));
+        self.own.push(Arc::new(element));
     }
 
     /// Number of elements.
@@ -64,13 +64,13 @@ impl<T> Shared<T> {
     /// Freezes the current contents, so that copying them costs nothing. What is left is empty and has no capacity, which a copy would
     /// have too.
     pub fn freeze(&mut self) {
-        let mut all = Rc::unwrap_or_clone(std::mem::take(&mut self.frozen));
+        let mut all = Arc::unwrap_or_clone(std::mem::take(&mut self.frozen));
         for (index, element) in std::mem::take(&mut self.changed) {
             all[index] = element;
         }
         all.append(&mut std::mem::take(&mut self.own));
         all.shrink_to_fit();
-        self.frozen = Rc::new(all);
+        self.frozen = Arc::new(all);
     }
 }
 
@@ -88,9 +88,9 @@ impl<T> Index<usize> for Shared<T> {
 
 impl<T: Clone> IndexMut<usize> for Shared<T> {
     fn index_mut(&mut self, index: usize) -> &mut T {
-        Rc::make_mut(match index.checked_sub(self.frozen.len()) {
+        Arc::make_mut(match index.checked_sub(self.frozen.len()) {
             Some(own) => &mut self.own[own],
-            None => self.changed.entry(index).or_insert_with(|| Rc::clone(&self.frozen[index])),
+            None => self.changed.entry(index).or_insert_with(|| Arc::clone(&self.frozen[index])),
         })
     }
 }
@@ -98,13 +98,13 @@ impl<T: Clone> IndexMut<usize> for Shared<T> {
 /// A map that is cheap to copy: the frozen part is shared, and entries on top of it replace its entries.
 #[derive(Clone, Debug)]
 pub struct Layered<K, V> {
-    frozen: Rc<FxHashMap<K, V>>,
+    frozen: Arc<FxHashMap<K, V>>,
     own: FxHashMap<K, V>,
 }
 
 impl<K, V> Default for Layered<K, V> {
     fn default() -> Self {
-        Self { frozen: Rc::default(), own: FxHashMap::default() }
+        Self { frozen: Arc::default(), own: FxHashMap::default() }
     }
 }
 
@@ -145,10 +145,10 @@ impl<K: Clone + Eq + Hash, V: Clone> Layered<K, V> {
     /// Freezes the current contents, so that copying them costs nothing. What is left is empty and has no capacity, which a copy would
     /// have too.
     pub fn freeze(&mut self) {
-        let mut all = Rc::unwrap_or_clone(std::mem::take(&mut self.frozen));
+        let mut all = Arc::unwrap_or_clone(std::mem::take(&mut self.frozen));
         all.extend(std::mem::take(&mut self.own));
         all.shrink_to_fit();
-        self.frozen = Rc::new(all);
+        self.frozen = Arc::new(all);
     }
 }
 
@@ -273,7 +273,7 @@ pub struct Object {
     /// equal, items and length may differ.
     pub copied: Option<TermId>,
     /// The attributes that are also its items, in order, if its class does not list them.
-    pub items: Option<Rc<[Name]>>,
+    pub items: Option<Arc<[Name]>>,
     /// How often unknown code may have changed its contents.
     pub epoch: u32,
     /// Attributes that it had before: what it holds in them is unknown unless it is stored anew, and never the default of
@@ -293,7 +293,7 @@ pub struct Environment {
     /// The environment of the enclosing activation.
     pub parent: Option<EnvironmentId>,
     /// What the call passed that is written as a name.
-    pub given: Option<Rc<[WrittenArgument]>>,
+    pub given: Option<Arc<[WrittenArgument]>>,
     /// The arguments that are objects, by slot: the parameters may be bound to others since.
     pub passed: Vec<(u32, Value)>,
     /// Variables that only a loop has bound, with the paths on which it has not.
@@ -315,7 +315,7 @@ pub struct WrittenArgument {
 #[derive(Clone, Debug, Default)]
 pub struct ModuleState {
     /// What its global names hold.
-    pub globals: Rc<BTreeMap<Name, Value>>,
+    pub globals: Arc<BTreeMap<Name, Value>>,
     /// Whether its body is running: an import cycle sees what is bound so far.
     pub running: bool,
 }
@@ -342,7 +342,7 @@ pub struct ClassInfo {
     /// Its bases.
     pub bases: Vec<Value>,
     /// The class and its bases, as far as they are part of the program, in method resolution order.
-    pub lineage: Rc<[ClassHandle]>,
+    pub lineage: Arc<[ClassHandle]>,
     /// What its body bound.
     pub attributes: BTreeMap<Name, Value>,
     /// Whether instances store the arguments of the constructor, field by field.

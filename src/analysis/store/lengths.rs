@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** the length of a value follows from how its term was made; otherwise it is `len` of the term.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::domain::constraint::{LENGTH, MAXIMUM, MINIMUM};
 use crate::analysis::domain::guard::Guard;
@@ -18,7 +18,7 @@ use crate::ir::Operator;
 use crate::models::{Callable, Effect, ShapeOp};
 
 /// Known lengths of axes.
-pub type Lengths = Rc<[Option<TermId>]>;
+pub type Lengths = Arc<[Option<TermId>]>;
 
 /// How deep a term is traversed.
 pub const DEPTH: u32 = 8;

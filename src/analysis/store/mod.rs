@@ -14,7 +14,7 @@ pub mod objects;
 pub mod paths;
 pub mod values;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use heap::{ClassInfo, Environment, InstancePositions, Layered, ModuleState, Object, ObjectKind, Shared, Source};
 use lengths::Lengths;
@@ -42,7 +42,7 @@ pub struct Store {
     /// Modules that ran or are running.
     pub modules: Layered<ModuleIndex, ModuleState>,
     /// The closure of each function, as last made.
-    pub definitions: Layered<(ModuleIndex, FunctionId), Rc<Closure>>,
+    pub definitions: Layered<(ModuleIndex, FunctionId), Arc<Closure>>,
     /// The functions of the program from which a library made something: `hk.transform(forward)`.
     pub transformed: Layered<TermId, (ModuleIndex, FunctionId)>,
     /// Number of closures made.

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a place is named only where both draws certainly go, in the innermost frame that both have in common.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::analysis::record::{Activation, Callee, Consumption, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Place};
@@ -32,7 +32,7 @@ fn common<'a>(one: &'a Reach, other: &'a Reach) -> Option<(&'a Frame, &'a Frame)
 }
 
 /// The activation of a frame, with the place in it that leads to a draw.
-fn frame_of(event: &Consumption, id: u32) -> Option<(Rc<Activation>, Place)> {
+fn frame_of(event: &Consumption, id: u32) -> Option<(Arc<Activation>, Place)> {
     event.chain().into_iter().find(|(activation, _)| activation.id == id)
 }
 

@@ -3,7 +3,7 @@
 //! **Invariant:** a reuse is found only if the two keys must be equal and some path reaches both consumptions.
 
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
@@ -105,7 +105,7 @@ fn most_certain(run: &Recording<'_>, reuses: impl Iterator<Item = Reuse>) -> Opt
 }
 
 /// The number of activations below the innermost one that two have in common.
-fn common_depth(one: &Rc<Activation>, other: &Rc<Activation>) -> u32 {
+fn common_depth(one: &Arc<Activation>, other: &Arc<Activation>) -> u32 {
     let (mut one, mut other) = (Some(one), Some(other));
     while let (Some(a), Some(b)) = (one, other) {
         if a.id == b.id {
