@@ -14,6 +14,6 @@ mod snapshot;
 mod store;
 
 pub use entry::run;
-pub use program::{Program, is_entry};
+pub use program::{Overview, Program, is_entry};
 pub use snapshot::ImportSnapshot;
 pub(crate) use store::heap;

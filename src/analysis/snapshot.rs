@@ -109,17 +109,19 @@ fn imported(program: &Program<'_>) -> Vec<ModuleIndex> {
                 is_imported[found] = true;
             }
         };
-        for op in module.functions.iter().flat_map(|function| &function.ops) {
-            match &op.kind {
-                OpKind::Import { path, .. } => {
-                    let ends = path.match_indices('.').map(|(end, _)| end).chain([path.len()]);
-                    ends.for_each(|end| note(0, &path[..end]));
+        for function in &module.functions {
+            for op in &*function.ops.read() {
+                match &op.kind {
+                    OpKind::Import { path, .. } => {
+                        let ends = path.match_indices('.').map(|(end, _)| end).chain([path.len()]);
+                        ends.for_each(|end| note(0, &path[..end]));
+                    }
+                    OpKind::ImportFrom { level, module, name } => {
+                        note(*level, module);
+                        note(*level, &submodule(module, name));
+                    }
+                    _ => {}
                 }
-                OpKind::ImportFrom { level, module, name } => {
-                    note(*level, module);
-                    note(*level, &submodule(module, name));
-                }
-                _ => {}
             }
         }
     }

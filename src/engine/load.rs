@@ -126,7 +126,9 @@ pub(super) fn load(
             .then(|| Kept { statements: python::statement_spans(&module, &text), comments: comments.clone() });
         let lowered = is_wanted.then(|| {
             let effects = Effects::of(&text, &comments);
-            ir::lower(member.file, &module, &|header| effects.on(header))
+            let mut lowered = ir::lower(member.file, &module, &|header| effects.on(header));
+            lowered.pack();
+            lowered
         });
         (problems, project.targets(position, &imports(&module)), has_comments_for_us, kept, lowered)
     });

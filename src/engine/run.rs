@@ -187,9 +187,13 @@ pub(super) fn gather_facts(
     let selected: Vec<usize> = relevant.iter().copied().filter(|position| reported(*position)).collect();
     let given = project.members.iter().filter(|member| member.is_reported).count();
     progress.add(given.saturating_sub(selected.len()));
-    let modules: Vec<&ir::Module> = loaded.iter().flatten().filter_map(|loaded| loaded.module.as_ref()).collect();
-    let program = Program::new(modules, project, project.models, &project.settings.roots);
+    let (models, roots) = (project.models, &project.settings.roots);
+    let program = Program::new(lowered(&loaded), project, models, roots);
     let first = (!selected.is_empty()).then(|| contained(|| ImportSnapshot::of(&program)).unwrap_or_default());
+    let overview = program.overview();
+    // The bodies of modules, which have run now, are most of what was unpacked.
+    loaded.iter_mut().flatten().filter_map(|file| file.module.as_mut()).for_each(ir::Module::fold);
+    let program = Program::with_overview(lowered(&loaded), project, models, roots, overview);
     let results = on_each(selected, first, |snapshot, position| {
         let mut result = interpret(job, project, &program, position, snapshot);
         result.iter_mut().for_each(reduce);
@@ -208,6 +212,11 @@ pub(super) fn gather_facts(
         }
     }
     ProjectFacts { loaded, facts, positions }
+}
+
+/// The modules that were lowered.
+fn lowered(loaded: &[Option<Loaded>]) -> Vec<&ir::Module> {
+    loaded.iter().flatten().filter_map(|file| file.module.as_ref()).collect()
 }
 
 /// Distributes items to workers, each of which has a copy of the snapshot and keeps it between items; results are in the order of items.
@@ -248,8 +257,12 @@ fn interpret(
     // one, so that only those that need it fail.
     let mut there = snapshot.take().unwrap_or_else(|| contained(|| ImportSnapshot::of(program)).unwrap_or_default());
     let result = contained(|| {
-        let facts = module.map(|module| (job.analyse)(&mut there, program, module)).unwrap_or_default();
-        (facts, there)
+        let facts = module.map(|index| {
+            // What is unpacked to analyse a module is not kept.
+            let copy = program.module(index).clone();
+            (job.analyse)(&mut there, &program.with_copy(index, &copy), index)
+        });
+        (facts.unwrap_or_default(), there)
     });
     result.map(|(facts, there)| {
         *snapshot = Some(there);

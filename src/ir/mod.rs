@@ -63,6 +63,7 @@ pub mod display;
 pub mod liveness;
 mod lower;
 mod op;
+mod packed;
 pub mod prelude;
 mod reaching;
 mod scope;
@@ -76,6 +77,7 @@ use thin_vec::ThinVec;
 pub use annotation::Annotation;
 pub use lower::{EffectLookup, binary_operator, lower, lower_if};
 pub use op::{Argument, Collection, Constant, Element, Handler, Op, OpKind, Operator, Variable};
+pub use packed::Ops;
 pub use reaching::{DefUses, ReachingDefinitions};
 pub use uses::Uses;
 pub use validate::validate;
@@ -123,6 +125,16 @@ pub struct Module {
 impl Module {
     /// The function that holds the module's statements.
     pub const BODY: FunctionId = FunctionId(0);
+
+    /// Packs the operations of all functions. A copy of a packed module shares what is packed, and unpacks by itself what it reads.
+    pub fn pack(&mut self) {
+        packed::pack(self.functions.iter_mut().map(|function| &mut function.ops));
+    }
+
+    /// Forgets the operations that were unpacked.
+    pub fn fold(&mut self) {
+        self.functions.iter_mut().for_each(|function| function.ops.fold());
+    }
 
     /// The innermost function whose definition contains a place; the module's body where there is none.
     pub fn innermost(&self, span: Span) -> FunctionId {
@@ -223,7 +235,7 @@ pub struct Function {
     /// How many of the slots are variables of the scope; the others are hidden.
     pub named: u32,
     /// The arena.
-    pub ops: Vec<Op>,
+    pub ops: Ops,
     /// The body.
     pub body: Block,
     /// Whether calling it makes a generator.

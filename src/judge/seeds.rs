@@ -3,7 +3,8 @@
 //! **Invariant:** read from the code alone: the operations that compute a seed within its function, the values that the module and the
 //! methods of the class store, and the results of functions of the module. A walk visits at most [`STEPS`] operations.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::program::Program;
@@ -31,11 +32,13 @@ struct Source {
 pub fn extract_seeds(program: &Program<'_>, index: ModuleIndex, facts: &mut Facts) {
     let module = program.module(index);
     let names = ImportedNames::of(module, program.models, program.roots);
+    let seeded = RefCell::default();
     for (number, code) in (0u32..).zip(&module.functions) {
         for op in &code.ops {
             let OpKind::Call(callee, arguments) = &op.kind else { continue };
             let Some((maker, seed)) = seed_of(&names, code, *callee, arguments) else { continue };
-            let mut walk = Walk { program, names: &names, seen: BTreeSet::new(), carriers: BTreeSet::new() };
+            let (seen, carriers) = (BTreeSet::new(), BTreeSet::new());
+            let mut walk = Walk { program, names: &names, seeded: &seeded, seen, carriers };
             let Some(source) = walk.source(FunctionId(number), seed) else { continue };
             if walk.is_displayed() {
                 continue;
@@ -83,6 +86,8 @@ fn seed_of<'a>(
 struct Walk<'n, 'a> {
     program: &'n Program<'a>,
     names: &'n ImportedNames<'a>,
+    /// Whether the program seeds the generator of a module, as far as that is known.
+    seeded: &'n RefCell<BTreeMap<String, bool>>,
     seen: BTreeSet<(u32, Temp)>,
     /// Variables that hold the seed, or what it is computed from, by function.
     carriers: BTreeSet<(u32, Carrier)>,
@@ -195,7 +200,18 @@ impl<'a> Walk<'_, 'a> {
     /// Whether the program seeds the generator that a function draws from: `random.seed(0)`.
     fn is_seeded(&self, path: &str) -> bool {
         let (package, _) = path.rsplit_once('.').unwrap_or_default();
-        self.program.modules().iter().any(|module| {
+        *self.seeded.borrow_mut().entry(package.to_owned()).or_insert_with(|| self.seeds(package))
+    }
+
+    /// Whether a module of the program seeds the generator of a package.
+    fn seeds(&self, package: &str) -> bool {
+        let root = package.split('.').next().unwrap_or_default();
+        self.program.modules().iter().enumerate().any(|(index, module)| {
+            if !self.program.relevance.imports(index, root) {
+                return false;
+            }
+            // Most of it is read only here.
+            let module = &Module::clone(module);
             let names = ImportedNames::of(module, self.names.models, self.names.roots);
             module.functions.iter().any(|code| {
                 code.ops.iter().any(|op| {

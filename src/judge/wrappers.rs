@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::analysis::domain::value::ClassHandle;
 use crate::analysis::record::{LoggedWrapper, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Argument, Function, Name, OpKind, Temp, Variable};
+use crate::ir::{Argument, Function, Name, Op, OpKind, Temp, Variable};
 use crate::judge::extract::is_expected_to_raise;
 use crate::judge::facts::{Facts, WrappedKey, WrapperWay};
 use crate::judge::paths::PathQueries;
@@ -101,13 +101,14 @@ fn is_registered(run: &Recording<'_>, class: ClassHandle) -> bool {
 
 /// Whether a function calls one of these names, with an argument of this name.
 fn calls(code: &Function, names: &BTreeSet<&str>, given: Option<&Name>) -> bool {
+    let ops = &*code.ops.read();
     let is_given = |argument: &Argument| match argument {
-        Argument::Positional(value) | Argument::Keyword(_, value) => last_name(code, *value) == given,
+        Argument::Positional(value) | Argument::Keyword(_, value) => last_name(code, ops, *value) == given,
         Argument::Spread(_) | Argument::SpreadMapping(_) => false,
     };
-    code.ops.iter().any(|op| match &op.kind {
+    ops.iter().any(|op| match &op.kind {
         OpKind::Call(callee, arguments) => {
-            last_name(code, *callee).is_some_and(|callee| names.contains(&**callee))
+            last_name(code, ops, *callee).is_some_and(|callee| names.contains(&**callee))
                 && (given.is_none() || arguments.iter().any(is_given))
         }
         _ => false,
@@ -115,8 +116,8 @@ fn calls(code: &Function, names: &BTreeSet<&str>, given: Option<&Name>) -> bool 
 }
 
 /// The last name that an operation loads.
-fn last_name(code: &Function, temp: Temp) -> Option<&Name> {
-    match &code.ops.get(temp as usize)?.kind {
+fn last_name<'a>(code: &'a Function, ops: &'a [Op], temp: Temp) -> Option<&'a Name> {
+    match &ops.get(temp as usize)?.kind {
         OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name)) => Some(name),
         OpKind::Load(Variable::Local(slot)) => code.slots.get(*slot as usize),
         _ => None,

@@ -97,6 +97,8 @@ impl Choices {
 
 /// The places of a module that choose the implementation of all keys.
 fn choices(module: &Module, models: &Models, roots: &[String]) -> Vec<Choice> {
+    // Each function is read once.
+    let module = &module.clone();
     let reader = Reader { names: ImportedNames::of(module, models, roots) };
     module.functions.iter().flat_map(|code| reader.function(code)).collect()
 }

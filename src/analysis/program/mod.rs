@@ -23,11 +23,11 @@ use relevance::Relevance;
 /// A program.
 pub struct Program<'a> {
     modules: Vec<&'a Module>,
-    by_file: FxHashMap<FileId, ModuleIndex>,
+    by_file: Arc<FxHashMap<FileId, ModuleIndex>>,
     /// Which functions may involve keys.
     pub relevance: Arc<Relevance>,
     /// Where the modules choose the implementation of all keys.
-    pub choices: Choices,
+    pub choices: Arc<Choices>,
     /// How imports resolve.
     pub resolver: &'a dyn Resolver,
     /// What libraries do.
@@ -42,23 +42,43 @@ pub struct Program<'a> {
     selected: Option<BTreeSet<FunctionId>>,
 }
 
+/// What is known of the modules of a program together, without the modules.
+pub struct Overview {
+    by_file: Arc<FxHashMap<FileId, ModuleIndex>>,
+    relevance: Arc<Relevance>,
+    choices: Arc<Choices>,
+}
+
 impl<'a> Program<'a> {
     /// The program with these modules.
     pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {
         let by_file = modules.iter().enumerate().map(|(index, module)| (module.file, index)).collect();
         let relevance = Relevance::compute(&modules, &by_file, resolver, models, roots);
         let choices = Choices::of(&modules, models, roots);
-        Self {
-            modules,
-            by_file,
-            relevance: Arc::new(relevance),
-            choices,
-            resolver,
-            models,
-            roots,
-            observes: false,
-            follows: false,
-            selected: None,
+        let overview =
+            Overview { by_file: Arc::new(by_file), relevance: Arc::new(relevance), choices: Arc::new(choices) };
+        Self::with_overview(modules, resolver, models, roots, overview)
+    }
+
+    /// The program with these modules, of which this is known.
+    pub fn with_overview(
+        modules: Vec<&'a Module>,
+        resolver: &'a dyn Resolver,
+        models: &'a Models,
+        roots: &'a [String],
+        overview: Overview,
+    ) -> Self {
+        let Overview { by_file, relevance, choices } = overview;
+        let (observes, follows, selected) = (false, false, None);
+        Self { modules, by_file, relevance, choices, resolver, models, roots, observes, follows, selected }
+    }
+
+    /// What is known of its modules.
+    pub fn overview(&self) -> Overview {
+        Overview {
+            by_file: Arc::clone(&self.by_file),
+            relevance: Arc::clone(&self.relevance),
+            choices: Arc::clone(&self.choices),
         }
     }
 
@@ -77,18 +97,34 @@ impl<'a> Program<'a> {
         if !same {
             return Program::new(modules, self.resolver, self.models, self.roots);
         }
-        let (by_file, relevance) = (self.by_file.clone(), Arc::clone(&self.relevance));
+        let (by_file, relevance) = (Arc::clone(&self.by_file), Arc::clone(&self.relevance));
         let Self { resolver, models, roots, observes, follows, .. } = *self;
-        let choices = self.choices.replacing(index, module, models, roots);
+        let choices = Arc::new(self.choices.replacing(index, module, models, roots));
         Program { modules, by_file, relevance, choices, resolver, models, roots, observes, follows, selected: None }
+    }
+
+    /// The same program with a copy of one of its modules: what is unpacked of the copy goes with it.
+    #[must_use]
+    pub fn with_copy<'b>(&self, index: ModuleIndex, copy: &'b Module) -> Program<'b>
+    where
+        'a: 'b,
+    {
+        let mut modules: Vec<&'b Module> = self.modules.iter().map(|module| -> &'b Module { module }).collect();
+        if let Some(original) = modules.get_mut(index) {
+            *original = copy;
+        }
+        let (by_file, relevance) = (Arc::clone(&self.by_file), Arc::clone(&self.relevance));
+        let (choices, selected) = (Arc::clone(&self.choices), self.selected.clone());
+        let Self { resolver, models, roots, observes, follows, .. } = *self;
+        Program { modules, by_file, relevance, choices, resolver, models, roots, observes, follows, selected }
     }
 
     /// The same program, recording the facts of every key.
     #[must_use]
     pub fn observing(&self) -> Self {
         let Self { modules, by_file, relevance, resolver, models, roots, follows, .. } = self;
-        let (modules, by_file, relevance) = (modules.clone(), by_file.clone(), Arc::clone(relevance));
-        let choices = self.choices.clone();
+        let (modules, by_file, relevance) = (modules.clone(), Arc::clone(by_file), Arc::clone(relevance));
+        let choices = Arc::clone(&self.choices);
         Self {
             modules,
             by_file,

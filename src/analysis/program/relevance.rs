@@ -238,6 +238,8 @@ struct SymbolTable {
     definitions: FxHashMap<Name, Vec<usize>>,
     /// Methods of its classes, by name.
     methods: FxHashMap<Name, Vec<usize>>,
+    /// The names of the bases of its classes, by the function that runs the class's body.
+    bases: FxHashMap<usize, Vec<Name>>,
     /// Modules of the program that it imports from.
     imported: Vec<ModuleIndex>,
     /// Roots of its absolute imports.
@@ -248,7 +250,7 @@ struct SymbolTable {
 
 impl SymbolTable {
     fn of(project: &Project<'_>, index: ModuleIndex, vocabulary: &mut Vocabulary<'_>) -> Self {
-        let module = project.modules[index];
+        let module = &project.modules[index].clone();
         let mut table = Self::default();
         for (number, function) in module.functions.iter().enumerate() {
             match function.parent.map(|parent| module.function(parent).kind) {
@@ -271,6 +273,9 @@ impl SymbolTable {
                         table.add_targets((number, temp), project.targets(index, &op.kind));
                     }
                     OpKind::Store(variable, value) => table.bind(number, function, variable, *value, vocabulary),
+                    OpKind::Class(id, arguments) if number == 0 => {
+                        table.bases.insert(module.class(*id).body.0 as usize, bases(function, arguments));
+                    }
                     _ => {}
                 }
             }
@@ -334,6 +339,18 @@ impl SymbolTable {
             _ => None,
         }
     }
+}
+
+/// The bases of a class that are global names.
+fn bases(function: &Function, arguments: &[Argument]) -> Vec<Name> {
+    let named = arguments.iter().filter_map(|argument| match argument {
+        Argument::Positional(base) => match &function.ops.get(*base as usize)?.kind {
+            OpKind::Load(Variable::Global(name)) => Some(name.clone()),
+            _ => None,
+        },
+        _ => None,
+    });
+    named.collect()
 }
 
 /// The name of a variable of the module or of the function itself.
@@ -408,7 +425,7 @@ struct Reader<'a, 'b, 'm> {
 
 impl Reader<'_, '_, '_> {
     fn read_module(&mut self) {
-        let module = self.project.modules[self.index];
+        let module = &self.project.modules[self.index].clone();
         let start = self.graph.starts[self.index];
         let mut mentioned: FxHashSet<usize> = FxHashSet::default();
         for (number, function) in module.functions.iter().enumerate() {

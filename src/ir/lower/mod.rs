@@ -213,7 +213,7 @@ impl<'a> Lowering<'a> {
     /// Ends the innermost function and stores it in its place.
     fn close(&mut self, id: FunctionId, finish: impl FnOnce(&mut Function)) {
         let Some(mut scope) = self.scopes.pop() else { return };
-        let ops = scope.ops.drain(..).collect();
+        let ops: Vec<Op> = scope.ops.drain(..).collect();
         self.arenas.push(scope.ops);
         self.maps.push(scope.bound);
         let mut function = Function {
@@ -227,7 +227,7 @@ impl<'a> Lowering<'a> {
             parameters: Vec::new(),
             slots: scope.slots,
             named: scope.named,
-            ops,
+            ops: ops.into(),
             body: self.cut(scope.mark),
             is_generator: scope.yields,
             is_async: false,

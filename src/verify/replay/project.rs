@@ -87,12 +87,14 @@ fn mentions(modules: &[&Module]) -> Mentions {
         functions.filter(|code| code.kind == FunctionKind::Def).map(|code| &code.name).collect();
     let mut mentions = Mentions::default();
     for module in modules {
-        for op in module.functions.iter().flat_map(|code| &code.ops) {
-            let (OpKind::Load(Variable::Global(name)) | OpKind::Attribute(_, name)) = &op.kind else { continue };
-            if names.contains(name) {
-                let places = mentions.entry(name.clone()).or_default();
-                if places.len() < KEPT {
-                    places.push(Place { file: module.file, span: op.span });
+        for code in &module.functions {
+            for op in &*code.ops.read() {
+                let (OpKind::Load(Variable::Global(name)) | OpKind::Attribute(_, name)) = &op.kind else { continue };
+                if names.contains(name) {
+                    let places = mentions.entry(name.clone()).or_default();
+                    if places.len() < KEPT {
+                        places.push(Place { file: module.file, span: op.span });
+                    }
                 }
             }
         }
@@ -114,14 +116,15 @@ fn reached_within(module: &Module) -> Vec<FreeVariables> {
     let is_own = |variable: &Variable| matches!(variable, Variable::Local(_));
     let of = |code: &Function| {
         let mut within = FreeVariables::default();
-        for op in &code.ops {
+        let ops = code.ops.read();
+        for op in &*ops {
             match &op.kind {
                 OpKind::Load(variable) if !is_own(variable) => add(&mut within.read, variable.clone()),
                 OpKind::Store(variable, _) | OpKind::Delete(variable) if !is_own(variable) => {
                     add(&mut within.written, variable.clone());
                 }
                 OpKind::Attribute(object, name) => {
-                    if let Some(OpKind::Load(variable)) = code.ops.get(*object as usize).map(|op| &op.kind)
+                    if let Some(OpKind::Load(variable)) = ops.get(*object as usize).map(|op| &op.kind)
                         && !is_own(variable)
                     {
                         add(&mut within.members, (variable.clone(), name.clone()));

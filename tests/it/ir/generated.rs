@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use keylint::ir::{lower_if, validate};
+use keylint::ir::{Module, lower_if, validate};
 use keylint::python::{SourceKind, parse};
 use keylint::text::FileId;
 use proptest::collection::vec;
@@ -224,6 +224,11 @@ proptest! {
     }
 
     #[test]
+    fn packing_changes_nothing(program in program()) {
+        unchanged_by_packing(&program);
+    }
+
+    #[test]
     fn elided_functions_keep_the_guarantees(program in program(), kept in any::<u8>()) {
         let parsed = parse(&program, SourceKind::Py);
         let keep = |def: &keylint::python::ast::StmtFunctionDef| def.name.as_str().len() + usize::from(kept % 2) > 1;
@@ -233,6 +238,37 @@ proptest! {
             prop_assert!(!function.elided || function.ops.is_empty() && !function.is_stub && function.parameters.len() == 5);
         }
     }
+}
+
+/// A packed module, copies of it, and one that forgot what it had unpacked have the operations that were lowered.
+fn unchanged_by_packing(program: &str) {
+    let module = lower_if(FileId(0), &parse(program, SourceKind::Py).module, &|_| Vec::new(), &|_| true);
+    let written =
+        |module: &Module| format!("{:#?}", module.functions.iter().map(|code| &code.ops[..]).collect::<Vec<_>>());
+    let whole = written(&module);
+    let mut packed = module.clone();
+    packed.pack();
+    let copy = packed.clone();
+    let read: Vec<_> = packed.functions.iter().map(|code| code.ops.read()).collect();
+    assert_eq!(format!("{read:#?}"), whole, "{program}");
+    drop(read);
+    assert_eq!(written(&packed), whole, "{program}");
+    packed.fold();
+    assert_eq!(written(&packed), whole, "{program}");
+    packed.pack();
+    assert_eq!(written(&packed), whole, "{program}");
+    assert_eq!(written(&copy), whole, "{program}");
+}
+
+#[test]
+fn packing_keeps_extreme_constants() {
+    let numbers = [
+        "x = 9223372036854775807, -9223372036854775808, 9223372036854775808, 1 << 64, 10 ** 40",
+        "x = 170141183460469231731687303715884105727, 170141183460469231731687303715884105728",
+        "x = 0.0, -0.0, 1e400, 5e-324, 2j, ..., None, True, False, b'a', 'a', f'{a!r:>{b}}'",
+        "def f(a, /, b=1, *c, d=2, **e):\n    global g\n    g = a[b:c] = d.e = f\n    return lambda: (a, *c)\n",
+    ];
+    numbers.iter().for_each(|program| unchanged_by_packing(program));
 }
 
 #[test]

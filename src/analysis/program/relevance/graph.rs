@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use self::reach::Nesting;
 use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::program::vocabulary::Mentions;
-use crate::ir::{Argument, ClassId, Function, FunctionKind, Module, Name, OpKind, Temp, Variable};
+use crate::ir::{Function, FunctionKind, Module, Name, OpKind, Temp, Variable};
 use crate::models::Words;
 
 use super::{Project, REEXPORTS, SymbolTable, Target};
@@ -127,16 +127,16 @@ impl<'a> Graph<'a> {
         };
         let Some(OpKind::Call(callee, _)) = op(whole) else { return Vec::new() };
         let Some(OpKind::Load(Variable::Global(name))) = op(*callee) else { return Vec::new() };
-        let (mut found, mut work) = (Vec::new(), vec![(index, name, REEXPORTS)]);
+        let (mut found, mut work) = (Vec::new(), vec![(index, name.clone(), REEXPORTS)]);
         while let Some((index, name, left)) = work.pop() {
             let Some(left) = left.checked_sub(1) else { continue };
             let (module, table, start) = (project.modules[index], &self.tables[index], self.starts[index]);
-            for target in table.bindings.get(name).into_iter().flatten() {
+            for target in table.bindings.get(&name).into_iter().flatten() {
                 if let Target::Member(other, inner) = target {
-                    work.push((*other, inner, left));
+                    work.push((*other, inner.clone(), left));
                 }
             }
-            for number in table.definitions.get(name).into_iter().flatten() {
+            for number in table.definitions.get(&name).into_iter().flatten() {
                 let is_within = |inner: &Function| inner.parent.is_some_and(|parent| parent.0 as usize == *number);
                 let is_class = module.functions[*number].kind == FunctionKind::ClassBody;
                 let runs = |inner: &Function| is_within(inner) && (!is_class || &*inner.name == "__call__");
@@ -144,7 +144,8 @@ impl<'a> Graph<'a> {
                 let inner = module.functions.iter().enumerate().filter(|(_, inner)| runs(inner));
                 found.extend(inner.map(|(inner, _)| start + inner));
                 if is_class && found.len() == before {
-                    work.extend(bases(module, *number).map(|base| (index, base, left)));
+                    let bases = table.bases.get(number).into_iter().flatten();
+                    work.extend(bases.map(|base| (index, base.clone(), left)));
                 }
             }
         }
@@ -187,23 +188,6 @@ impl<'a> Graph<'a> {
         let entries = entries.collect();
         (by_module, entries)
     }
-}
-
-/// The names of the bases of a class of a module, by the function that runs its body.
-fn bases(module: &Module, body: usize) -> impl Iterator<Item = &Name> {
-    let outer = module.function(Module::BODY);
-    let is_it = move |id: &ClassId| module.class(*id).body.0 as usize == body;
-    let arguments = outer.ops.iter().filter_map(move |op| match &op.kind {
-        OpKind::Class(id, bases) if is_it(id) => Some(bases),
-        _ => None,
-    });
-    arguments.flatten().filter_map(|base| match base {
-        Argument::Positional(base) => match &outer.ops.get(*base as usize)?.kind {
-            OpKind::Load(Variable::Global(name)) => Some(name),
-            _ => None,
-        },
-        _ => None,
-    })
 }
 
 /// A nested function runs only if its enclosing function runs it: it is followed there, and the outermost function has

@@ -8,7 +8,7 @@
 //! **Invariant:** a function that is near keys also reaches them by names.
 
 use crate::analysis::program::vocabulary::Mentions;
-use crate::ir::{Argument, Constant, Function, FunctionKind, Module, OpKind};
+use crate::ir::{Argument, Constant, Function, FunctionKind, Module, Op, OpKind};
 use crate::models::Words;
 
 /// Most nested calls through which a function reaches keys.
@@ -97,10 +97,14 @@ pub(super) fn entries(
 /// Whether a function has a name for a key: a variable, an attribute, a keyword, or a subscript.
 fn names_a_key(function: &Function, words: &Words) -> bool {
     let is_key = |name: &str| words.names_a_key(name) || words.names_several_keys(name);
-    let is_named = |op: &OpKind| match op {
+    if function.slots.iter().any(|name| is_key(name)) {
+        return true;
+    }
+    let ops = function.ops.read();
+    let is_named = |op: &Op| match &op.kind {
         // `keys` is a method of every dict.
         OpKind::Attribute(_, name) => words.names_a_key(name),
-        OpKind::Item(_, index) => match function.ops.get(*index as usize).map(|op| &op.kind) {
+        OpKind::Item(_, index) => match ops.get(*index as usize).map(|op| &op.kind) {
             Some(OpKind::Constant(Constant::Str(text))) => is_key(text),
             _ => false,
         },
@@ -109,5 +113,5 @@ fn names_a_key(function: &Function, words: &Words) -> bool {
         }
         _ => false,
     };
-    function.slots.iter().any(|name| is_key(name)) || function.ops.iter().any(|op| is_named(&op.kind))
+    ops.iter().any(is_named)
 }
