@@ -7,13 +7,14 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::Job;
+use super::contain::contained;
 use super::fingerprint::{Subject, name_all};
-use super::load::{Kept, Loaded};
+use super::load::Loaded;
 use super::project::{Member, Project};
 use crate::finding::{Finding, Level, Place, RuleId};
 use crate::judge::demonstration::UsedBy;
 use crate::judge::{demonstration, documented, evaluation, notebook, said_so};
-use crate::python::{Comment, StatementSpan, marks};
+use crate::python::{self, Comment, SourceKind, StatementSpan, marks};
 use crate::rules;
 use crate::source;
 use crate::suppress;
@@ -34,7 +35,7 @@ pub(super) fn file_report(
     job: &Job<'_>,
     project: &Project<'_>,
     position: usize,
-    loaded: Loaded,
+    loaded: &Loaded,
     mut findings: Vec<Finding>,
 ) -> Option<FileReport> {
     let member = project.members.get(position)?;
@@ -63,7 +64,7 @@ pub(super) fn file_report(
         Ok(_) => return Some(unreadable(file, &path, "the file changed during the check; run again")),
         Err(problem) => return Some(unreadable(file, &path, &problem.message)),
     };
-    let Kept { comments, statements } = loaded.kept.unwrap_or_default();
+    let (comments, statements) = comments_and_statements(&member.display, &text, &cells);
     findings.retain(|finding| {
         !(finding.rule == RuleId::SplitDiscarded && notebook::is_shown(&cells, &text, finding.primary.span))
     });
@@ -100,6 +101,16 @@ pub(super) fn file_report(
     name_all(subject, &mut findings);
     sort(&mut findings);
     Some(FileReport { file, findings, text, cells, failed: loaded.broke.is_some() })
+}
+
+/// The comments and statements of a file. Most files need them for nothing, so they are read again.
+fn comments_and_statements(display: &str, text: &str, cells: &Cells) -> (Vec<Comment>, Vec<StatementSpan>) {
+    let read = || {
+        let parsed = python::parse_cells(text, cells, SourceKind::of_path(display));
+        let statements = python::statement_spans(&parsed.module, text);
+        (parsed.comments, statements)
+    };
+    contained(read).unwrap_or_default()
 }
 
 /// Keeps the first syntax error of the file, or of each cell of a notebook: later errors usually follow from the first. A cell with an

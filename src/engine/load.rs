@@ -1,13 +1,13 @@
 //! Loads one file: from its bytes to what the later steps need.
 //!
-//! **Invariant:** syntax tree and text are dropped before [`load`] returns; spans, operations and names are kept.
+//! **Invariant:** syntax tree and text are dropped before [`load`] returns; operations and names are kept.
 
 use super::contain::contained;
 use super::effects::{Effects, misdeclared, names_us};
 use super::imports::imports;
 use super::project::Project;
 use crate::ir;
-use crate::python::{self, Comment, SourceKind, StatementSpan, SyntaxProblem, mentions};
+use crate::python::{self, SourceKind, SyntaxProblem, mentions};
 use crate::source::{self, Files};
 use crate::text::{Digest, Span};
 
@@ -52,18 +52,10 @@ pub(super) struct Loaded {
     pub(super) is_imported: bool,
     pub(super) named: Named,
     pub(super) module: Option<ir::Module>,
-    pub(super) kept: Option<Kept>,
     /// Whether a comment mentions keylint, so that it may be wrong or unused.
     pub(super) has_comments_for_us: bool,
     /// The digest of its bytes.
     pub(super) digest: Digest,
-}
-
-/// What comments and fingerprints need.
-#[derive(Default)]
-pub(super) struct Kept {
-    pub(super) comments: Vec<Comment>,
-    pub(super) statements: Vec<StatementSpan>,
 }
 
 /// The words by which a file names a library that handles keys.
@@ -96,7 +88,6 @@ pub(super) fn load(
         is_imported: false,
         named: Named::Nothing,
         module: None,
-        kept: None,
         has_comments_for_us: false,
         digest: Digest::default(),
     };
@@ -122,20 +113,18 @@ pub(super) fn load(
         let python::Parsed { module, problems, comments } = python::parse_cells(&text, &cells, kind);
         let is_wanted = want == LoadReason::Lowered || loaded.named == Named::Library;
         let has_comments_for_us = comments.iter().any(|comment| names_us(&text, *comment));
-        let kept = (is_wanted || has_comments_for_us || !problems.is_empty())
-            .then(|| Kept { statements: python::statement_spans(&module, &text), comments: comments.clone() });
         let lowered = is_wanted.then(|| {
             let effects = Effects::of(&text, &comments);
             let mut lowered = ir::lower(member.file, &module, &|header| effects.on(header));
             lowered.pack();
             lowered
         });
-        (problems, project.targets(position, &imports(&module)), has_comments_for_us, kept, lowered)
+        (problems, project.targets(position, &imports(&module)), has_comments_for_us, lowered)
     });
     match parsed {
-        Ok((problems, targets, has_comments_for_us, kept, module)) => {
+        Ok((problems, targets, has_comments_for_us, module)) => {
             let misdeclared = module.as_ref().map(misdeclared).unwrap_or_default();
-            Loaded { problems, misdeclared, targets, module, kept, has_comments_for_us, ..loaded }
+            Loaded { problems, misdeclared, targets, module, has_comments_for_us, ..loaded }
         }
         Err(message) => Loaded { broke: Some(message), ..loaded },
     }

@@ -410,7 +410,7 @@ fn judge(job: &Job<'_>, project: &Project<'_>, project_facts: ProjectFacts) -> (
     let usage =
         program.as_ref().map(|program| cross_module_usage(program.modules(), project.models)).unwrap_or_default();
     let reports = on_each(work, None, |snapshot, (position, file, findings)| {
-        let mut report = file_report(job, project, position, file, findings)?;
+        let mut report = file_report(job, project, position, &file, findings)?;
         evaluate_buffer_accesses(job, project, &mut report);
         if let Some(program) = &program {
             search_fixes(job, project, program, &usage, snapshot, &mut report);
