@@ -21,6 +21,8 @@ pub(super) fn cross_module_usage(modules: &[&Module], models: &Models) -> CrossM
     let transforms = transforms(models);
     let mut calls = Calls::default();
     for module in modules {
+        // Most of it is read only here.
+        let module = &Module::clone(module);
         let reader = Reader { module, models, transforms: &transforms };
         for (index, function) in module.functions.iter().enumerate() {
             let id = FunctionId(u32::try_from(index).unwrap_or(u32::MAX));

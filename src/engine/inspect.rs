@@ -105,7 +105,7 @@ pub(super) fn with_facts<T: Send>(
         let progress = Counter::new(job);
         let found = projects.iter().find(|project| project.members.iter().any(|member| member.is_reported));
         let project = found.ok_or_else(|| "no file was given".to_owned())?;
-        let ProjectFacts { loaded, facts, positions } = gather_facts(job, project, &progress, &|_| {});
+        let ProjectFacts { loaded, facts, positions, .. } = gather_facts(job, project, &progress, &|_| {});
         for (member, file) in project.members.iter().zip(&loaded) {
             let Some(file) = file else { continue };
             let path = &member.display;

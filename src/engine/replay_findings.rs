@@ -16,7 +16,7 @@ use super::file_report::FileReport;
 use super::load::Loaded;
 use super::outcome::Refuted;
 use super::project::Project;
-use crate::analysis::program::choices::Choices;
+use crate::analysis::Overview;
 use crate::config::Shown;
 use crate::finding::{Confidence, Evidence, Finding, Inconclusive, Place, Witness, WitnessStatus};
 use crate::ir;
@@ -27,13 +27,12 @@ use crate::verify::{buffer, replay};
 pub(super) fn replay_all(
     job: &Job<'_>,
     project: &Project<'_>,
-    loaded: &[Option<Loaded>],
+    (loaded, overview): (&[Option<Loaded>], &Overview),
     findings: &mut [Finding],
 ) -> Vec<Refuted> {
     let modules: Vec<&ir::Module> = loaded.iter().flatten().filter_map(|file| file.module.as_ref()).collect();
     let roots = &project.settings.roots;
-    let chooses = !Choices::of(&modules, project.models, roots).is_empty();
-    let program = replay::Project::new(modules, project, project.models, roots).choosing(chooses);
+    let program = replay::Project::new(modules, project, project.models, roots).choosing(!overview.choices.is_empty());
     // The findings of one file share a budget, so that one file with many findings cannot delay a run.
     let mut by_file: BTreeMap<FileId, Vec<&mut Finding>> = BTreeMap::new();
     for finding in findings {

@@ -19,7 +19,7 @@ use super::outcome::Refuted;
 use super::project::{Member, Project, group};
 use super::replay_findings::{evaluate_buffer_accesses, replay_all};
 use super::{Fixes, Job, Outcome, Progress, Reported};
-use crate::analysis::{ImportSnapshot, Program};
+use crate::analysis::{ImportSnapshot, Overview, Program};
 use crate::config::{JaxPin, absolute};
 use crate::finding::{Confidence, Finding, Level, Place, RuleId};
 use crate::ir;
@@ -172,6 +172,8 @@ pub(super) struct ProjectFacts {
     pub(super) facts: Vec<Facts>,
     /// The position of the module that each of `facts` is about.
     pub(super) positions: Vec<usize>,
+    /// What is known of all modules together.
+    pub(super) overview: Overview,
 }
 
 /// Loads and interprets one project. `reduce` drops facts of a module that the caller does not need: those of all modules are in memory
@@ -200,7 +202,7 @@ pub(super) fn gather_facts(
         progress.add(1);
         (position, result)
     });
-    drop(program);
+    let overview = program.overview();
     let (mut facts, mut positions) = (Vec::with_capacity(results.len()), Vec::with_capacity(results.len()));
     for (position, result) in results {
         match result {
@@ -211,7 +213,7 @@ pub(super) fn gather_facts(
             Err(message) => mark_broken(&mut loaded, position, message),
         }
     }
-    ProjectFacts { loaded, facts, positions }
+    ProjectFacts { loaded, facts, positions, overview }
 }
 
 /// The modules that were lowered.
@@ -378,7 +380,7 @@ fn reachable(loaded: &[Option<Loaded>], mut start: Vec<usize>) -> Vec<bool> {
 
 /// Applies the rules to the facts, replays the findings, and makes the report on every requested file; also returns the refuted findings.
 fn judge(job: &Job<'_>, project: &Project<'_>, project_facts: ProjectFacts) -> (Vec<FileReport>, Vec<Refuted>) {
-    let ProjectFacts { mut loaded, facts, positions } = project_facts;
+    let ProjectFacts { mut loaded, facts, positions, overview } = project_facts;
     let jax = project.settings.jax_version.map(JaxPin::newest).map(|newest| [newest.major, newest.minor, newest.patch]);
     let check = |facts| contained(|| rules::check(&Facts { jax, ..facts }));
     let checked: Vec<Result<Vec<Finding>, String>> = facts.into_par_iter().map(check).collect();
@@ -389,9 +391,11 @@ fn judge(job: &Job<'_>, project: &Project<'_>, project_facts: ProjectFacts) -> (
             Err(message) => mark_broken(&mut loaded, position, message),
         }
     }
-    let refuted = replay_all(job, project, &loaded, &mut all);
+    let refuted = replay_all(job, project, (&loaded, &overview), &mut all);
     let modules = loaded.iter_mut().flatten().map(|file| file.module.take());
-    let modules: Vec<ir::Module> = modules.flatten().filter(|_| job.fixes != Fixes::None).collect();
+    let mut modules: Vec<ir::Module> = modules.flatten().filter(|_| job.fixes != Fixes::None).collect();
+    // What the replays have run is not what the search for fixes reads.
+    modules.iter_mut().for_each(ir::Module::fold);
     let mut by_file: BTreeMap<FileId, Vec<Finding>> = BTreeMap::new();
     for finding in all {
         by_file.entry(finding.primary.file).or_default().push(finding);
@@ -405,8 +409,8 @@ fn judge(job: &Job<'_>, project: &Project<'_>, project_facts: ProjectFacts) -> (
         }
     }
     let modules: Vec<&ir::Module> = modules.iter().collect();
-    let program =
-        (job.fixes != Fixes::None).then(|| Program::new(modules, project, project.models, &project.settings.roots));
+    let program = (job.fixes != Fixes::None)
+        .then(|| Program::with_overview(modules, project, project.models, &project.settings.roots, overview));
     let usage =
         program.as_ref().map(|program| cross_module_usage(program.modules(), project.models)).unwrap_or_default();
     let reports = on_each(work, None, |snapshot, (position, file, findings)| {

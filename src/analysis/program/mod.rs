@@ -46,7 +46,8 @@ pub struct Program<'a> {
 pub struct Overview {
     by_file: Arc<FxHashMap<FileId, ModuleIndex>>,
     relevance: Arc<Relevance>,
-    choices: Arc<Choices>,
+    /// Where the modules choose the implementation of all keys.
+    pub choices: Arc<Choices>,
 }
 
 impl<'a> Program<'a> {
