@@ -268,7 +268,9 @@ fn packing_keeps_extreme_constants() {
         "x = 0.0, -0.0, 1e400, 5e-324, 2j, ..., None, True, False, b'a', 'a', f'{a!r:>{b}}'",
         "def f(a, /, b=1, *c, d=2, **e):\n    global g\n    g = a[b:c] = d.e = f\n    return lambda: (a, *c)\n",
     ];
-    numbers.iter().for_each(|program| unchanged_by_packing(program));
+    for program in &numbers {
+        unchanged_by_packing(program);
+    }
 }
 
 #[test]
