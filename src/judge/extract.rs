@@ -54,7 +54,7 @@ pub fn facts(run: &Recording<'_>, paths: &mut PathQueries<'_>) -> Facts {
     }
     extract_keys(run, &mut facts, file);
     extract_broadcasts(run, &flows, &mut facts, file);
-    extract_buffers((&flows, paths), &mut facts, file);
+    extract_buffers(run, paths, &mut facts, file);
     extract_captures(run, &mut facts, file);
     extract_closure_calls(run, &mut facts);
     extract_exits(run, paths, &reuses, &mut facts, file);
@@ -183,8 +183,7 @@ fn extract_keys(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     }
 }
 
-fn extract_buffers((flows, paths): (&Flows<'_>, &mut PathQueries<'_>), facts: &mut Facts, file: FileId) {
-    let run = flows.run;
+fn extract_buffers(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut Facts, file: FileId) {
     let mut seen = BTreeSet::new();
     let is_called = |used: &LoggedBuffer| !used.activation.root && used.activation.caller.is_some();
     let own: BTreeSet<_> =
@@ -224,17 +223,12 @@ fn extract_buffers((flows, paths): (&Flows<'_>, &mut PathQueries<'_>), facts: &m
         if !is_own(run, &used.activation) && !run.program.follows {
             continue;
         }
-        let raises = used.raises || used.key.kind == KeyKind::Typed;
-        // A word of a raw key may label a run.
-        if !raises && flows.is_only_printed(&used.activation, used.place) {
-            confidence = Confidence::Low;
-        }
         facts.buffers.push(BufferUse {
             op: used.op,
             place: used.place,
             text: used.text,
             kind: used.key.kind,
-            raises,
+            raises: used.raises || used.key.kind == KeyKind::Typed,
             is_called: !own.contains(&(used.place, used.op)),
             origin: origin(run, used.key.term, used.key.derivation),
             derivation: derivation(run.terms, used.key.term),

@@ -227,20 +227,6 @@ impl<'r> Flows<'r> {
         [effects.sinks.enters_results() || !effects.mutated.is_empty(), !effects.returned.is_empty()]
     }
 
-    /// Whether the result of the operation at a place is printed or written to a log, and enters nothing that its function computes.
-    pub fn is_only_printed(&self, activation: &Activation, place: Place) -> bool {
-        let (code, none) = ((activation.module, activation.function), FxHashSet::default());
-        let call = self.run.call_at(activation, place);
-        let Some(temp) = call.or_else(|| method_run_at(self.run.code(activation), place.span)) else { return false };
-        let mut body = Body::new(self, code, &none, DEPTH);
-        body.hold(temp, Path::new());
-        let effects = body.finish();
-        effects.sinks.has(Sinks::PRINTED)
-            && !effects.sinks.enters_results()
-            && effects.mutated.is_empty()
-            && effects.returned.is_empty()
-    }
-
     /// The consequence of a draw in a mapped function, if it cannot be observed. Storing the next key of a split in its attribute does not
     /// observe: a stream that only advances is not drawn from.
     pub fn unseen(&self, consumption: usize) -> Option<Consequence> {
