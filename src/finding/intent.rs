@@ -101,7 +101,7 @@ kinds! {
         SeparateCells "separate-cells" "cells of the notebook start again from the same seed or key",
         /// Each of several computations starts from the same key.
         SeparateRuns "separate-runs" "each computation starts from the same key, and their results never meet",
-        /// The main block of a module that other modules import.
+        /// The main block of a module that other modules import, or of a module of a package.
         Demonstration "demonstration" "other modules import this one, and its main block only demonstrates it",
         /// Code that evaluates or shows what a program computes.
         Evaluation "evaluation" "code that evaluates or shows something usually starts the same way each time",
