@@ -4,6 +4,7 @@
 //! follow from paths alone.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use super::{FileTable, Job};
 use crate::config::{Settings, absolute};
 use crate::ir::Resolver;
 use crate::models::Models;
-use crate::python::{ModuleGraph, Resolution};
+use crate::python::{ModuleGraph, Resolution, initialiser_of};
 use crate::text::FileId;
 
 /// One project.
@@ -41,12 +42,6 @@ pub(super) struct Member {
     /// Whether it is reported and a module in the folder of a package, which has an initialiser whatever files were given.
     pub(super) is_in_package: bool,
 }
-
-/// The file that makes its folder a package.
-const INITIALISER: &str = "__init__.py";
-
-/// The file of a package that is run as a program, `python -m package`.
-const PROGRAM: &str = "__main__.py";
 
 /// The projects of the files given, by root, and the table of all files, those given first.
 pub(super) fn group<'a>(job: &Job<'a>) -> (FileTable, Vec<Project<'a>>) {
@@ -97,9 +92,14 @@ pub(super) fn group<'a>(job: &Job<'a>) -> (FileTable, Vec<Project<'a>>) {
 fn find_packages(job: &Job<'_>, members: &mut BTreeMap<PathBuf, Member>) {
     let mut packages: BTreeMap<PathBuf, bool> = BTreeMap::new();
     for member in members.values_mut().filter(|member| member.is_reported) {
-        let Some(folder) = member.path.parent().filter(|_| !member.path.ends_with(PROGRAM)) else { continue };
-        let is_package = || job.files.read(&folder.join(INITIALISER)).is_ok();
-        member.is_in_package = *packages.entry(folder.to_owned()).or_insert_with(is_package);
+        let Some(initialiser) = initialiser_of(&member.path) else { continue };
+        member.is_in_package = match packages.entry(initialiser) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                let is_there = job.files.read(new.key()).is_ok();
+                *new.insert(is_there)
+            }
+        };
     }
 }
 

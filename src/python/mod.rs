@@ -17,7 +17,7 @@ pub use ruff_python_ast as ast;
 
 pub use marks::marks;
 pub use mentions::mentions;
-pub use modules::{ModuleGraph, Resolution};
+pub use modules::{ModuleGraph, Resolution, initialiser_of};
 pub use normal::normal_form;
 pub use notebook::{broken_cells, is_as_sound, parse_cells};
 pub use parse::{Comment, MAX_DEPTH, Parsed, SourceKind, SyntaxProblem, WORKER_STACK_BYTES, parse};

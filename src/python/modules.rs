@@ -3,9 +3,23 @@
 //! **Invariant:** there is no I/O, and equal lists of paths give equal results. A name is resolved only if Python's own search could find
 //! it: an unrelated file elsewhere in the project never shadows a library with the same name.
 
+use std::path::{Path, PathBuf};
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::text::FileId;
+
+/// The stem of the file that makes its folder a package.
+const INITIALISER: &str = "__init__";
+
+/// The file that is run by `python -m package`.
+const PROGRAM: &str = "__main__.py";
+
+/// The file that would make a module part of a package; `None` for the program of one, and where there is no folder.
+pub fn initialiser_of(module: &Path) -> Option<PathBuf> {
+    let folder = module.parent().filter(|_| !module.ends_with(PROGRAM))?;
+    Some(folder.join(INITIALISER).with_extension("py"))
+}
 
 /// The result of resolving an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +84,7 @@ impl ModuleGraph {
         let split: Vec<(String, String, Suffix)> = paths.iter().map(|path| parts(path.as_ref())).collect();
         let packages: FxHashSet<String> = split
             .iter()
-            .filter(|(_, stem, suffix)| stem == "__init__" && *suffix != Suffix::Notebook)
+            .filter(|(_, stem, suffix)| stem == INITIALISER && *suffix != Suffix::Notebook)
             .map(|(folder, _, _)| folder.clone())
             .collect();
         let mut graph = Self {
@@ -101,7 +115,7 @@ impl ModuleGraph {
         let is_stub = suffix == Suffix::Stub;
         let inner_root = self.inner_root(&folder).to_owned();
         let outer_root = self.outer_root(&folder).unwrap_or(&inner_root).to_owned();
-        let path = if stem == "__init__" { folder.clone() } else { join(&folder, stem) };
+        let path = if stem == INITIALISER { folder.clone() } else { join(&folder, stem) };
         let mut names = Vec::new();
         for root in [&outer_root, &inner_root] {
             let within = path.strip_prefix(root.as_str()).unwrap_or(&path).trim_start_matches('/');
@@ -115,7 +129,7 @@ impl ModuleGraph {
             }
             names.push(name);
         }
-        if stem != "__init__" && names.iter().all(|name| name != stem) {
+        if stem != INITIALISER && names.iter().all(|name| name != stem) {
             names.push(stem.to_owned());
         }
         let known = self.by_path.get(&path).copied();
@@ -123,12 +137,12 @@ impl ModuleGraph {
         let rank = |stub: bool, package: bool| (!stub, package);
         let wins = known
             .and_then(|other| self.files.get(other.0 as usize))
-            .is_none_or(|other| rank(is_stub, stem == "__init__") > rank(other.is_stub, other.is_package));
+            .is_none_or(|other| rank(is_stub, stem == INITIALISER) > rank(other.is_stub, other.is_package));
         if wins && !is_notebook {
             self.by_path.insert(path.clone(), id);
         }
         let is_script = is_notebook || (!self.packages.contains(&folder) && inner_root == outer_root);
-        let is_package = stem == "__init__" && !is_notebook;
+        let is_package = stem == INITIALISER && !is_notebook;
         self.files.push(Module { folder, root: inner_root, path, names, is_stub, is_package, is_script });
     }
 

@@ -26,6 +26,8 @@ pub enum StatementKind {
     },
     /// The block `if __name__ == "__main__":`, which runs only if the file is run as a script.
     DirectRun,
+    /// A `for` or `while` loop.
+    Loop,
     /// Any other statement or clause.
     Other,
 }
@@ -77,11 +79,11 @@ impl<'a> Walk<'a> {
                 self.block(StatementKind::Class { docstring: docstring(&class.body) }, full, end, &class.body);
             }
             Stmt::For(each) => {
-                self.compound(full, span_of(&*each.iter).end, &each.body);
+                self.block(StatementKind::Loop, full, span_of(&*each.iter).end, &each.body);
                 self.bodies.push(&each.orelse);
             }
             Stmt::While(repeat) => {
-                self.compound(full, span_of(&*repeat.test).end, &repeat.body);
+                self.block(StatementKind::Loop, full, span_of(&*repeat.test).end, &repeat.body);
                 self.bodies.push(&repeat.orelse);
             }
             Stmt::If(branch) => {
@@ -223,6 +225,9 @@ class C:
     b'bytes'
 if (\"__main__\" == __name__): f()
 if __name__ != \"__main__\": g()
+async for x in y: pass
+while x: pass
+else: pass
 ";
         let parsed = parse(text, SourceKind::Py);
         let slice = |span: Span| &text[span.start as usize..span.end as usize];
@@ -230,6 +235,7 @@ if __name__ != \"__main__\": g()
             StatementKind::Function { name, docstring } => Some((slice(name), docstring.map(slice))),
             StatementKind::Class { docstring } => Some(("class", docstring.map(slice))),
             StatementKind::DirectRun => Some((slice(entry.header), None)),
+            StatementKind::Loop => Some(("loop", None)),
             StatementKind::Other => None,
         });
         assert_eq!(
@@ -239,6 +245,8 @@ if __name__ != \"__main__\": g()
                 ("g", None),
                 ("class", Some("\"\"\"documents\"\"\"")),
                 ("if (\"__main__\" == __name__):", None),
+                ("loop", None),
+                ("loop", None),
             ]
         );
     }

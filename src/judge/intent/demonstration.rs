@@ -11,9 +11,6 @@ use crate::text::Span;
 
 use super::said_so::Written;
 
-/// What the headers of loops start with.
-const LOOPS: [&str; 3] = ["for ", "while ", "async for "];
-
 /// The reason if no other module is known to import the file.
 const IN_PACKAGE: &str = "the main block of a module of a package only demonstrates it";
 
@@ -52,6 +49,5 @@ fn direct_run(written: Written<'_>, place: Span) -> Option<(Span, Span)> {
 
 /// Whether a block has a loop statement.
 fn has_loop(written: Written<'_>, block: Span) -> bool {
-    let mut within = written.statements.iter().filter(|statement| block.covers(statement.full));
-    within.any(|statement| LOOPS.iter().any(|start| written.slice(statement.header).starts_with(start)))
+    written.statements.iter().any(|statement| statement.kind == StatementKind::Loop && block.covers(statement.full))
 }
