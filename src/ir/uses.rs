@@ -23,8 +23,8 @@ pub struct Uses {
     read: FxHashSet<u32>,
     /// The function's own operations that read each slot.
     loads: FxHashMap<u32, Vec<Temp>>,
-    /// How often each slot is written.
-    stores: FxHashMap<u32, u32>,
+    /// The values that each slot is bound to.
+    stores: FxHashMap<u32, Vec<Temp>>,
     /// Slots that a function within it reads or writes.
     captured: FxHashSet<u32>,
     /// Definitions and their uses, for the variables for which they were requested.
@@ -70,7 +70,7 @@ impl Uses {
                 OpKind::Delete(Variable::Local(slot)) => {
                     uses.read.insert(*slot);
                 }
-                OpKind::Store(Variable::Local(slot), _) => *uses.stores.entry(*slot).or_default() += 1,
+                OpKind::Store(Variable::Local(slot), value) => uses.stores.entry(*slot).or_default().push(*value),
                 _ => {}
             }
         }
@@ -127,9 +127,9 @@ impl Uses {
         self.loads.get(&slot).map_or(&[], Vec::as_slice)
     }
 
-    /// How often the function writes a slot.
-    pub fn stores_of(&self, slot: u32) -> u32 {
-        self.stores.get(&slot).copied().unwrap_or_default()
+    /// The values to which the function binds a slot.
+    pub fn values_of(&self, slot: u32) -> &[Temp] {
+        self.stores.get(&slot).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a function within it reads or writes a slot.

@@ -61,7 +61,18 @@ pub fn meeting(
         unpacked.any(|unpack| !uses.readers(*unpack).iter().any(|part| is_shared(*part)))
     };
     let is_load = |temp: Temp| matches!(code.ops[temp as usize].kind, OpKind::Load(_));
-    let Some(meeting) = shared.into_iter().find(|temp| !is_load(*temp) && !is_apart(*temp)) else {
+    shared.retain(|temp| !is_load(*temp) && !is_apart(*temp));
+    // What was computed before a draw does not depend on it, except in the next iteration of a loop around both draws.
+    let calls = [once, frame_of(second, here.activation)?.1].map(|place| run.call_at(&activation, place));
+    let last = calls.into_iter().flatten().max().unwrap_or_default();
+    let is_repeated = |temp: Temp| {
+        let repeats = |at: Temp| matches!(code.ops[at as usize].kind, OpKind::Loop { .. });
+        let mut loops = uses.around(temp).map(|(around, _)| around).filter(|around| repeats(*around));
+        let holds = |of: Temp, around: Temp| uses.around(of).any(|(outer, _)| outer == around);
+        loops.any(|around| calls.iter().all(|call| call.is_some_and(|call| holds(call, around))))
+    };
+    let after = shared.iter().find(|temp| **temp >= last);
+    let Some(meeting) = after.or_else(|| shared.iter().find(|temp| is_repeated(**temp))).copied() else {
         let (call, (module, function)) = meeting_within(flows, (&here.effects, &there.effects), DEPTH)?;
         let place = Place { file, span: code.ops[call as usize].span };
         let message = match &*run.module(module).function(function).name {

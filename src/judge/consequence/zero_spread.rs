@@ -70,7 +70,7 @@ impl Caller<'_, '_> {
             OpKind::Store(Variable::Local(stored), value) if stored == slot => Some(*value),
             _ => None,
         });
-        stores.next().filter(|_| self.uses.stores_of(*slot) == 1)
+        stores.next().filter(|_| self.uses.values_of(*slot).len() == 1)
     }
 
     /// Whether an argument says that there is no spread: `temperature=0.0`, or the parameter `temperature`, if it is
@@ -92,7 +92,7 @@ impl Caller<'_, '_> {
         match self.kind(temp) {
             OpKind::Constant(number) => number.is_zero(),
             OpKind::Load(Variable::Local(slot)) => {
-                let is_parameter = (*slot as usize) < self.code.parameters.len() && self.uses.stores_of(*slot) == 0;
+                let is_parameter = (*slot as usize) < self.code.parameters.len() && self.uses.values_of(*slot).is_empty();
                 let given = self.slots.get(*slot as usize).filter(|_| is_parameter).and_then(Value::single);
                 matches!(given, Some(Val::Term(term)) if self.run.terms.is_zero(*term))
             }
