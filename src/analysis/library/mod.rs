@@ -25,6 +25,7 @@ pub mod shape;
 pub mod submodules;
 pub mod traces;
 pub mod transform;
+mod transpose;
 pub mod tree;
 pub mod wrappers;
 

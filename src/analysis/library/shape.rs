@@ -10,6 +10,7 @@ use crate::analysis::domain::kinds::{BufferOp, ImplementationConflict, KeyKind};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::library::functions::short_name;
+use crate::analysis::library::transpose::{Exchange, transpose};
 use crate::analysis::library::{consume, derive, mixed_implementations};
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, arrays, implied, name_cache, operate};
@@ -91,10 +92,8 @@ pub fn shape_op<'p>(
             | ShapeOp::Rollaxis
             | ShapeOp::Rot90
             | ShapeOp::Fliplr => {
-                let is_plain = matches!(op, ShapeOp::Transpose | ShapeOp::MatrixTranspose)
-                    && args.positional.len() == 1
-                    && args.keywords.is_empty();
-                transpose(this, frame, keys, is_plain)
+                let exchange = Exchange::of(this, frame, (callable, args), op);
+                transpose(this, frame, keys, &exchange)
             }
             ShapeOp::Flip | ShapeOp::Flipud | ShapeOp::Roll => {
                 flip(this, frame, keys, axis.is_none() && op != ShapeOp::Flipud)
@@ -263,16 +262,16 @@ fn shape_argument<'p>(
 }
 
 /// A key or an array of keys that is rearranged: where, and by what, as written.
-struct Keys<'a> {
-    val: &'a Val,
-    key: Key,
-    place: Place,
+pub(super) struct Keys<'a> {
+    pub(super) val: &'a Val,
+    pub(super) key: Key,
+    pub(super) place: Place,
     text: &'a str,
 }
 
 impl Keys<'_> {
     /// Records that the operation uses the buffer of raw keys as if it held something else.
-    fn misused<'p>(&self, machine: &mut Machine<'p>, frame: &Frame<'p>, used_as: BufferOp) {
+    pub(super) fn misused<'p>(&self, machine: &mut Machine<'p>, frame: &Frame<'p>, used_as: BufferOp) {
         notes::buffer_use(machine, frame, self.key, self.place, BufferUse::new(used_as, self.text.to_owned(), false));
     }
 }
@@ -425,20 +424,6 @@ fn is_open(machine: &Machine<'_>, dims: Option<&[TermId]>) -> bool {
         None => true,
         Some([only]) => machine.state.terms.as_int(*only).is_none(),
         Some(_) => false,
-    }
-}
-
-/// An exchange of axes; without arguments, of all of them.
-fn transpose<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, keys: &Keys<'_>, is_plain: bool) -> Value {
-    let Keys { val, key, place, .. } = *keys;
-    if key.kind == KeyKind::Raw && matches!(val, Val::Array(_)) {
-        keys.misused(machine, frame, BufferOp::Transpose);
-        return machine.state.terms.opaque("<mixed words>", Some(place));
-    }
-    match val {
-        Val::Array(array) if is_plain => arrays::transposed(&mut machine.state, &array.clone()),
-        Val::Array(array) => arrays::reordered(&array.clone()),
-        _ => Value::of(val.clone()),
     }
 }
 

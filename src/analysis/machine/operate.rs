@@ -3,13 +3,15 @@
 //! **Invariant:** an operator on numbers is a term; an operator on a key is a misuse of its buffer, and its result is
 //! not a key.
 
+use std::sync::Arc;
+
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Symbol, Term};
 use crate::analysis::domain::value::{Array, Elements, Key, Val, Value};
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, arrays, implied, name_cache};
-use crate::analysis::store::args::Arg;
+use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::heap::{Item, ObjectKind};
 use crate::analysis::store::{State, container_mutation, paths};
 use crate::finding::Place;
@@ -26,6 +28,12 @@ pub fn length<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, of: Option<&
             let term = this.state.term_of_val(val);
             Value::term(this.state.length_of_term(term))
         });
+    }
+    if let Some(val @ Val::Object(id)) = value.single()
+        && machine.state.store.objects[id.0 as usize].kind == ObjectKind::Instance
+        && let Some(method) = machine.state.instance_method(val, &"__len__".into())
+    {
+        return machine.call_value(frame, &method, Args::default(), Some(place));
     }
     if let Some(Val::Key(key)) = value.single().cloned()
         && key.kind != crate::analysis::domain::kinds::KeyKind::Unknown
@@ -74,6 +82,11 @@ pub fn operate<'p>(
     let [left, right] = operands.map(|temp| temp.map(|temp| frame.value(temp)));
     let Some(left) = left else { return machine.state.terms.opaque("<operator>", None) };
     let texts = operands.map(|temp| temp.and_then(|temp| name_cache::written_text(machine, frame, temp)));
+    if operator == Operator::Add
+        && let Some(lists) = right.as_ref().and_then(|right| joined_lists(machine, &left, right))
+    {
+        return lists;
+    }
     if is_arithmetic(operator) {
         for (value, index) in [(Some(&left), 0), (right.as_ref(), 1)] {
             let Some(value) = value else { continue };
@@ -175,6 +188,31 @@ fn arithmetic_result(state: &mut State, key: Key, operator: Operator, left: &Val
     let computed = state.terms.intern(Term::Operate(operator, parts.into()));
     let term = state.terms.intern(Term::Apply("<computed key>".into(), Box::new([computed])));
     Value::of(Val::Key(Key { term, kind: KeyKind::Raw, derivation: 0 }))
+}
+
+/// `list(split(a, n)) + list(split(b, m))`: a list of keys whose number is not known is known by its keys only, and nobody adds two whole
+/// arrays of keys.
+fn joined_lists(machine: &Machine<'_>, left: &Value, right: &Value) -> Option<Value> {
+    let keys = |value: &Value| match value.single()? {
+        Val::Array(array) if arrays::is_evident(machine, array) => Some(array.clone()),
+        _ => None,
+    };
+    let (first, second) = (keys(left)?, keys(right)?);
+    let has_known_number = |array: &Array| {
+        let count = array.dims.as_ref().and_then(|dims| dims.first().copied()).flatten();
+        count.is_some_and(|count| machine.state.terms.as_int(count).is_some())
+    };
+    if has_known_number(&first) && has_known_number(&second) {
+        return None;
+    }
+    let rank = first.dims.as_ref().map(|dims| dims.len());
+    let array = Array {
+        kind: if first.kind == second.kind { first.kind } else { KeyKind::Unknown },
+        derivation: 0,
+        dims: rank.map(|rank| vec![None; rank].into()),
+        elements: Elements::Joined([left.clone(), right.clone()].into()),
+    };
+    Some(Value::of(Val::Array(Arc::new(array))))
 }
 
 /// Whether all alternatives of a value are terms.
@@ -380,14 +418,14 @@ fn sequence_operation<'p>(
                             kind: KeyKind::Unknown,
                             derivation: 0,
                             dims: Some(vec![Some(term)].into()),
-                            elements: Elements::Copies(std::sync::Arc::new(only.value.clone())),
+                            elements: Elements::Copies(Arc::new(only.value.clone())),
                         };
                         let is_key = only.value.single().cloned().is_some_and(|val| {
                             let is_called_one =
                                 matches!(&val, Val::Term(of) if notes::looks_like_a_key(machine, *of, None));
                             is_called_one || evident_key(machine, &val).is_some()
                         });
-                        is_key.then(|| Value::of(Val::Array(std::sync::Arc::new(array))))
+                        is_key.then(|| Value::of(Val::Array(Arc::new(array))))
                     }
                     _ => None,
                 },

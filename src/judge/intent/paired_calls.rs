@@ -1,6 +1,7 @@
-//! Two calls that belong together, so that they need one draw: a loss and its gradients.
+//! Two calls that belong together, so that they need one draw: a loss and its gradients, or two kinds of derivatives.
 //!
-//! **Invariant:** gradients are taken of one function on the same arguments, apart from the one that is differentiated.
+//! **Invariant:** derivatives are taken of one function. Beside the function itself, its other arguments are the same, apart from the one
+//! that is differentiated.
 
 use crate::analysis::record::{Callee, Recording};
 use crate::finding::{Intent, IntentKind, Place};
@@ -16,25 +17,38 @@ pub fn paired_gradients(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
     }
     let calls = calls_apart(run, pair, 1)?;
     let (once, again) = (calls.place(calls.once), calls.place(calls.again));
-    let gradient = [again, once].into_iter().find(|place| takes_gradient(run, *place))?;
-    let is_pair = calls.once != calls.again && runs_one_function(run, once, again) && has_one_batch(&calls);
-    is_pair.then(|| because(IntentKind::PairedCalls, "a loss and its gradients use the same draw", gradient))
+    let derivatives = [again, once].map(|place| derivative(run, place));
+    if calls.once == calls.again || !runs_one_function(run, once, again) {
+        return None;
+    }
+    match derivatives {
+        [None, None] => None,
+        [Some(one), Some(other)] if one != other => {
+            Some(because(IntentKind::PairedCalls, "two derivatives of one function use the same draw", again))
+        }
+        [one, _] => has_one_batch(&calls).then(|| {
+            let gradient = if one.is_some() { again } else { once };
+            because(IntentKind::PairedCalls, "a loss and its gradients use the same draw", gradient)
+        }),
+    }
 }
 
 fn callees<'r>(run: &Recording<'r>, place: Place) -> &'r [Callee] {
     run.log.callees.get(&place).map_or(&[], Vec::as_slice)
 }
 
-fn takes_gradient(run: &Recording<'_>, place: Place) -> bool {
-    callees(run, place).iter().any(|callee| {
-        let Callee::Library(path) = callee else { return false };
-        run.program.models.callable(path).is_some_and(|callable| match &callable.effect {
-            Effect::Transform(transform) => matches!(
-                transform.result,
-                TransformResult::Grad | TransformResult::ValueAndGrad | TransformResult::Jvp | TransformResult::Vjp
-            ),
-            _ => false,
-        })
+/// Which kind of derivative a call takes; a gradient with the value of the function counts as a gradient.
+fn derivative(run: &Recording<'_>, place: Place) -> Option<TransformResult> {
+    callees(run, place).iter().find_map(|callee| {
+        let Callee::Library(path) = callee else { return None };
+        match &run.program.models.callable(path)?.effect {
+            Effect::Transform(transform) => match transform.result {
+                TransformResult::Grad | TransformResult::ValueAndGrad => Some(TransformResult::Grad),
+                kind @ (TransformResult::Jvp | TransformResult::Vjp) => Some(kind),
+                TransformResult::Value | TransformResult::Opaque => None,
+            },
+            _ => None,
+        }
     })
 }
 
