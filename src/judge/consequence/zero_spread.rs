@@ -118,7 +118,8 @@ impl Caller<'_, '_> {
         match self.kind(temp) {
             OpKind::Constant(number) => number.is_zero(),
             OpKind::Load(Variable::Local(slot)) => {
-                let is_parameter = (*slot as usize) < self.code.parameters.len() && self.uses.values_of(*slot).is_empty();
+                let is_parameter =
+                    (*slot as usize) < self.code.parameters.len() && self.uses.values_of(*slot).is_empty();
                 let given = self.slots.get(*slot as usize).filter(|_| is_parameter).and_then(Value::single);
                 matches!(given, Some(Val::Term(term)) if self.run.terms.is_zero(*term))
             }

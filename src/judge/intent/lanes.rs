@@ -62,7 +62,9 @@ fn one_lane(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> 
         let Some(temp) = work.pop() else { break };
         for reader in uses.readers(temp) {
             match &code.ops[*reader as usize].kind {
-                OpKind::Store(Variable::Local(slot), _) if uses.values_of(*slot).len() == 1 && !uses.is_captured(*slot) => {
+                OpKind::Store(Variable::Local(slot), _)
+                    if uses.values_of(*slot).len() == 1 && !uses.is_captured(*slot) =>
+                {
                     work.extend(uses.loads_of(*slot));
                 }
                 OpKind::Item(of, index) if *of == temp && selects_one(run, broadcast, *index) => {
