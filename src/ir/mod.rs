@@ -56,7 +56,7 @@
 //! grammar allows it (`break` outside a loop) is unsupported too.
 //!
 //! **Invariant:** operands precede the operation that reads them, every operation is in exactly one block, every slot index is below
-//! `Function::slots.len()`, and blocks nest no deeper than the syntax does, plus a constant. [`validate()`] checks it.
+//! `Function::slots.len()`, and blocks nest no deeper than the syntax does, plus a constant. `tests/it/ir/validate.rs` checks it.
 
 mod annotation;
 pub mod display;
@@ -68,7 +68,6 @@ pub mod prelude;
 mod reaching;
 mod scope;
 mod uses;
-mod validate;
 
 use std::sync::Arc;
 
@@ -80,7 +79,6 @@ pub use op::{Argument, Collection, Constant, Element, Handler, Op, OpKind, Opera
 pub use packed::Ops;
 pub use reaching::{DefUses, ReachingDefinitions};
 pub use uses::Uses;
-pub use validate::validate;
 
 use crate::text::{FileId, Span};
 

@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 use super::scope::Bindings;
 use super::{
     Annotation, Argument, Block, Class, ClassId, Collection, Constant, DeclaredEffect, Element, Function, FunctionId,
-    FunctionKind, Module, Name, Op, OpKind, Temp, Variable, validate,
+    FunctionKind, Module, Name, Op, OpKind, Temp, Variable,
 };
 use crate::python::{ast, span_of};
 use crate::text::{FileId, Span};
@@ -62,9 +62,7 @@ pub fn lower_if<'a>(
     let mut functions: Vec<Function> = lowering.functions.into_iter().flatten().collect();
     functions.shrink_to_fit();
     lowering.classes.shrink_to_fit();
-    let module = Module { file, functions, classes: lowering.classes };
-    debug_assert_eq!(validate(&module), Vec::<String>::new(), "lowering keeps the guarantees of the IR");
-    module
+    Module { file, functions, classes: lowering.classes }
 }
 
 /// State of the lowering of one module.

@@ -3,13 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
-use keylint::ir::{Module, lower_if, validate};
+use keylint::ir::{Module, lower_if};
 use keylint::python::{SourceKind, parse};
 use keylint::text::FileId;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::validate::validate;
 use super::{lowered, on_deep_stack};
 
 fn name() -> impl Strategy<Value = String> {
@@ -312,16 +313,29 @@ fn corpus() -> Option<PathBuf> {
     given.into_iter().chain(beside()).find(|folder| folder.is_dir())
 }
 
+/// Lowers the Python files of a folder, and returns how many there are.
+fn lower_files(folder: &Path) -> usize {
+    let files = walkdir::WalkDir::new(folder).into_iter().flatten();
+    let files = files.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "py"));
+    let texts = files.filter_map(|entry| std::fs::read_to_string(entry.path()).ok());
+    on_deep_stack(|| texts.inspect(|text| drop(lowered(text))).count())
+}
+
+#[test]
+fn programs_of_fixtures_keep_the_guarantees() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for folder in ["fixtures", "rules"] {
+        assert!(lower_files(&root.join(folder)) > 0, "{folder} holds no Python code");
+    }
+}
+
 #[test]
 fn real_code_keeps_the_guarantees() {
     let Some(folder) = corpus() else {
         eprintln!("skipped: there is no corpus of Python code; KEYLINT_CORPUS names one");
         return;
     };
-    let files = walkdir::WalkDir::new(&folder).into_iter().flatten();
-    let files = files.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "py"));
-    let texts = files.filter_map(|entry| std::fs::read_to_string(entry.path()).ok());
-    let count = on_deep_stack(|| texts.inspect(|text| drop(lowered(text))).count());
+    let count = lower_files(&folder);
     assert!(count > 0, "{} holds no Python code", folder.display());
     eprintln!("{count} files of {}", folder.display());
 }
