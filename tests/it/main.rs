@@ -24,6 +24,7 @@ mod functions;
 mod graph;
 mod hostile;
 mod ignores;
+mod in_memory;
 mod ir;
 mod jax_truth;
 mod jep;

@@ -140,7 +140,7 @@ fn of_reuses(reuses: Vec<KeyReuse>) -> String {
 
 /// The message, the help and the labels of the only finding of a program.
 fn only_finding(program: &str) -> (String, String, Vec<String>) {
-    let found = keylint::engine::check_text("program.py", &format!("import itertools\nimport jax\n{program}"));
+    let found = crate::in_memory::check_text("program.py", &format!("import itertools\nimport jax\n{program}"));
     let shown: Vec<&Finding> = found.iter().map(|one| &one.finding).filter(|one| one.level > Level::Note).collect();
     let [finding] = shown[..] else { panic!("{} findings:\n{program}", shown.len()) };
     let labels = finding.related.iter().map(|label| label.message.clone()).collect();
@@ -155,7 +155,7 @@ fn a_helper_that_returns_a_consumed_key_is_what_has_to_change() {
     assert_eq!(help, "return a key from `draw` that it has not consumed");
     assert!(labels.iter().any(|label| label == "`sub`, already consumed, is returned here"), "{labels:?}");
     assert!(
-        keylint::engine::check_text("program.py", &format!("import jax\n{}", returned.replace("KEY", "rest")))
+        crate::in_memory::check_text("program.py", &format!("import jax\n{}", returned.replace("KEY", "rest")))
             .is_empty()
     );
     // The name is rebound before one `return`, so the other one has to change.
@@ -163,7 +163,7 @@ fn a_helper_that_returns_a_consumed_key_is_what_has_to_change() {
         "    return x, KEY",
         "    if x > 0:\n        sub = rest\n        return x, sub\n    return x, sub  # here",
     );
-    let found = keylint::engine::check_text("program.py", &format!("import jax\n{rebound}"));
+    let found = crate::in_memory::check_text("program.py", &format!("import jax\n{rebound}"));
     let labels: Vec<_> = found
         .iter()
         .flat_map(|one| &one.finding.related)
@@ -178,7 +178,7 @@ fn a_helper_that_returns_a_consumed_key_is_what_has_to_change() {
     assert_eq!(help, "return a key from `draw` that it has not consumed");
     // The branch that does not draw does not return a consumed key.
     let either = "def draw(key):\n    if key is not None:\n        x = jax.random.uniform(key)\n    else:\n        return 0.0, key\n    return x, key  # here\n\ndef run(key):\n    x, key = draw(key)\n    return x + jax.random.normal(key)\n";
-    let found = keylint::engine::check_text("program.py", &format!("import jax\n{either}"));
+    let found = crate::in_memory::check_text("program.py", &format!("import jax\n{either}"));
     let here = u32::try_from(either.find("return x, key  # here").unwrap() + "import jax\n".len()).unwrap();
     let mut labels = found.iter().flat_map(|one| &one.finding.related);
     assert!(labels.any(|label| label.message.contains("is returned here") && label.place.span.start == here));
@@ -195,7 +195,7 @@ fn a_helper_that_returns_a_consumed_key_is_what_has_to_change() {
 #[test]
 fn an_unused_child_is_offered_once() {
     let program = "import jax\n\ndef run(key):\n    key, a, b, spare = jax.random.split(key, 4)\n    w, x = jax.random.normal(a), jax.random.normal(a)\n    y, z = jax.random.normal(b), jax.random.normal(b)\n    return w, x, y, z, key\n";
-    let found = keylint::engine::check_text("program.py", program);
+    let found = crate::in_memory::check_text("program.py", program);
     let shown = found.iter().filter(|one| one.finding.level > Level::Note);
     let help: Vec<&str> = shown.filter_map(|one| one.finding.help.as_deref()).collect();
     assert_eq!(
