@@ -49,6 +49,7 @@ mod rules;
 mod run;
 mod server;
 mod structures;
+mod units;
 mod words;
 mod worlds;
 mod wrappers;
