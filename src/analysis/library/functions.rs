@@ -104,15 +104,10 @@ fn run_model<'p>(
                     consume::consume(machine, frame, &arg, Role::Library, path, place);
                 }
             }
-            for value in args.values().cloned().collect::<Vec<_>>() {
-                machine.run_escaping(frame, &value, place);
-            }
-            machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place))
+            builtins::escaped(machine, path, &args, place)
         }
         Effect::Observe => {
-            for value in args.values().cloned().collect::<Vec<_>>() {
-                machine.run_escaping(frame, &value, place);
-            }
+            machine.escape_arguments(&args);
             let made = machine.state.terms.fresh(Symbol::Opaque, name_cache::call_text(machine, path), Some(place));
             if parameters::makes_deterministic_module(machine.program, path, &args) {
                 machine.caches.deterministic.terms.insert(made);
@@ -124,13 +119,13 @@ fn run_model<'p>(
         }
         Effect::Forward { of, .. } => match args.of(callable, of) {
             Some(of) => of.value.clone(),
-            None => machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
+            None => name_cache::unknown_result(machine, path, place),
         },
         Effect::Pure { numeric, .. } => pure(machine, frame, *numeric, path, &args, place),
         Effect::Shape { .. } => shape::shape_op(machine, frame, callable, &args, path, place),
         Effect::Fabricate { of, zeros } => match made_like(callable, &args, of) {
             Some(of) => shape::fabricate(machine, frame, &of.value.clone(), *zeros, path, place),
-            None => machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
+            None => name_cache::unknown_result(machine, path, place),
         },
         Effect::Number { of, op, .. } => {
             if let Some(of) = args.of(callable, of) {
@@ -138,7 +133,7 @@ fn run_model<'p>(
                 let text = argument_text(path, of);
                 return shape::number_of(machine, frame, &value, *op, (&text, path), place);
             }
-            machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place))
+            name_cache::unknown_result(machine, path, place)
         }
         Effect::ShapeOf { query, of } => {
             let value = args.of(callable, of).map(|of| of.value.clone()).unwrap_or_default();
@@ -231,7 +226,7 @@ fn pure<'p>(
         }
     }
     if !args.spread.is_empty() || !args.mappings.is_empty() {
-        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+        return name_cache::unknown_result(machine, path, place);
     }
     let mut parts: Vec<TermId> = Vec::new();
     for arg in &args.positional {
@@ -388,7 +383,7 @@ fn construct_library<'p>(
 ) -> Value {
     let models = machine.program.models;
     let Some(class) = models.class(path) else {
-        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+        return name_cache::unknown_result(machine, path, place);
     };
     let named = |name: &str| -> Vec<Arg> {
         let bare = name.trim_start_matches('*');
@@ -436,7 +431,7 @@ fn construct_library<'p>(
                     consume::consume(machine, frame, &arg, Role::Library, path, place);
                 }
             }
-            machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place))
+            name_cache::unknown_result(machine, path, place)
         }
         Construct::Record { frozen, .. } => record_decorator(machine, path, *frozen, args, place),
     }
@@ -454,7 +449,7 @@ fn record_decorator(machine: &mut Machine<'_>, path: &Name, frozen: bool, args: 
             Value::of(Val::Class(class))
         }
         None if args.positional.is_empty() => Value::of(Val::Library(path.clone())),
-        _ => machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
+        _ => name_cache::unknown_result(machine, path, place),
     }
 }
 

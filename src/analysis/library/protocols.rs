@@ -95,19 +95,17 @@ pub fn protocol_or_unknown<'p>(
     match matched.map(|(protocol, key)| (protocol.effect, protocol, key)) {
         Some((ProtocolEffect::Consume, protocol, key)) => {
             consume_streams(machine, frame, val, (protocol, &key), (&args, &text, place));
-            for value in args.values().cloned().collect::<Vec<_>>() {
-                machine.run_escaping(frame, &value, place);
-            }
+            machine.escape_arguments(&args);
             machine.state.havoc(&receiver);
-            machine.state.terms.opaque(name_cache::call_text(machine, &text), Some(place))
+            name_cache::unknown_result(machine, &text, place)
         }
         Some((ProtocolEffect::Split, _, key)) => derive::split(machine, frame, &key, None, &text, place),
         // The analysis has seen what the code that ran consumes.
         None if has_run => {
             machine.state.havoc(&receiver);
-            machine.state.terms.opaque(name_cache::call_text(machine, &text), Some(place))
+            name_cache::unknown_result(machine, &text, place)
         }
-        Some(_) => machine.state.terms.opaque(name_cache::call_text(machine, &text), Some(place)),
+        Some(_) => name_cache::unknown_result(machine, &text, place),
         None => {
             let result =
                 machine.unresolved(frame, &args, place, Some(&(receiver.clone(), name.clone())), written, Some(val));

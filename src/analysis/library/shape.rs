@@ -32,7 +32,7 @@ pub fn shape_op<'p>(
     place: Place,
 ) -> Value {
     let Effect::Shape { op, of, chosen } = &callable.effect else {
-        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+        return name_cache::unknown_result(machine, path, place);
     };
     let op = *op;
     let mut inputs: Vec<Value> = Vec::new();
@@ -66,7 +66,7 @@ pub fn shape_op<'p>(
         _ => {}
     }
     let Some(input) = inputs.first().cloned() else {
-        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+        return name_cache::unknown_result(machine, path, place);
     };
     let keyed = input
         .alternatives()
@@ -528,7 +528,7 @@ fn stack<'p>(
     place: Place,
 ) -> Value {
     let Some(input) = inputs.first().cloned() else {
-        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+        return name_cache::unknown_result(machine, path, place);
     };
     let input = machine.state.possible(&input);
     let parts: Vec<Value> = if inputs.len() > 1 {
@@ -542,7 +542,7 @@ fn stack<'p>(
             Some(Val::Array(_)) => return input,
             _ => match machine.items_of(frame, &input) {
                 Some(items) => items.into_iter().map(|item: Item| item.value).collect(),
-                None => return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
+                None => return name_cache::unknown_result(machine, path, place),
             },
         }
     };
@@ -637,7 +637,7 @@ fn concatenate<'p>(
     let mut kinds = Vec::new();
     for part in &parts {
         let Some(val) = part.single().cloned() else {
-            return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+            return name_cache::unknown_result(machine, path, place);
         };
         if let Some(key) = operate::evident_key(machine, &val) {
             kinds.push((key, matches!(val, Val::Key(_))));
@@ -647,7 +647,7 @@ fn concatenate<'p>(
         }
     }
     let Some((first, scalar)) = kinds.first().copied() else {
-        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+        return name_cache::unknown_result(machine, path, place);
     };
     if first.kind == KeyKind::Raw && (scalar || op != ShapeOp::Concatenate) {
         notes::buffer_use(machine, frame, first, place, BufferUse::new(BufferOp::Reshape, short_name(path), false));
@@ -704,7 +704,7 @@ fn select(
     args: &Args,
     place: Place,
 ) -> Value {
-    let [a, b] = inputs else { return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)) };
+    let [a, b] = inputs else { return name_cache::unknown_result(machine, path, place) };
     let keyed = [a, b].iter().any(|value| {
         value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Key(_) | Val::Array(_)))
     });
