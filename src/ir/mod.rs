@@ -74,7 +74,7 @@ use std::sync::Arc;
 use thin_vec::ThinVec;
 
 pub use annotation::Annotation;
-pub use lower::{EffectLookup, binary_operator, lower, lower_if};
+pub use lower::{EffectLookup, binary_operator, lower};
 pub use op::{Argument, Collection, Constant, Element, Handler, Op, OpKind, Operator, Variable};
 pub use packed::Ops;
 pub use reaching::{DefUses, ReachingDefinitions};
@@ -210,7 +210,6 @@ pub struct Parameter {
 
 /// A function, class body or module body.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the source, not a state")]
 pub struct Function {
     /// The name (`<lambda>`, `<genexpr>`, `<listcomp>`, `<module>` where there is none).
     pub name: Name,
@@ -247,8 +246,6 @@ pub struct Function {
     /// Whether the body is only a docstring, `...`, `pass` or `raise NotImplementedError`: a stub, which says nothing about the
     /// implementation.
     pub is_stub: bool,
-    /// Whether the body was not lowered (see [`lower_if`]): nothing is known of it, not even whether it yields.
-    pub elided: bool,
 }
 
 impl Function {

@@ -1,7 +1,7 @@
 //! Lowering of one module: statements and expressions become operations, names become variables.
 //!
 //! **Invariant:** operations are emitted in Python's evaluation order; every construct either has its operations or an `Unsupported` that
-//! lists what it writes. The output depends on the module and on `keep` alone; functions and classes are numbered in the order of their
+//! lists what it writes. The output depends on the module alone; functions and classes are numbered in the order of their
 //! definitions.
 
 mod chain;
@@ -32,20 +32,6 @@ pub type EffectLookup<'a> = dyn Fn(Span) -> Vec<DeclaredEffect> + 'a;
 
 /// Lowers a parsed module.
 pub fn lower(file: FileId, module: &ast::ModModule, effects: &EffectLookup<'_>) -> Module {
-    lower_if(file, module, effects, &|_| true)
-}
-
-/// Lowers a parsed module; of functions that are not kept, only the signature is lowered.
-///
-/// Decorators and defaults of such a function are lowered, because they run where it is defined; its body and everything nested in it are
-/// not, and it is marked as [elided](Function::elided). The analysis must assume that the body may write variables of the enclosing
-/// functions and globals.
-pub fn lower_if<'a>(
-    file: FileId,
-    module: &'a ast::ModModule,
-    effects: &'a EffectLookup<'a>,
-    keep: &'a dyn Fn(&ast::StmtFunctionDef) -> bool,
-) -> Module {
     let mut lowering = Lowering {
         names: FxHashMap::default(),
         functions: Vec::new(),
@@ -56,7 +42,6 @@ pub fn lower_if<'a>(
         maps: Vec::new(),
         depth: 0,
         effects,
-        keep,
     };
     lowering.module(module);
     let mut functions: Vec<Function> = lowering.functions.into_iter().flatten().collect();
@@ -82,7 +67,6 @@ struct Lowering<'a> {
     /// How many blocks are being filled.
     depth: u32,
     effects: &'a EffectLookup<'a>,
-    keep: &'a dyn Fn(&ast::StmtFunctionDef) -> bool,
 }
 
 /// A function being lowered.
@@ -232,7 +216,6 @@ impl<'a> Lowering<'a> {
             returns: None,
             effects: Vec::new(),
             is_stub: false,
-            elided: false,
         };
         finish(&mut function);
         if let Some(place) = self.functions.get_mut(id.0 as usize) {

@@ -3,14 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use keylint::ir::{Module, lower_if};
+use keylint::ir::{Module, lower};
 use keylint::python::{SourceKind, parse};
 use keylint::text::FileId;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::validate::validate;
 use super::{lowered, on_deep_stack};
 
 fn name() -> impl Strategy<Value = String> {
@@ -229,21 +228,11 @@ proptest! {
         unchanged_by_packing(&program);
     }
 
-    #[test]
-    fn elided_functions_keep_the_guarantees(program in program(), kept in any::<u8>()) {
-        let parsed = parse(&program, SourceKind::Py);
-        let keep = |def: &keylint::python::ast::StmtFunctionDef| def.name.as_str().len() + usize::from(kept % 2) > 1;
-        let module = lower_if(FileId(0), &parsed.module, &|_| Vec::new(), &keep);
-        prop_assert_eq!(validate(&module), Vec::<String>::new());
-        for function in &module.functions {
-            prop_assert!(!function.elided || function.ops.is_empty() && !function.is_stub && function.parameters.len() == 5);
-        }
-    }
 }
 
 /// A packed module, copies of it, and one that forgot what it had unpacked have the operations that were lowered.
 fn unchanged_by_packing(program: &str) {
-    let module = lower_if(FileId(0), &parse(program, SourceKind::Py).module, &|_| Vec::new(), &|_| true);
+    let module = lower(FileId(0), &parse(program, SourceKind::Py).module, &|_| Vec::new());
     let written =
         |module: &Module| format!("{:#?}", module.functions.iter().map(|code| &code.ops[..]).collect::<Vec<_>>());
     let whole = written(&module);
