@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use keylint::finding::{Confidence, Derivation, Finding, Intent, IntentKind, Level, Made, Place};
+use keylint::finding::{Confidence, Derivation, DerivationKind, Finding, Intent, IntentKind, Level, Place};
 use keylint::judge::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, ChoiceKind,
     ConstantKey, Discarded, Facts, GlobalChoice, HostDraw, IgnoredCaller, ImplementationConflict, KeyKind, KeyName,
@@ -64,7 +64,7 @@ fn reuse(kind: ReuseKind, first: Use, second: Use) -> KeyReuse {
         second,
         derived_at: None,
         origin: Some(origin()),
-        derivation: Derivation::new("key(0)".to_owned(), Made::Elsewhere),
+        derivation: Derivation::new("key(0)".to_owned(), DerivationKind::Elsewhere),
         repeated_by: None,
         loop_kind: LoopKind::Statement,
         entries: Vec::new(),
@@ -91,7 +91,7 @@ fn buffer(op: BufferOp, line: u32, text: &str, kind: KeyKind) -> BufferUse {
         raises: kind == KeyKind::Typed,
         is_called: false,
         origin: Some(origin()),
-        derivation: Derivation::new("key(0)".to_owned(), Made::Elsewhere),
+        derivation: Derivation::new("key(0)".to_owned(), DerivationKind::Elsewhere),
         confidence: Confidence::High,
         function: "<module>".to_owned(),
     }
@@ -252,7 +252,7 @@ fn keys_consumed_by_each_iteration() {
     let mut neighbours = reuse(ReuseKind::Iterated, sample(8, "jax.random.uniform"), sample(7, normal));
     neighbours.repeated_by = Some(at(6));
     (neighbours.first.name, neighbours.second.name) = (None, None);
-    neighbours.derivation = Derivation::new("split(key, n)[i]".to_owned(), Made::Elsewhere);
+    neighbours.derivation = Derivation::new("split(key, n)[i]".to_owned(), DerivationKind::Elsewhere);
     let mut helper = reuse(ReuseKind::Iterated, through(9, normal), through(9, normal));
     helper.repeated_by = Some(at(8));
     insta::assert_snapshot!(of_reuses(vec![draw, split, neighbours, helper]));
@@ -278,11 +278,11 @@ fn equal_derivations() {
     let (first, second) = draws();
     let mut folded = reuse(ReuseKind::FoldedTwice, first, second);
     folded.derived_at = Some((at(6), at(7)));
-    folded.derivation = Derivation::new("fold_in(key, step)".to_owned(), Made::Elsewhere);
+    folded.derivation = Derivation::new("fold_in(key, step)".to_owned(), DerivationKind::Elsewhere);
     let (first, second) = draws();
     let mut meets = reuse(ReuseKind::FoldMeetsChild, first, second);
     meets.derived_at = Some((at(6), at(8)));
-    meets.derivation = Derivation::new("fold_in(key(0), 1)".to_owned(), Made::Elsewhere);
+    meets.derivation = Derivation::new("fold_in(key(0), 1)".to_owned(), DerivationKind::Elsewhere);
     meets.confidence = Confidence::Medium;
     insta::assert_snapshot!(of_reuses(vec![twice, disjoint, folded, meets]));
 }
@@ -322,7 +322,7 @@ fn stored_and_returned_key_rules() {
         kind,
         place: at(line),
         used: sample(11, normal),
-        derivation: Derivation::new("key".to_owned(), Made::Elsewhere),
+        derivation: Derivation::new("key".to_owned(), DerivationKind::Elsewhere),
         confidence: Confidence::High,
         function: "sample".to_owned(),
     };
@@ -351,7 +351,7 @@ fn reuse_rules() {
         intent: None,
         consequence: None,
         origin: Some(origin()),
-        derivation: Derivation::new("key(0)".to_owned(), Made::Elsewhere),
+        derivation: Derivation::new("key(0)".to_owned(), DerivationKind::Elsewhere),
         confidence: Confidence::High,
         function: "<module>".to_owned(),
     };

@@ -213,7 +213,7 @@ impl<'p> Machine<'p> {
         }
         let recursion = self.running.iter().filter(|running| **running == (closure.module, closure.id)).count();
         let given: Vec<Value<'p>> = args.values().cloned().collect();
-        if self.computing.is_none() && (self.stack.len() >= DEPTH || recursion >= RECURSION) {
+        if self.numeric.is_none() && (self.stack.len() >= DEPTH || recursion >= RECURSION) {
             self.havoc_call(&Value::None, &given);
             return Ok(self.unknown(&code.name));
         }

@@ -154,7 +154,7 @@ impl<'p> Machine<'p> {
             Constant::Float(value) => Value::Float(*value),
             Constant::Str(text) => Value::Text(text.clone()),
             Constant::BigInt => Value::Unknown(self.symbols.apply("<big integer>", &[])),
-            Constant::Imaginary(value) if self.computing.is_some() => Value::Complex(0.0, *value),
+            Constant::Imaginary(value) if self.numeric.is_some() => Value::Complex(0.0, *value),
             Constant::Imaginary(_) | Constant::Other => Value::Unknown(self.symbols.apply("<literal>", &[])),
         }
     }
@@ -439,7 +439,7 @@ impl<'p> Machine<'p> {
             }
             // A replay may forget the elements of a long list; numbers must be exact.
             (Operator::Add, Value::List(a), Value::List(b))
-                if self.computing.is_none() || a.borrow().len() + b.borrow().len() <= ELEMENTS =>
+                if self.numeric.is_none() || a.borrow().len() + b.borrow().len() <= ELEMENTS =>
             {
                 let both: Vec<Value<'p>> = a.borrow().iter().chain(b.borrow().iter()).take(ELEMENTS).cloned().collect();
                 Some(Value::list(both))
