@@ -17,7 +17,7 @@ use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{ARRAY, Callable, Construct, Effect, ShapeQuery, Yield};
+use crate::models::{self, ARRAY, Callable, Construct, Effect, ShapeQuery, Yield};
 
 pub fn call_library<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, path: &Name, call: Call) -> Value {
     let Call { args, place, written } = call;
@@ -100,8 +100,8 @@ fn run_model<'p>(
         }
         Effect::Consume { keys, .. } => {
             for key in keys {
-                for arg in args.all_of(callable, key).into_iter().cloned().collect::<Vec<_>>() {
-                    consume::consume(machine, frame, &arg, Role::Library, path, place);
+                for arg in args.all_of(callable, key) {
+                    consume::consume(machine, frame, arg, Role::Library, path, place);
                 }
             }
             builtins::escaped(machine, path, &args, place)
@@ -385,39 +385,13 @@ fn construct_library<'p>(
     let Some(class) = models.class(path) else {
         return name_cache::unknown_result(machine, path, place);
     };
-    let named = |name: &str| -> Vec<Arg> {
-        let bare = name.trim_start_matches('*');
-        let mut position = 0;
-        for param in &class.params {
-            match param.kind {
-                crate::models::ParamKind::Rest if param.name == bare => {
-                    return args.positional.iter().skip(position).cloned().collect();
-                }
-                crate::models::ParamKind::KeywordRest if param.name == bare => {
-                    return args
-                        .keywords
-                        .iter()
-                        .filter(|(keyword, _)| !class.params.iter().any(|p| *p.name == **keyword))
-                        .map(|(_, arg)| arg.clone())
-                        .collect();
-                }
-                crate::models::ParamKind::Positional if param.name == bare => {
-                    return args.positional.get(position).or_else(|| args.keyword(bare)).cloned().into_iter().collect();
-                }
-                _ => {}
-            }
-            if matches!(param.kind, crate::models::ParamKind::Positional) {
-                position += 1;
-            }
-        }
-        args.keyword(bare).cloned().into_iter().collect()
-    };
+    let named = |name: &str| models::bound(&class.params, name, &args.positional, &args.keywords);
     match construct {
         Construct::Stream { seeds, .. } => {
             let before = machine.recorder.log().consumptions.len();
             for seed in seeds {
                 for arg in named(seed) {
-                    consume_stream_seed(machine, frame, &arg, path, place);
+                    consume_stream_seed(machine, frame, arg, path, place);
                 }
             }
             let stream = machine.state.allocate(ObjectKind::Stream(path.clone()), short_name(path), Some(place));
@@ -428,7 +402,7 @@ fn construct_library<'p>(
         Construct::Plain { consumes } => {
             for name in consumes {
                 for arg in named(name) {
-                    consume::consume(machine, frame, &arg, Role::Library, path, place);
+                    consume::consume(machine, frame, arg, Role::Library, path, place);
                 }
             }
             name_cache::unknown_result(machine, path, place)

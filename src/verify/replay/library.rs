@@ -16,7 +16,7 @@ use super::transform;
 use super::value::{Args, KeyKind, Value, Wrapped};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{Argument, Callable, Construct, Effect, ParamKind, Returns, SeedKind, Takes, TreeOp};
+use crate::models::{self, Callable, Construct, Effect, Returns, SeedKind, Takes, TreeOp};
 use crate::prng::keys::Keys;
 
 /// The models of libraries, as the machine sees them.
@@ -39,17 +39,7 @@ pub(super) fn argument<'a, 'p>(args: &'a Args<'p>, callable: &Callable, name: &s
 
 /// All arguments that are bound to a parameter, which may take any number.
 pub(super) fn arguments<'p>(args: &Args<'p>, callable: &Callable, name: &str) -> Vec<Value<'p>> {
-    let name = name.trim_start_matches('*');
-    match callable.param(name).map(|param| param.kind) {
-        Some(ParamKind::Rest) => {
-            args.positional.iter().skip(callable.position(name).unwrap_or(usize::MAX)).cloned().collect()
-        }
-        Some(ParamKind::KeywordRest) => {
-            let rest = args.keywords.iter().filter(|(keyword, _)| callable.param(keyword).is_none());
-            rest.map(|(_, value)| value.clone()).collect()
-        }
-        _ => argument(args, callable, name).cloned().into_iter().collect(),
-    }
+    models::bound(&callable.params, name, &args.positional, &args.keywords).into_iter().cloned().collect()
 }
 
 /// What looks like keys and has zeros for words.
@@ -155,23 +145,8 @@ fn construct_library<'p>(
 /// The arguments of a constructor that are bound to these parameters.
 fn constructed<'p>(machine: &Machine<'p>, path: &Name, names: &[String], args: &Args<'p>) -> Vec<Value<'p>> {
     let Some(class) = machine.project.models.class(path) else { return Vec::new() };
-    let keywords: Vec<&str> = args.keywords.iter().map(|(name, _)| &**name).collect();
-    let value = |at: &usize| args.keywords.get(*at).map(|(_, value)| value.clone());
-    let mut found = Vec::new();
-    for name in names {
-        match class.argument(name.trim_start_matches('*'), args.positional.len(), &keywords) {
-            Some(Argument::Positional(at)) => found.extend(args.positional.get(at).cloned()),
-            Some(Argument::Keyword(at)) => found.extend(value(&at)),
-            Some(Argument::Rest(from)) => found.extend(args.positional.iter().skip(from).cloned()),
-            Some(Argument::KeywordRest) => {
-                let rest = |name: &str| !class.params.iter().any(|param| param.name == name);
-                let rest = args.keywords.iter().filter(|(name, _)| rest(name));
-                found.extend(rest.map(|(_, value)| value.clone()));
-            }
-            None => {}
-        }
-    }
-    found
+    let of = |name: &String| models::bound(&class.params, name, &args.positional, &args.keywords);
+    names.iter().flat_map(of).cloned().collect()
 }
 
 /// A function that takes one key raises if it gets an array of keys, or a container that holds keys.

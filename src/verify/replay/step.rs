@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::frame::{Eval, Frame, Signal, at};
 use super::machine::Machine;
 use super::symbol::{Node, Symbol};
-use super::value::{Value, get, length_of_range};
+use super::value::{Value, any, get, length_of_range};
 use crate::ir::{Argument, Collection, Constant, Element, Op, OpKind, Operator, Temp};
 
 /// The largest collection that is spelled out.
@@ -379,17 +379,7 @@ impl<'p> Machine<'p> {
 
     /// `item in container`; `None` where it depends on what is unknown.
     fn contains(item: &Value<'p>, container: &Value<'p>) -> Option<bool> {
-        let any = |values: &[Value<'p>]| {
-            let mut answer = Some(false);
-            for value in values {
-                match value.equals(item, 8) {
-                    Some(true) => return Some(true),
-                    None => answer = None,
-                    Some(false) => {}
-                }
-            }
-            answer
-        };
+        let any = |values: &[Value<'p>]| any(values.iter().map(|value| value.equals(item, 8)));
         match container {
             Value::Tuple(values) => any(values),
             Value::List(values) | Value::Set(values) => any(&values.borrow()),
