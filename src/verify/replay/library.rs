@@ -13,7 +13,7 @@ use super::methods;
 use super::shape;
 use super::symbol::Symbol;
 use super::transform;
-use super::value::{Args, KeyKind, Value, Wrapped};
+use super::value::{Args, KeyKind, Value, Wrapped, contents, like, sequence};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{self, Callable, Construct, Effect, Returns, SeedKind, Takes, TreeOp};
@@ -82,17 +82,12 @@ fn converted<'p>(machine: &mut Machine<'p>, path: &Name, mut args: Args<'p>, pla
     }
     let names = project.models.array_methods(project.roots);
     for value in args.positional.iter_mut().chain(args.keywords.iter_mut().map(|(_, value)| value)) {
-        *value = match &*value {
-            Value::Tuple(parts) => {
+        *value = match sequence(value) {
+            Some(parts) => {
                 let parts: Eval<'p, Vec<_>> = parts.iter().map(|part| array_of(machine, &names, part, place)).collect();
-                Value::tuple(parts?)
+                like(value, parts?)
             }
-            Value::List(parts) => {
-                let parts = parts.borrow().clone();
-                let parts: Eval<'p, Vec<_>> = parts.iter().map(|part| array_of(machine, &names, part, place)).collect();
-                Value::list(parts?)
-            }
-            other => array_of(machine, &names, &other.clone(), place)?,
+            None => array_of(machine, &names, value, place)?,
         };
     }
     Ok(args)
@@ -385,9 +380,9 @@ pub(super) fn leaves_of<'p>(tree: &Value<'p>, leaves: &mut Vec<Value<'p>>, depth
     }
     match tree {
         Value::None => true,
-        Value::Tuple(values) => values.iter().all(|value| leaves_of(value, leaves, depth - 1)),
-        Value::List(values) => values.borrow().iter().all(|value| leaves_of(value, leaves, depth - 1)),
-        Value::Dict(pairs) => pairs.borrow().iter().all(|(_, value)| leaves_of(value, leaves, depth - 1)),
+        Value::Tuple(_) | Value::List(_) | Value::Dict(_) => {
+            contents(tree).unwrap_or_default().iter().all(|value| leaves_of(value, leaves, depth - 1))
+        }
         Value::Unknown(_) | Value::Instance(_) => false,
         other => {
             leaves.push(other.clone());

@@ -352,6 +352,29 @@ pub(super) fn get<'p>(attributes: &[(Name, Value<'p>)], name: &str) -> Option<Va
     attributes.iter().find(|(key, _)| &**key == name).map(|(_, value)| value.clone())
 }
 
+/// The items of a tuple or a list.
+pub(super) fn sequence<'a>(value: &Value<'a>) -> Option<Vec<Value<'a>>> {
+    match value {
+        Value::Tuple(items) => Some(items.to_vec()),
+        Value::List(items) => Some(items.borrow().clone()),
+        _ => None,
+    }
+}
+
+/// The values that a tuple, a list, a set or a dict holds.
+pub(super) fn contents<'p>(value: &Value<'p>) -> Option<Vec<Value<'p>>> {
+    match value {
+        Value::Set(items) => Some(items.borrow().clone()),
+        Value::Dict(pairs) => Some(pairs.borrow().iter().map(|(_, value)| value.clone()).collect()),
+        _ => sequence(value),
+    }
+}
+
+/// A tuple or a list, as this one is.
+pub(super) fn like<'a>(value: &Value<'a>, items: Vec<Value<'a>>) -> Value<'a> {
+    if matches!(value, Value::List(_)) { Value::list(items) } else { Value::tuple(items) }
+}
+
 /// Whether any of these holds; `None` where that depends on what is unknown.
 pub(super) fn any(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut any = Some(false);
