@@ -205,12 +205,7 @@ fn shape_of_unknown(machine: &mut Machine<'_>, op: ShapeOp, input: &Value, path:
         };
         if let Some(one) = one {
             // Copies of a value that may be a key: then the copies are one key.
-            return Value::of(Val::Array(Arc::new(Array {
-                kind: KeyKind::Unknown,
-                derivation: 0,
-                dims: None,
-                elements: Elements::Copies(Arc::new(one)),
-            })));
+            return Value::array(KeyKind::Unknown, 0, None, Elements::Copies(Arc::new(one)));
         }
     }
     let mut parts: Vec<TermId> = vec![machine.state.term_of(input)];
@@ -482,23 +477,18 @@ fn duplicated<'p>(
             let first = dims.and_then(|dims| dims.first().copied());
             let lengths: Vec<Option<TermId>> =
                 std::iter::once(first).chain(std::iter::repeat_n(None, rank - 1)).collect();
-            Value::of(Val::Array(Arc::new(Array {
-                kind: key.kind,
-                derivation,
-                dims: Some(lengths.into()),
-                elements: Elements::Copies(Arc::new(one)),
-            })))
+            Value::array(key.kind, derivation, Some(lengths.into()), Elements::Copies(Arc::new(one)))
         }
         None => match val {
             Val::Array(array) if op == ShapeOp::BroadcastTo && adds_an_axis_to(array, dims) => {
                 let first = dims.and_then(|dims| dims.first().copied());
                 let lengths = std::iter::once(first).chain(array.dims.iter().flat_map(|dims| dims.iter().copied()));
-                Value::of(Val::Array(Arc::new(Array {
-                    kind: key.kind,
+                Value::array(
+                    key.kind,
                     derivation,
-                    dims: Some(lengths.collect()),
-                    elements: Elements::Copies(Arc::new(Value::of(val.clone()))),
-                })))
+                    Some(lengths.collect()),
+                    Elements::Copies(Arc::new(Value::of(val.clone()))),
+                )
             }
             Val::Array(array) => {
                 let mut array = (**array).clone();
@@ -559,12 +549,7 @@ fn stack<'p>(
         && evidence::may_be_key(&machine.state.terms, *term)
         && rest.iter().all(|part| part == first)
     {
-        return Value::of(Val::Array(Arc::new(Array {
-            kind: KeyKind::Unknown,
-            derivation: 0,
-            dims: None,
-            elements: Elements::Copies(Arc::new(first.clone())),
-        })));
+        return Value::array(KeyKind::Unknown, 0, None, Elements::Copies(Arc::new(first.clone())));
     }
     if keys.is_empty() || keys.len() != parts.len() {
         let mut term: Vec<TermId> = parts.iter().map(|part| machine.state.term_of(part)).collect();
@@ -588,12 +573,12 @@ fn stack<'p>(
         let derivation =
             derive::derived(machine, frame, place, path, keys[0].term, derive::DerivationDetails::default());
         let length = machine.state.terms.int(i128::try_from(parts.len()).unwrap_or(0));
-        return Value::of(Val::Array(Arc::new(Array {
-            kind: keys[0].kind,
+        return Value::array(
+            keys[0].kind,
             derivation,
-            dims: Some(vec![Some(length)].into()),
-            elements: Elements::Copies(Arc::new(parts[0].clone())),
-        })));
+            Some(vec![Some(length)].into()),
+            Elements::Copies(Arc::new(parts[0].clone())),
+        );
     }
     // Arrays that are concatenated along another axis are the columns of the result.
     if op == ShapeOp::Stack
@@ -610,12 +595,7 @@ fn stack<'p>(
 fn opaque_keys(terms: &mut Terms, kind: KeyKind, rank: Option<usize>) -> Value {
     let family = terms.fresh(Symbol::Opaque, "<keys put together>", None);
     let start = terms.int(0);
-    Value::of(Val::Array(Arc::new(Array {
-        kind,
-        derivation: 0,
-        dims: rank.map(|rank| vec![None; rank].into()),
-        elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
-    })))
+    Value::array(kind, 0, rank.map(|rank| vec![None; rank].into()), Elements::whole(family, start))
 }
 
 fn concatenate<'p>(
@@ -666,12 +646,7 @@ fn concatenate<'p>(
     if let Some(elements) = elements_of(machine, &parts) {
         return arrays::listed(&mut machine.state.terms, elements, first.kind);
     }
-    Value::of(Val::Array(Arc::new(Array {
-        kind: first.kind,
-        derivation: 0,
-        dims: rank.map(|rank| vec![None; rank].into()),
-        elements: Elements::Joined(parts.into()),
-    })))
+    Value::array(first.kind, 0, rank.map(|rank| vec![None; rank].into()), Elements::Joined(parts.into()))
 }
 
 /// The elements of concatenated arrays, if they are few and all known.

@@ -323,12 +323,9 @@ pub fn tree(state: &mut State, op: TreeOp, callable: &Callable, of: &str, args: 
         TreeOp::Partition => Value::of(Val::Tuple([tree.clone(), tree].into())),
         // A tree of one key at every leaf.
         TreeOp::Unflatten if copied(&tree).is_some() => tree,
-        TreeOp::Unflatten if let Some(key) = only_leaf(state, &tree) => Value::of(Val::Array(Arc::new(Array {
-            kind: KeyKind::Unknown,
-            derivation: 0,
-            dims: None,
-            elements: Elements::Copies(Arc::new(key)),
-        }))),
+        TreeOp::Unflatten if let Some(key) = only_leaf(state, &tree) => {
+            Value::array(KeyKind::Unknown, 0, None, Elements::Copies(Arc::new(key)))
+        }
         TreeOp::Unflatten | TreeOp::Structure | TreeOp::LeavesWithPath | TreeOp::FlattenWithPath | TreeOp::All => {
             state.terms.opaque("<tree>", Some(place))
         }

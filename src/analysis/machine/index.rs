@@ -99,7 +99,7 @@ fn item_of_val<'p>(
                         kind: KeyKind::Unknown,
                         derivation: 0,
                         dims: None,
-                        elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
+                        elements: Elements::whole(family, start),
                     };
                     let mut one = array.clone();
                     one.dims = Some(vec![Some(machine.state.length_of_term(family))].into());
@@ -506,7 +506,7 @@ pub fn store_array_item<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, target
         machine.recorder.declare(family);
     }
     let start = machine.state.terms.int(0);
-    let elements = Elements::View { family, start, step: 1, to_end: true, order: Order::Known };
+    let elements = Elements::whole(family, start);
     let changed = Value::of(Val::Array(Arc::new(Array { elements, ..(**array).clone() })));
     machine.store(frame, variable, &changed, op);
 }
@@ -712,12 +712,7 @@ fn unpack_starred<'p>(
         } else if let (Val::Term(term), true, true) = (val, index == star, after == 0) {
             let start = machine.state.terms.int(number);
             let elements = Elements::View { family: *term, start, step: 1, to_end: true, order: Order::Known };
-            Value::of(Val::Array(Arc::new(Array {
-                kind: KeyKind::Unknown,
-                derivation: 0,
-                dims: Some(vec![None].into()),
-                elements,
-            })))
+            Value::array(KeyKind::Unknown, 0, Some(vec![None].into()), elements)
         } else {
             machine.state.terms.opaque("<part>", Some(place))
         };
