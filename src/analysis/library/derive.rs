@@ -71,13 +71,8 @@ pub fn seed<'p>(
     paths::on_alternatives(machine, &value, |this, val| {
         if let Val::Words(key, word) = val {
             // `PRNGKey(key[1])`: 32 bits of another key as a seed; for a fresh key the very same one.
-            notes::buffer_use(
-                this,
-                frame,
-                *key,
-                place,
-                BufferUse::new(BufferOp::Reseed, reseed_text(callee, seed), true),
-            );
+            let used = BufferUse::new(BufferOp::Reseed, reseed_text(callee, seed), true);
+            notes::buffer_use(this, frame, *key, place, used);
             let data = this.state.term_of_val(val);
             let term = reseeded(&mut this.state.terms, *key, *word, data);
             let derivation = derived(this, frame, place, callee, term, DerivationDetails::default());

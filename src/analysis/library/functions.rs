@@ -292,13 +292,8 @@ fn wrap<'p>(
                 if let Some(key) = edited
                     && !(index::may_be_many(this, key) && is_selection(this, *term))
                 {
-                    notes::buffer_use(
-                        this,
-                        frame,
-                        key,
-                        place,
-                        BufferUse::new(BufferOp::Rewrap, short_name(path), false),
-                    );
+                    let used = BufferUse::new(BufferOp::Rewrap, short_name(path), false);
+                    notes::buffer_use(this, frame, key, place, used);
                 }
                 let term = wrapped(&mut this.state.terms, path, *term, given);
                 Value::of(Val::Key(Key { term, kind: KeyKind::Typed, derivation: 0 }))

@@ -436,13 +436,8 @@ fn check_map_axis<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, array: &Arra
         KeyKind::Typed => false,
     };
     if buffer && let Some(key) = operate::evident_key(machine, &Val::Array(Arc::new(array.clone()))) {
-        notes::buffer_use(
-            machine,
-            frame,
-            key,
-            place,
-            BufferUse::new(BufferOp::MapAxis, format!("in_axes={axis}"), false),
-        );
+        let used = BufferUse::new(BufferOp::MapAxis, format!("in_axes={axis}"), false);
+        notes::buffer_use(machine, frame, key, place, used);
     }
 }
 

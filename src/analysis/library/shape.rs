@@ -560,13 +560,8 @@ fn stack<'p>(
     }
     let raw = keys[0].kind == KeyKind::Raw;
     if raw && axis.is_some_and(|axis| axis != 0) && matches!(parts[0].single(), Some(Val::Key(_))) {
-        notes::buffer_use(
-            machine,
-            frame,
-            keys[0],
-            place,
-            BufferUse::new(BufferOp::Transpose, format!("{}(…, axis=…)", short_name(path)), false),
-        );
+        let used = BufferUse::new(BufferOp::Transpose, format!("{}(…, axis=…)", short_name(path)), false);
+        notes::buffer_use(machine, frame, keys[0], place, used);
         return machine.state.terms.opaque("<mixed words>", Some(place));
     }
     if parts.len() > 1 && keys.iter().all(|key| key.term == keys[0].term) {

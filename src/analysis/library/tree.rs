@@ -8,7 +8,7 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::KeyKind;
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::TermId;
-use crate::analysis::domain::value::{Array, Elements, ObjectId, Val, Value};
+use crate::analysis::domain::value::{Elements, ObjectId, Val, Value};
 use crate::analysis::library::transform;
 use crate::analysis::machine::{Frame, Machine, arrays};
 use crate::analysis::store::args::Args;

@@ -257,13 +257,8 @@ fn array_item<'p>(
         && let Some(key) = operate::evident_key(machine, &Val::Array(array.clone()))
     {
         let text = format!("{}[{}]", written.unwrap_or("…"), text::index_text(&mut machine.state, index));
-        notes::buffer_use(
-            machine,
-            frame,
-            key,
-            place,
-            BufferUse::new(BufferOp::Index, text, array.kind == KeyKind::Typed),
-        );
+        let used = BufferUse::new(BufferOp::Index, text, array.kind == KeyKind::Typed);
+        notes::buffer_use(machine, frame, key, place, used);
         return machine.state.terms.opaque("<words>", Some(place));
     }
     if let Some(rank) = rank {
@@ -587,13 +582,8 @@ fn unpack_val<'p>(
         && !may_be_many(machine, *key)
     {
         let text = written.unwrap_or_default().to_owned();
-        notes::buffer_use(
-            machine,
-            frame,
-            *key,
-            place,
-            BufferUse::new(BufferOp::Unpack, text, key.kind == KeyKind::Typed),
-        );
+        let used = BufferUse::new(BufferOp::Unpack, text, key.kind == KeyKind::Typed);
+        notes::buffer_use(machine, frame, *key, place, used);
         return (0..count).map(|_| machine.state.terms.opaque("<word>", Some(place))).collect();
     }
     if let Some(star) = targets.star {

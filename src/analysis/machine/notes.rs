@@ -265,14 +265,8 @@ pub fn note_truth<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, test: &Value
     {
         let key = Key { term, kind: KeyKind::Unknown, derivation: 0 };
         let place = machine.place(frame, op.span);
-        log_buffer(
-            machine,
-            frame,
-            key,
-            place,
-            BufferUse::new(BufferOp::Number, format!("bool({written})"), true),
-            true,
-        );
+        let used = BufferUse::new(BufferOp::Number, format!("bool({written})"), true);
+        log_buffer(machine, frame, key, place, used, true);
     }
 }
 
