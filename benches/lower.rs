@@ -37,20 +37,19 @@ fn measure(folder: &Path) {
         .filter_map(|entry| std::fs::read_to_string(entry.path()).ok())
         .collect();
     let bytes: usize = texts.iter().map(String::len).sum();
-    let mut best = [Duration::MAX; 3];
+    let mut best = [Duration::MAX; 2];
     let (mut functions, mut ops) = (0, 0);
     for _ in 0..ROUNDS {
-        let mut round = [Duration::ZERO; 3];
+        let mut round = [Duration::ZERO; 2];
         (functions, ops) = (0, 0);
         for text in &texts {
             let start = Instant::now();
             let parsed = parse(text, SourceKind::Py);
             round[0] += start.elapsed();
-            round[1] += lowering(&parsed, true, |module| {
+            round[1] += lowering(&parsed, |module| {
                 functions += module.functions.len();
                 ops += module.functions.iter().map(|function| function.ops.len()).sum::<usize>();
             });
-            round[2] += lowering(&parsed, false, |_| {});
             let start = Instant::now();
             drop(parsed);
             round[0] += start.elapsed();
@@ -60,16 +59,16 @@ fn measure(folder: &Path) {
         }
     }
     println!("{} files, {} kB, {functions} functions, {ops} operations", texts.len(), bytes / 1000);
-    for (stage, time) in ["parse", "lower", "lower, functions elided"].iter().zip(best) {
+    for (stage, time) in ["parse", "lower"].iter().zip(best) {
         let share = 100.0 * time.as_secs_f64() / best[0].as_secs_f64();
-        println!("{stage:<24} {:>7.1} ms  {share:>5.1} % of parsing", time.as_secs_f64() * 1e3);
+        println!("{stage:<5} {:>7.1} ms  {share:>5.1} % of parsing", time.as_secs_f64() * 1e3);
     }
 }
 
 /// The time to lower a module and to drop the result.
-fn lowering(parsed: &Parsed, keep: bool, count: impl FnOnce(&ir::Module)) -> Duration {
+fn lowering(parsed: &Parsed, count: impl FnOnce(&ir::Module)) -> Duration {
     let start = Instant::now();
-    let module = ir::lower_if(FileId(0), &parsed.module, &|_| Vec::new(), &|_| keep);
+    let module = ir::lower(FileId(0), &parsed.module, &|_| Vec::new());
     let made = start.elapsed();
     count(&module);
     let start = Instant::now();

@@ -18,7 +18,7 @@ use crate::analysis::snapshot::ImportSnapshot;
 use crate::analysis::store::budget::{Budget, FUEL};
 use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::paths::{Paths, Running};
-use crate::analysis::{constructors, filled_later, snapshot};
+use crate::analysis::{constructors, late_writes, snapshot};
 use crate::finding::Place;
 use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, ParameterKind, Temp, Variable};
 
@@ -45,7 +45,7 @@ pub fn run(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIn
     note_annotations(&mut base);
     show(&mut base, Stage::Body, reader);
     constructors::run_constructors(&mut base);
-    let filled = filled_later::filled_later(&base);
+    let writes = late_writes::late_writes(&base);
     let module = program.module(index);
     let rebound = rebound_globals(module);
     let mut left = MODULE_OPERATIONS;
@@ -59,7 +59,7 @@ pub fn run(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIn
         let fuel = left.clamp(Budget::least_for(function), FUEL);
         entry.budget.fuel = fuel;
         forget_later_globals(&mut entry, &rebound, id);
-        filled_later::forget(&mut entry, &filled);
+        late_writes::forget(&mut entry, &writes);
         run_entry(&mut entry, id);
         run_pending(&mut entry);
         left = left.saturating_sub(fuel.saturating_sub(entry.budget.fuel));

@@ -5,7 +5,7 @@
 mod constructors;
 pub mod domain;
 mod entry;
-mod filled_later;
+mod late_writes;
 mod library;
 mod machine;
 pub mod program;

@@ -7,9 +7,6 @@
 //! **Invariant:** nothing here depends on what the elements are. Every function is total: it returns `None` if a length overflows, an
 //! axis does not exist, or shapes do not match.
 
-#[cfg(test)]
-mod tests;
-
 /// Where the elements of a result come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {

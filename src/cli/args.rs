@@ -345,7 +345,6 @@ impl Selection {
             options,
             variables: self.variables.clone(),
             ignores_comments: false,
-            in_memory: false,
         })
     }
 }

@@ -5,117 +5,86 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::finding::{Confidence, Level};
 
 /// Options of keylint, as written in `keylint.toml`, `.keylint.toml` or `[tool.keylint]` of `pyproject.toml`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(title = "keylint")]
 pub struct Options {
     /// Rules to enable, instead of the default set: codes (`KEY101`), prefixes of codes (`KEY1`, `KEY`), names
     /// (`key-reused`) or `ALL`. A more specific selector overrides a less specific one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub select: Option<Vec<String>>,
     /// Rules to disable; overrides `select` and `extend-select` if both are equally specific.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ignore: Option<Vec<String>>,
     /// The same as `ignore`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub extend_ignore: Option<Vec<String>>,
     /// Rules to enable in addition to those selected; opt-in rules by code or name only.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub extend_select: Option<Vec<String>>,
     /// Rules to disable in files that match a pattern; `!` before the pattern means all other files.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub per_file_ignores: Option<BTreeMap<String, Vec<String>>>,
     /// The same as `per-file-ignores`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub extend_per_file_ignores: Option<BTreeMap<String, Vec<String>>>,
     /// Rules whose findings may be fixed, instead of all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fixable: Option<Vec<String>>,
     /// Rules whose findings may be fixed in addition to `fixable`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub extend_fixable: Option<Vec<String>>,
     /// Rules whose findings are never fixed; overrides `fixable` if both are equally specific.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub unfixable: Option<Vec<String>>,
     /// Patterns of the files to check in directories, instead of `*.py`, `*.pyi`, `*.pyw` and `*.ipynb`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub include: Option<Vec<String>>,
     /// Patterns of files to check in addition to `include`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub extend_include: Option<Vec<String>>,
     /// Files and directories to skip, in addition to the usual ones (`.git`, `.venv`, `node_modules`, …).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub exclude: Option<Vec<String>>,
     /// The same as `exclude`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub extend_exclude: Option<Vec<String>>,
     /// Whether excluded files are skipped even if they are given as arguments.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub force_exclude: Option<bool>,
     /// Whether files that `.gitignore` and the like exclude are skipped; they are by default.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub respect_gitignore: Option<bool>,
     /// The format of the report.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub output_format: Option<OutputFormat>,
     /// Whether to apply fixes, as with `--fix`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<bool>,
     /// Whether to apply unsafe fixes too, as with `--unsafe-fixes`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub unsafe_fixes: Option<bool>,
     /// Whether to apply fixes and report nothing, as with `--fix-only`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fix_only: Option<bool>,
     /// Whether to list what was fixed, as with `--show-fixes`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub show_fixes: Option<bool>,
     /// The versions of keylint that may check the project: `0.1.0`, or constraints such as `>=0.1,<0.3`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub required_version: Option<String>,
     /// Another configuration file to start from, relative to this one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub extend: Option<String>,
     /// Package roots that mirror JAX's API, in addition to `jax` and `olympus`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<Vec<String>>,
     /// Files with models of further libraries, relative to this one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub models: Option<Vec<String>>,
     /// The baseline, a file of accepted findings, relative to this one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
     /// The folder of the cache, relative to this file; by default `.keylint_cache` beside it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_dir: Option<String>,
     /// Patterns of test files, instead of `tests/`, `test_*.py`, `*_test.py` and `conftest.py`. In test files the
     /// findings of `KEY1xx`, `KEY2xx`, `KEY301`, `KEY304` and `KEY402` are notes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<Vec<String>>,
     /// Levels of rules, by selector.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, LevelName>>")]
     pub levels: Option<BTreeMap<String, Level>>,
     /// The JAX version the code runs with, such as `0.4.35`, or an upper bound such as `<0.4`; by default read from a lock file or from what the project requires.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub jax_version: Option<String>,
     /// The lowest level to show.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<LevelName>")]
     pub min_level: Option<Level>,
     /// The lowest confidence to show.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<ConfidenceName>")]
     pub min_confidence: Option<Confidence>,
 }
 
 /// The format of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "the table of formats in `report` says what each is")]
 pub enum OutputFormat {

@@ -43,8 +43,6 @@ pub struct CommandLine {
     pub variables: BTreeSet<String>,
     /// Whether suppression comments are ignored (`--ignore-noqa`).
     pub ignores_comments: bool,
-    /// Whether nothing is read from disk, including the version of JAX that the project pins.
-    pub in_memory: bool,
 }
 
 /// Resolves the settings of source files.
@@ -56,7 +54,6 @@ pub struct Resolver {
     rules: Vec<KnownRule>,
     isolated: bool,
     ignores_comments: bool,
-    in_memory: bool,
     /// The file of `--config`, with those it extends, outermost first.
     explicit: Option<Vec<Layer>>,
     /// Inline options and the command line, weakest first.
@@ -99,7 +96,6 @@ impl Resolver {
             rules,
             isolated: command_line.isolated,
             ignores_comments: command_line.ignores_comments,
-            in_memory: command_line.in_memory,
             explicit,
             overrides,
             cache,
@@ -229,7 +225,7 @@ impl Resolver {
         let mut sources = BTreeMap::new();
         required_version(&layers)?;
         let roots = Self::roots(&layers, &mut sources);
-        let jax_version = self.jax_version(&layers, root, &roots, &mut sources)?;
+        let jax_version = Self::jax_version(&layers, root, &roots, &mut sources)?;
         let last_models = last(&layers, "models", &mut sources, |options| options.models.as_ref());
         let baseline = last(&layers, "baseline", &mut sources, |options| options.baseline.as_ref());
         let cache_dir = last(&layers, "cache-dir", &mut sources, |options| options.cache_dir.as_ref());
@@ -271,7 +267,6 @@ impl Resolver {
     }
 
     fn jax_version(
-        &self,
         layers: &[&Layer],
         root: &Path,
         roots: &[String],
@@ -284,9 +279,6 @@ impl Resolver {
             });
         }
         // The pinned version is a property of the project, not of its configuration.
-        if self.in_memory {
-            return Ok(None);
-        }
         Ok(jax_version::find(root, roots).map(|(pin, path)| {
             sources.insert("jax-version", Source::Lock(path));
             pin

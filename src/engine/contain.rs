@@ -39,17 +39,3 @@ pub fn contained<T>(work: impl FnOnce() -> T) -> Result<T, String> {
         MESSAGE.with_borrow_mut(Option::take).unwrap_or_else(|| "a panic without message".to_owned())
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn panics_become_sentences() {
-        assert_eq!(contained(|| 1), Ok(1));
-        let message = contained(|| -> u8 { panic!("lost {}\nmore", 3) }).unwrap_err();
-        assert!(message.starts_with("lost 3 (src/engine/contain.rs:"), "{message}");
-        let outer = contained(|| contained(|| -> u8 { panic!("inner") }).is_err());
-        assert_eq!(outer, Ok(true));
-    }
-}

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::inspect::{Seen, syntax_error, with_facts};
 use super::{FileTable, Job};
-use crate::finding::{Derivation, Label, Made, Place};
+use crate::finding::{Derivation, DerivationKind, Label, Place};
 use crate::judge::facts::{KeyKind, KeyValue, ReuseKind, Role};
 use crate::models::Words;
 use crate::text::{FileId, Span};
@@ -132,7 +132,7 @@ impl KeyNote {
 /// key.
 fn drop_unknown(notes: &mut Vec<KeyNote>, values: &[KeyValue], text: &str, words: &Words) {
     let is_known = |value: &KeyValue| {
-        let is_made = !matches!(value.derivation.made(), Made::Elsewhere | Made::Part(_));
+        let is_made = !matches!(value.derivation.kind(), DerivationKind::Elsewhere | DerivationKind::Part(_));
         let is_named = text.get(value.place.span.range()).is_some_and(|name| words.is_keyish(name));
         let is_used = value.uses.iter().any(|used| used.role != Role::Unresolved);
         value.kind != KeyKind::Unknown || is_made || is_named || is_used || value.uses.is_empty()
@@ -168,7 +168,7 @@ type Known = (String, String);
 /// The key data of a derivation, if it is fully known.
 fn evaluated(derivation: &Derivation, splits_evenly: bool) -> Option<Known> {
     let is_split = derivation.is_split();
-    if matches!(derivation.made(), Made::Children(_)) || (is_split && !splits_evenly) {
+    if matches!(derivation.kind(), DerivationKind::Children(_)) || (is_split && !splits_evenly) {
         return None;
     }
     let keys = derived::keys(derivation)?;
@@ -184,15 +184,20 @@ mod tests {
 
     #[test]
     fn complete_derivations_are_evaluated() {
-        let of = |made: Made| Derivation::new(String::new(), made);
-        let seed = |seed| of(Made::Seed(seed, None));
-        let child = |index| of(Made::Child(Box::new(seed(Some(0))), index));
+        let of = |made: DerivationKind| Derivation::new(String::new(), made);
+        let seed = |seed| of(DerivationKind::Seed(seed, None));
+        let child = |index| of(DerivationKind::Child(Box::new(seed(Some(0))), index));
         let data = |derivation: &Derivation| evaluated(derivation, true).map(|(_, data)| data);
         assert_eq!(data(&seed(Some(0))).as_deref(), Some("[0, 0]"));
         // Under the default implementation a child does not depend on the number of children.
-        assert_eq!(data(&child(Some(7))), data(&of(Made::Fold(Box::new(seed(Some(0))), Some(7)))));
+        assert_eq!(data(&child(Some(7))), data(&of(DerivationKind::Fold(Box::new(seed(Some(0))), Some(7)))));
         assert!(data(&child(Some(7))).is_some());
-        for unknown in [child(None), seed(None), of(Made::Elsewhere), of(Made::Children(Box::new(seed(Some(0)))))] {
+        for unknown in [
+            child(None),
+            seed(None),
+            of(DerivationKind::Elsewhere),
+            of(DerivationKind::Children(Box::new(seed(Some(0))))),
+        ] {
             assert_eq!(data(&unknown), None, "{unknown:?}");
         }
         assert_eq!(evaluated(&child(Some(1)), false), None);

@@ -6,7 +6,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FileTable, KeyNote, Keys};
-use crate::finding::{Derivation, Made, Place};
+use crate::finding::{Derivation, DerivationKind, Place};
 use crate::text::{FileId, Span};
 
 /// Most keys of one function; further ones are only counted.
@@ -83,18 +83,18 @@ impl LineageKey {
 
     /// What made the key of its parent: `split`, `fold_in`.
     pub fn step(&self) -> &'static str {
-        match self.derivation.made() {
-            Made::Elsewhere => "",
-            Made::Part(_) => "part",
-            Made::Seed(..) => "seed",
-            Made::Children(_) | Made::Child(..) => "split",
-            Made::Fold(..) => "fold_in",
-            Made::Clone(_) => "clone",
+        match self.derivation.kind() {
+            DerivationKind::Elsewhere => "",
+            DerivationKind::Part(_) => "part",
+            DerivationKind::Seed(..) => "seed",
+            DerivationKind::Children(_) | DerivationKind::Child(..) => "split",
+            DerivationKind::Fold(..) => "fold_in",
+            DerivationKind::Clone(_) => "clone",
         }
     }
 
     fn is_array(&self) -> bool {
-        matches!(self.derivation.made(), Made::Children(_))
+        matches!(self.derivation.kind(), DerivationKind::Children(_))
     }
 
     /// Whether one of its uses is in a pair that gets equal keys.
@@ -239,7 +239,7 @@ impl FunctionKeys {
 /// Number of steps of a derivation: a child of a `split` comes after all its children together.
 fn steps(derivation: &Derivation) -> usize {
     let made = std::iter::successors(Some(derivation), |made| made.parent());
-    made.map(|made| if matches!(made.made(), Made::Child(..)) { 2 } else { 1 }).sum()
+    made.map(|made| if matches!(made.kind(), DerivationKind::Child(..)) { 2 } else { 1 }).sum()
 }
 
 /// The name that an expression gives a key: a name, an attribute or an element of one.

@@ -19,7 +19,7 @@ use super::run::{Counter, ProjectFacts, gather_facts, load_all, on_workers};
 use super::run_context::{Changed, RunContext, RunInputs, RunOptions};
 use super::{Fixes, Job, Outcome};
 use crate::analysis::{ImportSnapshot, Program};
-use crate::finding::{Family, Finding, Made, Place, RuleId};
+use crate::finding::{DerivationKind, Family, Finding, Place, RuleId};
 use crate::fix::{
     self, Change, CrossModuleUsage, FileMigration, FixContext, KeyRepresentation, KnownKey, RawFile, Remark, WordUse,
 };
@@ -328,7 +328,7 @@ fn known_of(facts: &[Facts]) -> BTreeMap<FileId, Known> {
 /// Whether a value is a key by more than being passed to something unknown.
 fn is_key(value: &KeyValue) -> bool {
     let is_evident = |used: &KeyUse| used.role != Role::Unresolved;
-    let is_made = !matches!(value.derivation.made(), Made::Elsewhere | Made::Part(_));
+    let is_made = !matches!(value.derivation.kind(), DerivationKind::Elsewhere | DerivationKind::Part(_));
     let is_declared = value.uses.is_empty() && !value.is_array;
     value.kind != KeyKind::Unknown || is_made || is_declared || value.uses.iter().any(is_evident)
 }

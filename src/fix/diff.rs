@@ -42,18 +42,3 @@ pub fn hunks(before: &str, after: &str) -> Vec<Edit> {
     }
     edits
 }
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::text::apply_edits;
-
-    proptest! {
-        #[test]
-        fn hunks_reproduce_the_new_text(before in "[ab\r\né]{0,12}", after in "[ab\r\né]{0,12}") {
-            prop_assert_eq!(apply_edits(&before, &hunks(&before, &after)), Ok(after));
-        }
-    }
-}

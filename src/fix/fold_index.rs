@@ -24,7 +24,7 @@ pub(super) fn fold_index(cx: &FixContext<'_>, found: &Loop<'_>, statement: &Stmt
     if each.is_async {
         return None;
     }
-    let (index, mut edits, mut names) = match counted(cx, found.scope, &each.target, &each.iter) {
+    let (index, mut edits, mut names) = match counted(cx, &each.target, &each.iter) {
         Some(index) => (index, Vec::new(), Vec::new()),
         None => numbered(cx, found.scope, &each.target, &each.iter)?,
     };
@@ -93,28 +93,14 @@ fn proposal_of_fold(cx: &FixContext<'_>, found: &Loop<'_>, key: &Expr, edits: Ve
 }
 
 /// The variable that counts up from zero: over a `range`, or the first of an `enumerate`.
-fn counted(cx: &FixContext<'_>, scope: ScopeId, target: &Expr, iter: &Expr) -> Option<String> {
+fn counted(cx: &FixContext<'_>, target: &Expr, iter: &Expr) -> Option<String> {
     let Expr::Call(call) = iter else { return None };
-    if let (Some(range), Expr::Name(name)) = (shown(cx, call), target)
-        && is_range(cx, range)
-    {
-        return (name.id.as_str() != "_").then(|| name.id.to_string());
-    }
-    let Expr::Name(callee) = &*call.func else { return None };
-    if cx.names.binder(scope, callee.id.as_str()).is_some() {
-        return None;
-    }
-    let is_negative = |expr: &Expr| matches!(expr, Expr::UnaryOp(_));
-    let name = match (callee.id.as_str(), target) {
-        ("range", Expr::Name(name)) if !call.arguments.args.iter().any(is_negative) => name,
-        ("enumerate", Expr::Tuple(pair)) => match pair.elts.first() {
-            Some(Expr::Name(name)) => name,
-            _ => return None,
-        },
+    let name = match target {
+        Expr::Name(name) if is_range(cx, shown(cx, call).unwrap_or(iter)) => name,
+        Expr::Tuple(pair) if cx.is_builtin(&call.func, "enumerate") => pair.elts.first()?.as_name_expr()?,
         _ => return None,
     };
-    let name = name.id.as_str();
-    (name != "_").then(|| name.to_owned())
+    (name.id.as_str() != "_").then(|| name.id.to_string())
 }
 
 /// Numbers the elements of an iterable: the index, the edits and the new name.
@@ -126,11 +112,8 @@ fn numbered(
 ) -> Option<(String, Vec<Edit>, Vec<String>)> {
     let index = ["i", "index", "step"].into_iter().find(|name| !cx.is_taken(scope, name))?.to_owned();
     let (left, right) = (span_of(target), span_of(iter));
-    let is_counting = match iter {
-        Expr::Call(call) => is_range(cx, shown(cx, call).unwrap_or(iter)),
-        _ => false,
-    };
-    if is_counting && cx.code(target) == "_" {
+    let is_counting = |call: &ast::ExprCall| is_range(cx, shown(cx, call).unwrap_or(iter));
+    if iter.as_call_expr().is_some_and(is_counting) && cx.code(target) == "_" {
         return Some((index.clone(), vec![Edit::replace(left, index.clone())], vec![index]));
     }
     if cx.names.binder(scope, "enumerate").is_some() {
@@ -228,7 +211,7 @@ pub(super) fn each_element(
         ];
         names.push(name);
     } else {
-        let (index, more, new) = match counted(cx, found.scope, &generator.target, &generator.iter) {
+        let (index, more, new) = match counted(cx, &generator.target, &generator.iter) {
             Some(index) => (index, Vec::new(), Vec::new()),
             None => numbered(cx, found.scope, &generator.target, &generator.iter)?,
         };

@@ -29,7 +29,7 @@ impl fmt::Display for Function {
             FunctionKind::Comprehension => "comprehension",
         };
         let parameters: Vec<&str> = self.parameters.iter().map(|p| &*p.name).collect();
-        let marks = [(self.is_async, "async "), (self.is_generator, "yielding "), (self.elided, "elided ")];
+        let marks = [(self.is_async, "async "), (self.is_generator, "yielding ")];
         let marks: String = marks.into_iter().filter_map(|(holds, mark)| holds.then_some(mark)).collect();
         writeln!(f, "{marks}{kind} {}({}):", self.qualified, parameters.join(", "))?;
         self.write_block(f, &self.body, 1)

@@ -56,7 +56,7 @@
 //! grammar allows it (`break` outside a loop) is unsupported too.
 //!
 //! **Invariant:** operands precede the operation that reads them, every operation is in exactly one block, every slot index is below
-//! `Function::slots.len()`, and blocks nest no deeper than the syntax does, plus a constant. [`validate()`] checks it.
+//! `Function::slots.len()`, and blocks nest no deeper than the syntax does, plus a constant. `tests/it/ir/validate.rs` checks it.
 
 mod annotation;
 pub mod display;
@@ -68,19 +68,17 @@ pub mod prelude;
 mod reaching;
 mod scope;
 mod uses;
-mod validate;
 
 use std::sync::Arc;
 
 use thin_vec::ThinVec;
 
 pub use annotation::Annotation;
-pub use lower::{EffectLookup, binary_operator, lower, lower_if};
+pub use lower::{EffectLookup, binary_operator, lower};
 pub use op::{Argument, Collection, Constant, Element, Handler, Op, OpKind, Operator, Variable};
 pub use packed::Ops;
 pub use reaching::{DefUses, ReachingDefinitions};
 pub use uses::Uses;
-pub use validate::validate;
 
 use crate::text::{FileId, Span};
 
@@ -212,7 +210,6 @@ pub struct Parameter {
 
 /// A function, class body or module body.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the source, not a state")]
 pub struct Function {
     /// The name (`<lambda>`, `<genexpr>`, `<listcomp>`, `<module>` where there is none).
     pub name: Name,
@@ -249,8 +246,6 @@ pub struct Function {
     /// Whether the body is only a docstring, `...`, `pass` or `raise NotImplementedError`: a stub, which says nothing about the
     /// implementation.
     pub is_stub: bool,
-    /// Whether the body was not lowered (see [`lower_if`]): nothing is known of it, not even whether it yields.
-    pub elided: bool,
 }
 
 impl Function {

@@ -4,7 +4,7 @@
 
 use crate::analysis::domain::marks::SEEDED;
 use crate::analysis::domain::term::{Term, TermId, Terms};
-use crate::finding::{Derivation, Made};
+use crate::finding::{Derivation, DerivationKind};
 
 /// Deepest nesting of derivations.
 const DEPTH: u32 = 8;
@@ -16,7 +16,7 @@ pub fn derivation(terms: &Terms, term: TermId) -> Derivation {
 
 fn derived(terms: &Terms, term: TermId, depth: u32) -> Derivation {
     let text = terms.describe(term);
-    let Some(depth) = depth.checked_sub(1) else { return Derivation::new(text, Made::Elsewhere) };
+    let Some(depth) = depth.checked_sub(1) else { return Derivation::new(text, DerivationKind::Elsewhere) };
     let parent = |of: TermId| Box::new(derived(terms, of, depth));
     let number = |of: TermId| match terms.get(of) {
         Term::Int(number) => Some(*number),
@@ -27,18 +27,18 @@ fn derived(terms: &Terms, term: TermId, depth: u32) -> Derivation {
         Term::Seed(seed) => match terms.get(*seed) {
             Term::Apply(name, parts) if &**name == SEEDED => match **parts {
                 [seed, implementation] => match terms.get(implementation) {
-                    Term::Text(name) => Made::Seed(number(seed), Some(name.to_string())),
-                    _ => Made::Seed(None, None),
+                    Term::Text(name) => DerivationKind::Seed(number(seed), Some(name.to_string())),
+                    _ => DerivationKind::Seed(None, None),
                 },
-                _ => Made::Seed(None, None),
+                _ => DerivationKind::Seed(None, None),
             },
-            _ => Made::Seed(number(*seed), None),
+            _ => DerivationKind::Seed(number(*seed), None),
         },
-        Term::Children(of) => Made::Children(parent(*of)),
-        Term::Child(of, index) => Made::Child(parent(*of), number(*index)),
-        Term::Fold(of, data) => Made::Fold(parent(*of), number(*data)),
-        Term::Clone(of, _) => Made::Clone(parent(*of)),
-        Term::Attribute(of, ..) | Term::Item(of, ..) | Term::Words(of, _) => Made::Part(parent(*of)),
+        Term::Children(of) => DerivationKind::Children(parent(*of)),
+        Term::Child(of, index) => DerivationKind::Child(parent(*of), number(*index)),
+        Term::Fold(of, data) => DerivationKind::Fold(parent(*of), number(*data)),
+        Term::Clone(of, _) => DerivationKind::Clone(parent(*of)),
+        Term::Attribute(of, ..) | Term::Item(of, ..) | Term::Words(of, _) => DerivationKind::Part(parent(*of)),
         Term::Symbol(_)
         | Term::None
         | Term::Bool(_)
@@ -48,7 +48,7 @@ fn derived(terms: &Terms, term: TermId, depth: u32) -> Derivation {
         | Term::Offset(..)
         | Term::Apply(..)
         | Term::Operate(..)
-        | Term::Choice(_) => Made::Elsewhere,
+        | Term::Choice(_) => DerivationKind::Elsewhere,
     };
     Derivation::new(text, made)
 }

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use crate::analysis::domain::marks::SEEDED;
 use crate::analysis::domain::term::{Term, TermId, place_key};
 use crate::analysis::domain::value::{Val, Value};
-use crate::analysis::heap::ObjectKind;
 use crate::analysis::record::{Activation, Consumption, Holder, LoggedTrace, LoggedWrite, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{Function, FunctionKind, Module, Operator};
@@ -374,11 +373,7 @@ fn holds(run: &Recording<'_>, value: &Value, wholes: &[TermId], (depth, parts): 
         Val::Tuple(elements) => elements.iter().any(within),
         Val::Object(id) => {
             let object = &run.objects[id.0 as usize];
-            let is_part = || match &object.kind {
-                ObjectKind::List { items, .. } => items.iter().any(|item| within(&item.value)),
-                ObjectKind::Dict { entries, .. } => entries.iter().any(|entry| within(&entry.value)),
-                _ => false,
-            };
+            let is_part = || object.kind.held().any(|(_, value)| within(value));
             wholes.contains(&object.symbol) || object.attributes.values().any(within) || is_part()
         }
         _ => false,

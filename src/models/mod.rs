@@ -43,7 +43,7 @@ pub use objects::{
 pub use ops::{BuiltinOp, NumberOp, ShapeOp, ShapeQuery, TreeOp};
 pub use reported::{NameStatus, ReportedName, path_of_dtype};
 pub use roots::ROOT;
-pub use schema::{Argument, Callable, Effect, Host, Library, Param, ParamKind, SeedKind};
+pub use schema::{Argument, Callable, Effect, Host, Library, Param, ParamKind, SeedKind, bound};
 pub use transform::{Returns, Runs, Transform, TransformResult};
 pub use typed::Typed;
 pub use words::Words;

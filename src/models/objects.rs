@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::schema::{Argument, Param, argument};
+use super::schema::Param;
 
 /// How a program uses a stream, other than by its methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -238,11 +238,6 @@ impl DrawsBy {
 }
 
 impl Class {
-    /// Which of a constructor call's arguments is bound to `name`; see [`super::Callable::argument`].
-    pub fn argument(&self, name: &str, positional: usize, keywords: &[&str]) -> Option<Argument> {
-        argument(&self.params, name, positional, keywords)
-    }
-
     /// What the method of this name gives, where the class is a stream.
     pub fn method(&self, name: &str) -> Option<Yield> {
         match &self.construct {

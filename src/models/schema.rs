@@ -289,6 +289,23 @@ impl Callable {
     }
 }
 
+/// The arguments that are bound to a parameter: at most one, unless it is variadic.
+pub fn bound<'a, T>(params: &[Param], name: &str, positional: &'a [T], keywords: &'a [(Arc<str>, T)]) -> Vec<&'a T> {
+    let name = name.trim_start_matches('*');
+    let place = position(params, name);
+    match params.iter().find(|param| param.name == name).map(|param| param.kind) {
+        Some(ParamKind::Rest) => positional.iter().skip(place.unwrap_or(usize::MAX)).collect(),
+        Some(ParamKind::KeywordRest) => {
+            let is_rest = |keyword: &str| !params.iter().any(|param| param.name == keyword);
+            keywords.iter().filter(|(keyword, _)| is_rest(keyword)).map(|(_, value)| value).collect()
+        }
+        _ => {
+            let by_name = || keywords.iter().find(|(keyword, _)| **keyword == *name).map(|(_, value)| value);
+            place.and_then(|place| positional.get(place)).or_else(by_name).into_iter().collect()
+        }
+    }
+}
+
 fn position(params: &[Param], name: &str) -> Option<usize> {
     params
         .iter()
@@ -296,7 +313,7 @@ fn position(params: &[Param], name: &str) -> Option<usize> {
         .position(|param| param.name == name)
 }
 
-pub(super) fn argument(params: &[Param], name: &str, positional: usize, keywords: &[&str]) -> Option<Argument> {
+fn argument(params: &[Param], name: &str, positional: usize, keywords: &[&str]) -> Option<Argument> {
     let param = params.iter().find(|param| param.name == name)?;
     let place = position(params, name);
     match param.kind {

@@ -42,11 +42,16 @@ pub trait Generator: Sync {
     /// The key of a seed given as its high and low word.
     fn seed(&self, high: u32, low: u32) -> Words;
 
-    /// Fills `children` with children of `key`.
-    fn split(&self, mode: Mode, key: &[u32], children: &mut [u32]);
-
     /// The child of `key` for `data`.
     fn fold_in(&self, key: &[u32], data: u32) -> Words;
+
+    /// Fills `children` with children of `key`: by default, child *i* is that of `fold_in` with *i*.
+    fn split(&self, _mode: Mode, key: &[u32], children: &mut [u32]) {
+        let width = self.width();
+        for (data, child) in (0..).zip(children.chunks_exact_mut(width)) {
+            child.copy_from_slice(&self.fold_in(key, data)[..width]);
+        }
+    }
 
     /// Fills `out` with 32-bit draws.
     fn fill_32(&self, mode: Mode, key: &[u32], out: &mut [u32]);

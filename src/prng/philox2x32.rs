@@ -42,12 +42,6 @@ impl Generator for Philox2x32 {
         [philox2x32(0, [high, low])[0], 0, 0, 0]
     }
 
-    fn split(&self, _mode: Mode, key: &[u32], children: &mut [u32]) {
-        for (index, child) in children.iter_mut().enumerate() {
-            *child = philox2x32(key[0], words::of_index(index))[0];
-        }
-    }
-
     fn fold_in(&self, key: &[u32], data: u32) -> Words {
         [philox2x32(key[0], [0, data])[0], 0, 0, 0]
     }

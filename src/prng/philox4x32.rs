@@ -49,14 +49,6 @@ impl Generator for Philox4x32 {
         [a, b, 0, 0]
     }
 
-    fn split(&self, _mode: Mode, key: &[u32], children: &mut [u32]) {
-        let key = pair(key);
-        for (index, child) in children.chunks_exact_mut(2).enumerate() {
-            let [high, low] = words::of_index(index);
-            child.copy_from_slice(&philox4x32(key, [0, 0, high, low])[..2]);
-        }
-    }
-
     fn fold_in(&self, key: &[u32], data: u32) -> Words {
         let [a, b, ..] = philox4x32(pair(key), [0, 0, 0, data]);
         [a, b, 0, 0]

@@ -58,14 +58,6 @@ impl Generator for Threefry4x32 {
         threefry4x32([high, low, 0, 0], [0; 4])
     }
 
-    fn split(&self, _mode: Mode, key: &[u32], children: &mut [u32]) {
-        let key = whole(key);
-        for (index, child) in children.chunks_exact_mut(4).enumerate() {
-            let [high, low] = words::of_index(index);
-            child.copy_from_slice(&threefry4x32(key, [0, 0, high, low]));
-        }
-    }
-
     fn fold_in(&self, key: &[u32], data: u32) -> Words {
         threefry4x32(whole(key), [0, 0, 0, data])
     }

@@ -3,7 +3,7 @@
 //! **Invariant:** the repetition is reported for the loop; a key consumed twice within one iteration belongs to another
 //! rule.
 
-use crate::finding::{Finding, Made};
+use crate::finding::{DerivationKind, Finding};
 use crate::judge::facts::{Facts, KeyReuse, LoopKind, Origin, ReuseKind, Role};
 
 use super::Rule;
@@ -45,7 +45,7 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
             }
             // The index of the element, or the number folded in, may be that of the iteration.
             Role::Sample | Role::Library | Role::Protocol
-                if hit.second.name.is_none() && !matches!(hit.derivation.made(), Made::Seed(..)) =>
+                if hit.second.name.is_none() && !matches!(hit.derivation.kind(), DerivationKind::Seed(..)) =>
             {
                 format!(
                     "{subject} is consumed in two iterations, so {callee} {} again",
@@ -87,7 +87,7 @@ fn help(hit: &KeyReuse) -> String {
     if hit.derived_at.is_some() {
         return "derive from a key with either `split` or `fold_in`, not with both".to_owned();
     }
-    if hit.is_seeded_again || name.is_none() && matches!(hit.derivation.made(), Made::Seed(..)) {
+    if hit.is_seeded_again || name.is_none() && matches!(hit.derivation.kind(), DerivationKind::Seed(..)) {
         return "create the key once, before the loop, and split it for each iteration".to_owned();
     }
     if hit.carried_at.is_some() || reuse::two_names(hit).is_some() {
@@ -101,7 +101,7 @@ fn help(hit: &KeyReuse) -> String {
     let is_made_within = |origin: &Origin| {
         hit.repeated_by.is_some_and(|head| head.file == origin.place.file && head.span.end <= origin.place.span.start)
     };
-    if matches!(hit.derivation.made(), Made::Fold(..)) && hit.origin.as_ref().is_some_and(is_made_within) {
+    if matches!(hit.derivation.kind(), DerivationKind::Fold(..)) && hit.origin.as_ref().is_some_and(is_made_within) {
         return "also fold in a number that differs in every iteration of this loop".to_owned();
     }
     if known.is_several {

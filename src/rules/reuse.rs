@@ -3,7 +3,7 @@
 //! **Invariant:** related places are listed as origin, first use, second use; the flow is in execution order.
 
 use crate::finding::{
-    Consequence, ConsequenceKind, Derivation, Evidence, Finding, FixHints, Label, Level, Made, Sharing,
+    Consequence, ConsequenceKind, Derivation, DerivationKind, Evidence, Finding, FixHints, Label, Level, Sharing,
 };
 use crate::judge::facts::{KeyReuse, ReuseKind, Role, Use};
 
@@ -102,12 +102,14 @@ pub(super) fn two_names(hit: &KeyReuse) -> Option<String> {
 
 /// Why a key that `fold_in` derived equals a child of a `split`.
 pub(super) fn folds_like_split(derivation: &Derivation) -> String {
-    let (parent, index) = match derivation.made() {
-        Made::Child(parent, Some(index)) | Made::Fold(parent, Some(index)) => (parent, index.to_string()),
-        Made::Child(parent, None) | Made::Fold(parent, None) => (parent, "i".to_owned()),
+    let (parent, index) = match derivation.kind() {
+        DerivationKind::Child(parent, Some(index)) | DerivationKind::Fold(parent, Some(index)) => {
+            (parent, index.to_string())
+        }
+        DerivationKind::Child(parent, None) | DerivationKind::Fold(parent, None) => (parent, "i".to_owned()),
         _ => return "since JAX 0.5 `fold_in(key, i)` equals `split(key)[i]`".to_owned(),
     };
-    let parent = if matches!(parent.made(), Made::Elsewhere) { parent.to_string() } else { "key".to_owned() };
+    let parent = if matches!(parent.kind(), DerivationKind::Elsewhere) { parent.to_string() } else { "key".to_owned() };
     format!("since JAX 0.5 `fold_in({parent}, {index})` equals `split({parent})[{index}]`")
 }
 

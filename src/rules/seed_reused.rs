@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** if one seed is only a fallback, the finding is a note.
 
-use crate::finding::{Finding, Made};
+use crate::finding::{DerivationKind, Finding};
 use crate::judge::facts::{Facts, KeyReuse, ReuseKind};
 
 use super::Rule;
@@ -14,8 +14,8 @@ pub(super) fn find(facts: &Facts) -> Vec<&KeyReuse> {
 }
 
 pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
-    let seed = match hit.derivation.made() {
-        Made::Seed(Some(seed), _) => format!("seed {seed}"),
+    let seed = match hit.derivation.kind() {
+        DerivationKind::Seed(Some(seed), _) => format!("seed {seed}"),
         _ => "the same seed".to_owned(),
     };
     let callees = reuse::callees(hit, ":");

@@ -3,7 +3,7 @@
 //! **Invariant:** messages contain no line numbers, because baselines must survive moved lines; places are labels.
 //! Texts are lower case and have no full stop.
 
-use crate::finding::{Confidence, Derivation, Finding, FixHints, Label, Made, Place};
+use crate::finding::{Confidence, Derivation, DerivationKind, Finding, FixHints, Label, Place};
 use crate::judge::facts::{KeyName, Origin, Role, Trace, Use};
 
 use super::Rule;
@@ -48,23 +48,23 @@ pub(super) fn subject(name: Option<&KeyName>, derivation: &Derivation) -> String
 
 /// A key without a name at the place that mentions it, in words.
 fn derived(derivation: &Derivation) -> String {
-    let source = |parent: &Derivation| match parent.made() {
-        Made::Elsewhere | Made::Part(_) if !parent.is_empty() => Some(code(parent)),
-        Made::Seed(Some(seed), _) => Some(format!("seed {seed}")),
+    let source = |parent: &Derivation| match parent.kind() {
+        DerivationKind::Elsewhere | DerivationKind::Part(_) if !parent.is_empty() => Some(code(parent)),
+        DerivationKind::Seed(Some(seed), _) => Some(format!("seed {seed}")),
         _ => None,
     };
     let root = || std::iter::successors(derivation.parent(), |of| of.parent()).find_map(source);
-    match derivation.made() {
-        Made::Elsewhere | Made::Part(_) if derivation.is_empty() => "the key".to_owned(),
-        Made::Elsewhere | Made::Part(_) => code(derivation),
-        Made::Seed(Some(seed), _) => format!("the key of seed {seed}"),
-        Made::Seed(None, _) => "one key".to_owned(),
-        Made::Child(parent, _) | Made::Children(parent) => match (source(parent), root()) {
+    match derivation.kind() {
+        DerivationKind::Elsewhere | DerivationKind::Part(_) if derivation.is_empty() => "the key".to_owned(),
+        DerivationKind::Elsewhere | DerivationKind::Part(_) => code(derivation),
+        DerivationKind::Seed(Some(seed), _) => format!("the key of seed {seed}"),
+        DerivationKind::Seed(None, _) => "one key".to_owned(),
+        DerivationKind::Child(parent, _) | DerivationKind::Children(parent) => match (source(parent), root()) {
             (Some(parent), _) => format!("a key split from {parent}"),
             (None, Some(root)) => format!("a key derived from {root}"),
             (None, None) => "the key".to_owned(),
         },
-        Made::Fold(..) | Made::Clone(_) => {
+        DerivationKind::Fold(..) | DerivationKind::Clone(_) => {
             root().map_or_else(|| "the key".to_owned(), |root| format!("a key derived from {root}"))
         }
     }

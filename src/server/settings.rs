@@ -81,7 +81,6 @@ impl EditorSettings {
         settings.command_line = CommandLine {
             isolated: false,
             ignores_comments: false,
-            in_memory: false,
             variables: BTreeSet::new(),
             config: reader.configuration(),
             options: Options {

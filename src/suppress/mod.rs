@@ -7,9 +7,6 @@ mod apply;
 mod baseline;
 mod insert;
 mod parse;
-#[cfg(test)]
-mod tests;
-
 pub use apply::{Applied, Scope, Source, Suppressed, apply, can_be_ignored, is_about_comments};
 pub use baseline::{Baseline, BaselineError, Entry};
 pub use insert::{FindingToSuppress, insertions};

@@ -10,7 +10,7 @@
 use super::derived;
 use super::replay::{Operand, calculated};
 use crate::arrays;
-use crate::finding::{self, BufferAccess, BufferPart, Derivation, Made, Place, Witness, WitnessStatus};
+use crate::finding::{self, BufferAccess, BufferPart, Derivation, DerivationKind, Place, Witness, WitnessStatus};
 use crate::ir::{Operator, binary_operator};
 use crate::prng::array::Array;
 use crate::prng::derive;
@@ -68,15 +68,19 @@ struct Key<'a> {
 impl<'a> Key<'a> {
     /// The key that the analysis identifies by its derivation.
     fn of(derivation: &'a Derivation) -> Option<Self> {
-        match derivation.made() {
-            Made::Elsewhere | Made::Part(_) => {
+        match derivation.kind() {
+            DerivationKind::Elsewhere | DerivationKind::Part(_) => {
                 let is_word = |one: char| one.is_alphanumeric() || one == '_';
                 let is_name = derivation.chars().all(|one| is_word(one) || one == '.')
                     && !derivation.split('.').all(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
                 let keys = seeded(PLACEHOLDER).filter(|_| is_name)?;
                 Some(Self { keys, derivation: Some(&**derivation) })
             }
-            Made::Seed(..) | Made::Children(_) | Made::Child(..) | Made::Fold(..) | Made::Clone(_) => {
+            DerivationKind::Seed(..)
+            | DerivationKind::Children(_)
+            | DerivationKind::Child(..)
+            | DerivationKind::Fold(..)
+            | DerivationKind::Clone(_) => {
                 let keys = derived::keys(derivation)?;
                 let is_default = keys.implementation() == Implementation::default();
                 is_default.then_some(Self { keys, derivation: None })

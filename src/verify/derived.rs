@@ -4,7 +4,7 @@
 //! there is no key.
 
 use crate::arrays::Map;
-use crate::finding::{Derivation, Made};
+use crate::finding::{Derivation, DerivationKind};
 use crate::prng::derive;
 use crate::prng::implementation::Implementation;
 use crate::prng::keys::Keys;
@@ -15,25 +15,27 @@ const CHILDREN: i128 = 1 << 16;
 
 /// The key, or the two children of a `split` with an unknown number of children.
 pub fn keys(derivation: &Derivation) -> Option<Keys> {
-    match derivation.made() {
-        Made::Elsewhere | Made::Part(_) => None,
-        Made::Seed(seed, implementation) => {
+    match derivation.kind() {
+        DerivationKind::Elsewhere | DerivationKind::Part(_) => None,
+        DerivationKind::Seed(seed, implementation) => {
             let implementation = match implementation {
                 Some(name) => Implementation::from_name(name).ok()?,
                 None => Implementation::default(),
             };
             derive::key(Mode::default(), implementation, (*seed)?).ok()
         }
-        Made::Children(parent) => derive::split(Mode::default(), &single(parent)?, &[2]).ok(),
-        Made::Child(parent, index) => {
+        DerivationKind::Children(parent) => derive::split(Mode::default(), &single(parent)?, &[2]).ok(),
+        DerivationKind::Child(parent, index) => {
             let index =
                 index.filter(|index| (0..CHILDREN).contains(index)).and_then(|index| usize::try_from(index).ok())?;
             let children = derive::split(Mode::default(), &single(parent)?, &[(index + 1).max(2)]).ok()?;
             let map = Map::element(children.shape(), 0, index)?;
             children.gather(&map.shape, &map.positions).ok()
         }
-        Made::Fold(parent, data) => derive::fold_in(&single(parent)?, derive::fold_in_data((*data)?).ok()?).ok(),
-        Made::Clone(parent) => keys(parent),
+        DerivationKind::Fold(parent, data) => {
+            derive::fold_in(&single(parent)?, derive::fold_in_data((*data)?).ok()?).ok()
+        }
+        DerivationKind::Clone(parent) => keys(parent),
     }
 }
 

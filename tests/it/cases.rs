@@ -24,10 +24,10 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use keylint::engine::{Checked, check_text_with};
 use keylint::finding::{Confidence, Level};
 use keylint::rules;
 
+use crate::in_memory::{Checked, check_text_with};
 use crate::rule_docs;
 
 /// The code that fixtures need not mark.

@@ -7,12 +7,14 @@ use std::sync::Mutex;
 
 use keylint::analysis::{ImportSnapshot, Program};
 use keylint::config::{CommandLine, Resolver};
-use keylint::engine::{self, Analyse, Input, Job, Outcome, check_text, check_texts, known_rules};
+use keylint::engine::{self, Analyse, Input, Job, Outcome, known_rules};
 use keylint::finding::{Level, Place};
 use keylint::ir::OpKind;
 use keylint::judge::facts::{Facts, Reference, ReferenceKind};
 use keylint::models::Models;
 use keylint::source::{MemoryFiles, Problem};
+
+use crate::in_memory::{check_text, check_texts};
 
 /// Texts by path; those of `given` are checked, the others are only imported.
 struct Tree<'a> {

@@ -7,13 +7,15 @@ mod generated;
 mod machine;
 mod objects;
 mod shown;
+mod validate;
 mod values;
 
-use keylint::ir::{Module, lower, validate};
+use keylint::ir::{Module, lower};
 use keylint::python::{SourceKind, WORKER_STACK_BYTES, parse};
 use keylint::text::FileId;
 
 use machine::Machine;
+use validate::validate;
 
 /// Lowers a text, broken or not.
 fn lowered(text: &str) -> Module {

@@ -11,8 +11,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use keylint::engine::{Checked, check_text};
 use serde::Deserialize;
+
+use crate::in_memory::{Checked, check_text};
 
 /// Misuses that are not reported, and why.
 pub const MISSED: [(&str, &str); 2] = [

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use keylint::engine::check_text;
+use crate::in_memory::check_text;
 
 /// One example.
 struct Example {

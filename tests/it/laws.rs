@@ -11,8 +11,9 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use keylint::engine::check_text;
 use walkdir::WalkDir;
+
+use crate::in_memory::check_text;
 
 /// The number of damaged texts.
 const DAMAGED: usize = if cfg!(debug_assertions) { 700 } else { 5_000 };

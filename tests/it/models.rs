@@ -9,7 +9,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use keylint::models::{
-    Argument, Callable, Construct, Effect, Models, NameStatus, ParamKind, Problem, SeedKind, Yield, path_of_dtype,
+    Argument, Callable, Construct, Effect, Models, NameStatus, ParamKind, Problem, SeedKind, Yield, bound,
+    path_of_dtype,
 };
 
 /// Methods of concrete arrays that the abstract class `jax.Array`, which users name, does not list.
@@ -258,8 +259,10 @@ fn classes_are_not_functions() {
     let rngs = models.class("flax.nnx.Rngs").unwrap();
     assert_eq!(rngs.method("params"), Some(Yield::Key));
     assert_eq!(rngs.method("normal"), Some(Yield::Number));
-    assert_eq!(rngs.argument("default", 1, &[]), Some(Argument::Positional(0)));
-    assert_eq!(rngs.argument("rngs", 0, &["params"]), Some(Argument::KeywordRest));
+    let keywords = [("params".into(), 2), ("default".into(), 3)];
+    assert_eq!(bound(&rngs.params, "default", &[1], &keywords[..1]), [&1]);
+    assert_eq!(bound(&rngs.params, "default", &[], &keywords), [&3]);
+    assert_eq!(bound(&rngs.params, "**rngs", &[], &keywords), [&2]);
     assert!(matches!(models.class("equinox.Module").unwrap().construct, Construct::Record { frozen: true, .. }));
 }
 

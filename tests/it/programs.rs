@@ -33,12 +33,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-use keylint::engine::{Checked, check_text};
 use keylint::finding::IntentKind;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::fix::fixed;
+use crate::in_memory::{Checked, check_text};
 use generate::{Program, program};
 use traces::{Agreement, Draw, agreement};
 

@@ -6,7 +6,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use keylint::engine::check_text;
 use keylint::finding::{Evidence, Inconclusive, Place, Sharing, Witness, WitnessStatus};
 use keylint::ir::Resolver;
 use keylint::ir::{self, OpKind};
@@ -16,6 +15,8 @@ use keylint::text::{Edit, FileId, Span, apply_edits};
 use keylint::verify::replay::{self, Budget, Comparison, DrawKind, Entry, Project, Traces};
 use serde_json::Value;
 use walkdir::WalkDir;
+
+use crate::in_memory::check_text;
 
 /// The file of every program.
 const FILE: FileId = FileId(0);

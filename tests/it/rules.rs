@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use keylint::finding::{Confidence, Derivation, Finding, Intent, IntentKind, Level, Made, Place};
+use keylint::finding::{Confidence, Derivation, DerivationKind, Finding, Intent, IntentKind, Level, Place};
 use keylint::judge::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, ChoiceKind,
     ConstantKey, Discarded, Facts, GlobalChoice, HostDraw, IgnoredCaller, ImplementationConflict, KeyKind, KeyName,
@@ -64,7 +64,7 @@ fn reuse(kind: ReuseKind, first: Use, second: Use) -> KeyReuse {
         second,
         derived_at: None,
         origin: Some(origin()),
-        derivation: Derivation::new("key(0)".to_owned(), Made::Elsewhere),
+        derivation: Derivation::new("key(0)".to_owned(), DerivationKind::Elsewhere),
         repeated_by: None,
         loop_kind: LoopKind::Statement,
         entries: Vec::new(),
@@ -91,7 +91,7 @@ fn buffer(op: BufferOp, line: u32, text: &str, kind: KeyKind) -> BufferUse {
         raises: kind == KeyKind::Typed,
         is_called: false,
         origin: Some(origin()),
-        derivation: Derivation::new("key(0)".to_owned(), Made::Elsewhere),
+        derivation: Derivation::new("key(0)".to_owned(), DerivationKind::Elsewhere),
         confidence: Confidence::High,
         function: "<module>".to_owned(),
     }
@@ -140,7 +140,7 @@ fn of_reuses(reuses: Vec<KeyReuse>) -> String {
 
 /// The message, the help and the labels of the only finding of a program.
 fn only_finding(program: &str) -> (String, String, Vec<String>) {
-    let found = keylint::engine::check_text("program.py", &format!("import itertools\nimport jax\n{program}"));
+    let found = crate::in_memory::check_text("program.py", &format!("import itertools\nimport jax\n{program}"));
     let shown: Vec<&Finding> = found.iter().map(|one| &one.finding).filter(|one| one.level > Level::Note).collect();
     let [finding] = shown[..] else { panic!("{} findings:\n{program}", shown.len()) };
     let labels = finding.related.iter().map(|label| label.message.clone()).collect();
@@ -155,7 +155,7 @@ fn a_helper_that_returns_a_consumed_key_is_what_has_to_change() {
     assert_eq!(help, "return a key from `draw` that it has not consumed");
     assert!(labels.iter().any(|label| label == "`sub`, already consumed, is returned here"), "{labels:?}");
     assert!(
-        keylint::engine::check_text("program.py", &format!("import jax\n{}", returned.replace("KEY", "rest")))
+        crate::in_memory::check_text("program.py", &format!("import jax\n{}", returned.replace("KEY", "rest")))
             .is_empty()
     );
     // The name is rebound before one `return`, so the other one has to change.
@@ -163,7 +163,7 @@ fn a_helper_that_returns_a_consumed_key_is_what_has_to_change() {
         "    return x, KEY",
         "    if x > 0:\n        sub = rest\n        return x, sub\n    return x, sub  # here",
     );
-    let found = keylint::engine::check_text("program.py", &format!("import jax\n{rebound}"));
+    let found = crate::in_memory::check_text("program.py", &format!("import jax\n{rebound}"));
     let labels: Vec<_> = found
         .iter()
         .flat_map(|one| &one.finding.related)
@@ -178,7 +178,7 @@ fn a_helper_that_returns_a_consumed_key_is_what_has_to_change() {
     assert_eq!(help, "return a key from `draw` that it has not consumed");
     // The branch that does not draw does not return a consumed key.
     let either = "def draw(key):\n    if key is not None:\n        x = jax.random.uniform(key)\n    else:\n        return 0.0, key\n    return x, key  # here\n\ndef run(key):\n    x, key = draw(key)\n    return x + jax.random.normal(key)\n";
-    let found = keylint::engine::check_text("program.py", &format!("import jax\n{either}"));
+    let found = crate::in_memory::check_text("program.py", &format!("import jax\n{either}"));
     let here = u32::try_from(either.find("return x, key  # here").unwrap() + "import jax\n".len()).unwrap();
     let mut labels = found.iter().flat_map(|one| &one.finding.related);
     assert!(labels.any(|label| label.message.contains("is returned here") && label.place.span.start == here));
@@ -195,7 +195,7 @@ fn a_helper_that_returns_a_consumed_key_is_what_has_to_change() {
 #[test]
 fn an_unused_child_is_offered_once() {
     let program = "import jax\n\ndef run(key):\n    key, a, b, spare = jax.random.split(key, 4)\n    w, x = jax.random.normal(a), jax.random.normal(a)\n    y, z = jax.random.normal(b), jax.random.normal(b)\n    return w, x, y, z, key\n";
-    let found = keylint::engine::check_text("program.py", program);
+    let found = crate::in_memory::check_text("program.py", program);
     let shown = found.iter().filter(|one| one.finding.level > Level::Note);
     let help: Vec<&str> = shown.filter_map(|one| one.finding.help.as_deref()).collect();
     assert_eq!(
@@ -252,7 +252,7 @@ fn keys_consumed_by_each_iteration() {
     let mut neighbours = reuse(ReuseKind::Iterated, sample(8, "jax.random.uniform"), sample(7, normal));
     neighbours.repeated_by = Some(at(6));
     (neighbours.first.name, neighbours.second.name) = (None, None);
-    neighbours.derivation = Derivation::new("split(key, n)[i]".to_owned(), Made::Elsewhere);
+    neighbours.derivation = Derivation::new("split(key, n)[i]".to_owned(), DerivationKind::Elsewhere);
     let mut helper = reuse(ReuseKind::Iterated, through(9, normal), through(9, normal));
     helper.repeated_by = Some(at(8));
     insta::assert_snapshot!(of_reuses(vec![draw, split, neighbours, helper]));
@@ -278,11 +278,11 @@ fn equal_derivations() {
     let (first, second) = draws();
     let mut folded = reuse(ReuseKind::FoldedTwice, first, second);
     folded.derived_at = Some((at(6), at(7)));
-    folded.derivation = Derivation::new("fold_in(key, step)".to_owned(), Made::Elsewhere);
+    folded.derivation = Derivation::new("fold_in(key, step)".to_owned(), DerivationKind::Elsewhere);
     let (first, second) = draws();
     let mut meets = reuse(ReuseKind::FoldMeetsChild, first, second);
     meets.derived_at = Some((at(6), at(8)));
-    meets.derivation = Derivation::new("fold_in(key(0), 1)".to_owned(), Made::Elsewhere);
+    meets.derivation = Derivation::new("fold_in(key(0), 1)".to_owned(), DerivationKind::Elsewhere);
     meets.confidence = Confidence::Medium;
     insta::assert_snapshot!(of_reuses(vec![twice, disjoint, folded, meets]));
 }
@@ -322,7 +322,7 @@ fn stored_and_returned_key_rules() {
         kind,
         place: at(line),
         used: sample(11, normal),
-        derivation: Derivation::new("key".to_owned(), Made::Elsewhere),
+        derivation: Derivation::new("key".to_owned(), DerivationKind::Elsewhere),
         confidence: Confidence::High,
         function: "sample".to_owned(),
     };
@@ -351,7 +351,7 @@ fn reuse_rules() {
         intent: None,
         consequence: None,
         origin: Some(origin()),
-        derivation: Derivation::new("key(0)".to_owned(), Made::Elsewhere),
+        derivation: Derivation::new("key(0)".to_owned(), DerivationKind::Elsewhere),
         confidence: Confidence::High,
         function: "<module>".to_owned(),
     };

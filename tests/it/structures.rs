@@ -9,10 +9,10 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use keylint::engine::{Checked, check_text};
 use serde::Deserialize;
 use walkdir::WalkDir;
 
+use crate::in_memory::{Checked, check_text};
 use crate::jax_truth;
 
 /// Programs with an unexpected result, with the reason.

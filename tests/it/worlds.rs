@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use keylint::engine::check_texts;
+use crate::in_memory::check_texts;
 
 /// What is found: the position of the text, the row and the code, in that order.
 fn found(texts: &[(&str, &str)]) -> Vec<(u32, usize, &'static str)> {

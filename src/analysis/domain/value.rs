@@ -81,6 +81,13 @@ pub enum Elements {
     Copies(Arc<Value>),
 }
 
+impl Elements {
+    /// All keys of a family, in their order, from the first.
+    pub fn whole(family: TermId, start: TermId) -> Self {
+        Self::View { family, start, step: 1, to_end: true, order: Order::Known }
+    }
+}
+
 /// An array of keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Array {
@@ -256,6 +263,16 @@ impl Value {
     /// The value that is `val` on every path.
     pub fn of(val: Val) -> Self {
         Self(SmallVec::from_buf([Alternative { guard: Guard::TRUE, val }]))
+    }
+
+    /// An array of keys.
+    pub fn array(
+        kind: KeyKind,
+        derivation: DerivationId,
+        dims: Option<Arc<[Option<TermId>]>>,
+        elements: Elements,
+    ) -> Self {
+        Self::of(Val::Array(Arc::new(Array { kind, derivation, dims, elements })))
     }
 
     /// Slots in which nothing is bound yet.

@@ -139,7 +139,7 @@ pub fn builtin<'p>(
         }
         BuiltinOp::Bool => truth(machine, frame, args, place),
         BuiltinOp::Hash | BuiltinOp::Abs | BuiltinOp::Round => number(machine, frame, op, path, args, place),
-        BuiltinOp::Clock => machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
+        BuiltinOp::Clock => name_cache::unknown_result(machine, path, place),
         BuiltinOp::Exit => {
             machine.exit();
             Value::unbound()
@@ -158,16 +158,14 @@ pub fn builtin<'p>(
         | BuiltinOp::Input
         | BuiltinOp::Locals
         | BuiltinOp::Open
-        | BuiltinOp::Slice => escaped(machine, frame, path, args, place),
+        | BuiltinOp::Slice => escaped(machine, path, args, place),
     }
 }
 
 /// An unknown result; the arguments may be called.
-fn escaped<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, path: &Name, args: &Args, place: Place) -> Value {
-    for value in args.values().cloned().collect::<Vec<_>>() {
-        machine.run_escaping(frame, &value, place);
-    }
-    machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place))
+pub fn escaped(machine: &mut Machine<'_>, path: &Name, args: &Args, place: Place) -> Value {
+    machine.escape_arguments(args);
+    name_cache::unknown_result(machine, path, place)
 }
 
 /// A function of the positional arguments: equal ones give equal results.
@@ -351,7 +349,7 @@ fn of_numbers(machine: &mut Machine<'_>, op: BuiltinOp, path: &Name, args: &Args
         })
         .collect();
     let Some(mut parts) = given.filter(|_| is_plain) else {
-        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+        return name_cache::unknown_result(machine, path, place);
     };
     let several = match op {
         BuiltinOp::Min => Some(MINIMUM),
@@ -379,7 +377,7 @@ fn of_numbers(machine: &mut Machine<'_>, op: BuiltinOp, path: &Name, args: &Args
                 _ => Value::term(machine.state.terms.intern(Term::Apply(name.into(), parts.into()))),
             }
         }
-        _ => machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
+        _ => name_cache::unknown_result(machine, path, place),
     }
 }
 

@@ -12,7 +12,6 @@ use crate::analysis::machine::context::Lane;
 use crate::analysis::machine::{Frame, Machine};
 use crate::analysis::record::{Consumption, DrawnIn, LoggedBroadcast, SharingLanes, Target};
 use crate::analysis::store::args::Arg;
-use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{evidence, paths};
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
@@ -112,25 +111,11 @@ fn consume_val<'p>(
                 consume_evident(machine, frame, part, sink, depth - 1);
             }
         }
-        Val::Object(object) if containers => match machine.state.store.objects[object.0 as usize].kind.clone() {
-            ObjectKind::Dict { entries, .. } => {
-                for entry in entries {
-                    let guard = entry.guard;
-                    paths::under(machine, guard, |this| {
-                        consume_evident(this, frame, &entry.value, sink, depth - 1);
-                    });
-                }
+        Val::Object(object) if containers => {
+            for (guard, value) in machine.state.store.objects[object.0 as usize].kind.clone().held() {
+                paths::under(machine, guard, |this| consume_evident(this, frame, value, sink, depth - 1));
             }
-            ObjectKind::List { items, .. } => {
-                for item in items {
-                    let guard = item.guard;
-                    paths::under(machine, guard, |this| {
-                        consume_evident(this, frame, &item.value, sink, depth - 1);
-                    });
-                }
-            }
-            _ => {}
-        },
+        }
         _ => {}
     }
 }

@@ -2,13 +2,11 @@
 //!
 //! **Invariant:** the term of a derived key contains everything that its key data depends on.
 
-use std::sync::Arc;
-
 use crate::analysis::domain::implementation::Implementation;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind, Role};
 use crate::analysis::domain::marks::{SEEDED, SUPPLIED};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
-use crate::analysis::domain::value::{Array, DerivationId, Elements, Key, Order, Val, Value};
+use crate::analysis::domain::value::{DerivationId, Elements, Key, Val, Value};
 use crate::analysis::library::consume;
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine};
@@ -73,13 +71,8 @@ pub fn seed<'p>(
     paths::on_alternatives(machine, &value, |this, val| {
         if let Val::Words(key, word) = val {
             // `PRNGKey(key[1])`: 32 bits of another key as a seed; for a fresh key the very same one.
-            notes::buffer_use(
-                this,
-                frame,
-                *key,
-                place,
-                BufferUse::new(BufferOp::Reseed, reseed_text(callee, seed), true),
-            );
+            let used = BufferUse::new(BufferOp::Reseed, reseed_text(callee, seed), true);
+            notes::buffer_use(this, frame, *key, place, used);
             let data = this.state.term_of_val(val);
             let term = reseeded(&mut this.state.terms, *key, *word, data);
             let derivation = derived(this, frame, place, callee, term, DerivationDetails::default());
@@ -170,12 +163,7 @@ pub fn split<'p>(
         };
         let derivation = derived(this, frame, place, callee, family, DerivationDetails { number, by_default: false });
         let start = this.state.terms.int(0);
-        Value::of(Val::Array(Arc::new(Array {
-            kind: parent.kind,
-            derivation,
-            dims: Some(dims.clone().into()),
-            elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
-        })))
+        Value::array(parent.kind, derivation, Some(dims.clone().into()), Elements::whole(family, start))
     })
 }
 
@@ -246,12 +234,7 @@ pub fn supplied_keys(machine: &mut Machine<'_>, place: Place) -> Value {
     let family = machine.state.terms.fresh(Symbol::Opaque, "<supplied keys>", Some(place));
     machine.recorder.declare(family);
     let start = machine.state.terms.int(0);
-    Value::of(Val::Array(Arc::new(Array {
-        kind: KeyKind::Unknown,
-        derivation: 0,
-        dims: Some(vec![None].into()),
-        elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
-    })))
+    Value::array(KeyKind::Unknown, 0, Some(vec![None].into()), Elements::whole(family, start))
 }
 
 /// A fresh key from a stream. While a mapped function runs, a stream that was made outside gives all lanes one key.

@@ -17,7 +17,7 @@ use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{ARRAY, Callable, Construct, Effect, ShapeQuery, Yield};
+use crate::models::{self, ARRAY, Callable, Construct, Effect, ShapeQuery, Yield};
 
 pub fn call_library<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, path: &Name, call: Call) -> Value {
     let Call { args, place, written } = call;
@@ -100,19 +100,14 @@ fn run_model<'p>(
         }
         Effect::Consume { keys, .. } => {
             for key in keys {
-                for arg in args.all_of(callable, key).into_iter().cloned().collect::<Vec<_>>() {
-                    consume::consume(machine, frame, &arg, Role::Library, path, place);
+                for arg in args.all_of(callable, key) {
+                    consume::consume(machine, frame, arg, Role::Library, path, place);
                 }
             }
-            for value in args.values().cloned().collect::<Vec<_>>() {
-                machine.run_escaping(frame, &value, place);
-            }
-            machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place))
+            builtins::escaped(machine, path, &args, place)
         }
         Effect::Observe => {
-            for value in args.values().cloned().collect::<Vec<_>>() {
-                machine.run_escaping(frame, &value, place);
-            }
+            machine.escape_arguments(&args);
             let made = machine.state.terms.fresh(Symbol::Opaque, name_cache::call_text(machine, path), Some(place));
             if parameters::makes_deterministic_module(machine.program, path, &args) {
                 machine.caches.deterministic.terms.insert(made);
@@ -124,13 +119,13 @@ fn run_model<'p>(
         }
         Effect::Forward { of, .. } => match args.of(callable, of) {
             Some(of) => of.value.clone(),
-            None => machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
+            None => name_cache::unknown_result(machine, path, place),
         },
         Effect::Pure { numeric, .. } => pure(machine, frame, *numeric, path, &args, place),
         Effect::Shape { .. } => shape::shape_op(machine, frame, callable, &args, path, place),
         Effect::Fabricate { of, zeros } => match made_like(callable, &args, of) {
             Some(of) => shape::fabricate(machine, frame, &of.value.clone(), *zeros, path, place),
-            None => machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
+            None => name_cache::unknown_result(machine, path, place),
         },
         Effect::Number { of, op, .. } => {
             if let Some(of) = args.of(callable, of) {
@@ -138,7 +133,7 @@ fn run_model<'p>(
                 let text = argument_text(path, of);
                 return shape::number_of(machine, frame, &value, *op, (&text, path), place);
             }
-            machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place))
+            name_cache::unknown_result(machine, path, place)
         }
         Effect::ShapeOf { query, of } => {
             let value = args.of(callable, of).map(|of| of.value.clone()).unwrap_or_default();
@@ -231,7 +226,7 @@ fn pure<'p>(
         }
     }
     if !args.spread.is_empty() || !args.mappings.is_empty() {
-        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+        return name_cache::unknown_result(machine, path, place);
     }
     let mut parts: Vec<TermId> = Vec::new();
     for arg in &args.positional {
@@ -297,13 +292,8 @@ fn wrap<'p>(
                 if let Some(key) = edited
                     && !(index::may_be_many(this, key) && is_selection(this, *term))
                 {
-                    notes::buffer_use(
-                        this,
-                        frame,
-                        key,
-                        place,
-                        BufferUse::new(BufferOp::Rewrap, short_name(path), false),
-                    );
+                    let used = BufferUse::new(BufferOp::Rewrap, short_name(path), false);
+                    notes::buffer_use(this, frame, key, place, used);
                 }
                 let term = wrapped(&mut this.state.terms, path, *term, given);
                 Value::of(Val::Key(Key { term, kind: KeyKind::Typed, derivation: 0 }))
@@ -388,41 +378,15 @@ fn construct_library<'p>(
 ) -> Value {
     let models = machine.program.models;
     let Some(class) = models.class(path) else {
-        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+        return name_cache::unknown_result(machine, path, place);
     };
-    let named = |name: &str| -> Vec<Arg> {
-        let bare = name.trim_start_matches('*');
-        let mut position = 0;
-        for param in &class.params {
-            match param.kind {
-                crate::models::ParamKind::Rest if param.name == bare => {
-                    return args.positional.iter().skip(position).cloned().collect();
-                }
-                crate::models::ParamKind::KeywordRest if param.name == bare => {
-                    return args
-                        .keywords
-                        .iter()
-                        .filter(|(keyword, _)| !class.params.iter().any(|p| *p.name == **keyword))
-                        .map(|(_, arg)| arg.clone())
-                        .collect();
-                }
-                crate::models::ParamKind::Positional if param.name == bare => {
-                    return args.positional.get(position).or_else(|| args.keyword(bare)).cloned().into_iter().collect();
-                }
-                _ => {}
-            }
-            if matches!(param.kind, crate::models::ParamKind::Positional) {
-                position += 1;
-            }
-        }
-        args.keyword(bare).cloned().into_iter().collect()
-    };
+    let named = |name: &str| models::bound(&class.params, name, &args.positional, &args.keywords);
     match construct {
         Construct::Stream { seeds, .. } => {
             let before = machine.recorder.log().consumptions.len();
             for seed in seeds {
                 for arg in named(seed) {
-                    consume_stream_seed(machine, frame, &arg, path, place);
+                    consume_stream_seed(machine, frame, arg, path, place);
                 }
             }
             let stream = machine.state.allocate(ObjectKind::Stream(path.clone()), short_name(path), Some(place));
@@ -433,10 +397,10 @@ fn construct_library<'p>(
         Construct::Plain { consumes } => {
             for name in consumes {
                 for arg in named(name) {
-                    consume::consume(machine, frame, &arg, Role::Library, path, place);
+                    consume::consume(machine, frame, arg, Role::Library, path, place);
                 }
             }
-            machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place))
+            name_cache::unknown_result(machine, path, place)
         }
         Construct::Record { frozen, .. } => record_decorator(machine, path, *frozen, args, place),
     }
@@ -454,7 +418,7 @@ fn record_decorator(machine: &mut Machine<'_>, path: &Name, frozen: bool, args: 
             Value::of(Val::Class(class))
         }
         None if args.positional.is_empty() => Value::of(Val::Library(path.clone())),
-        _ => machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
+        _ => name_cache::unknown_result(machine, path, place),
     }
 }
 

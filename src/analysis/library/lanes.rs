@@ -436,13 +436,8 @@ fn check_map_axis<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, array: &Arra
         KeyKind::Typed => false,
     };
     if buffer && let Some(key) = operate::evident_key(machine, &Val::Array(Arc::new(array.clone()))) {
-        notes::buffer_use(
-            machine,
-            frame,
-            key,
-            place,
-            BufferUse::new(BufferOp::MapAxis, format!("in_axes={axis}"), false),
-        );
+        let used = BufferUse::new(BufferOp::MapAxis, format!("in_axes={axis}"), false);
+        notes::buffer_use(machine, frame, key, place, used);
     }
 }
 
@@ -462,16 +457,11 @@ fn stacked(machine: &mut Machine<'_>, value: &Value, symbols: &[TermId], length:
                 let family = this.state.terms.intern(Term::Children(parent));
                 let elements = Elements::View { family, start, step, to_end, order: Order::Known };
                 let dims = Some(vec![length].into());
-                return Value::of(Val::Array(Arc::new(Array {
-                    kind: key.kind,
-                    derivation: key.derivation,
-                    dims,
-                    elements,
-                })));
+                return Value::array(key.kind, key.derivation, dims, elements);
             }
             let elements = stacked_family(&mut this.state.terms, key.term);
             let dims = Some(vec![length].into());
-            Value::of(Val::Array(Arc::new(Array { kind: key.kind, derivation: key.derivation, dims, elements })))
+            Value::array(key.kind, key.derivation, dims, elements)
         }
         Val::Array(array) => {
             let array = array.clone();
@@ -498,7 +488,7 @@ fn stacked(machine: &mut Machine<'_>, value: &Value, symbols: &[TermId], length:
 fn stacked_family(terms: &mut Terms, term: TermId) -> Elements {
     let family = terms.intern(Term::Apply("<stacked>".into(), Box::new([term])));
     let start = terms.int(0);
-    Elements::View { family, start, step: 1, to_end: true, order: Order::Known }
+    Elements::whole(family, start)
 }
 
 /// The outputs of the iterations of a loop-like transform, stacked.
@@ -518,12 +508,7 @@ pub fn joined(state: &mut State, outputs: &[Value], place: Place) -> Value {
         }
         Some(Val::Key(key)) => {
             let kind = key.kind;
-            Value::of(Val::Array(Arc::new(Array {
-                kind,
-                derivation: 0,
-                dims: Some(vec![None].into()),
-                elements: Elements::Joined(outputs.to_vec().into()),
-            })))
+            Value::array(kind, 0, Some(vec![None].into()), Elements::Joined(outputs.to_vec().into()))
         }
         Some(Val::Term(term)) if matches!(state.terms.get(*term), Term::None) => first.clone(),
         _ => state.terms.opaque("<outputs>", Some(place)),

@@ -160,13 +160,8 @@ fn updated_at<'p>(
     paths::on_alternatives(machine, value, |this, val| match val {
         Val::Key(key) if key.kind != KeyKind::Unknown => {
             let key = *key;
-            notes::buffer_use(
-                this,
-                frame,
-                key,
-                place,
-                BufferUse::new(BufferOp::Arithmetic, format!(".at[…].{name}"), true),
-            );
+            let used = BufferUse::new(BufferOp::Arithmetic, format!(".at[…].{name}"), true);
+            notes::buffer_use(this, frame, key, place, used);
             let edited = this.state.terms.intern(Term::Apply("<edited key>".into(), Box::new([key.term])));
             Value::of(Val::Key(crate::analysis::domain::value::Key { term: edited, derivation: 0, ..key }))
         }

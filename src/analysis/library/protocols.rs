@@ -95,19 +95,17 @@ pub fn protocol_or_unknown<'p>(
     match matched.map(|(protocol, key)| (protocol.effect, protocol, key)) {
         Some((ProtocolEffect::Consume, protocol, key)) => {
             consume_streams(machine, frame, val, (protocol, &key), (&args, &text, place));
-            for value in args.values().cloned().collect::<Vec<_>>() {
-                machine.run_escaping(frame, &value, place);
-            }
+            machine.escape_arguments(&args);
             machine.state.havoc(&receiver);
-            machine.state.terms.opaque(name_cache::call_text(machine, &text), Some(place))
+            name_cache::unknown_result(machine, &text, place)
         }
         Some((ProtocolEffect::Split, _, key)) => derive::split(machine, frame, &key, None, &text, place),
         // The analysis has seen what the code that ran consumes.
         None if has_run => {
             machine.state.havoc(&receiver);
-            machine.state.terms.opaque(name_cache::call_text(machine, &text), Some(place))
+            name_cache::unknown_result(machine, &text, place)
         }
-        Some(_) => machine.state.terms.opaque(name_cache::call_text(machine, &text), Some(place)),
+        Some(_) => name_cache::unknown_result(machine, &text, place),
         None => {
             let result =
                 machine.unresolved(frame, &args, place, Some(&(receiver.clone(), name.clone())), written, Some(val));
@@ -320,11 +318,10 @@ fn is_of_keys(machine: &mut Machine<'_>, value: &Value) -> bool {
         .iter()
         .filter_map(|alternative| match &alternative.val {
             Val::Tuple(parts) => Some(parts.to_vec()),
-            Val::Object(id) => match &machine.state.store.objects[id.0 as usize].kind {
-                ObjectKind::Dict { entries, .. } => Some(entries.iter().map(|entry| entry.value.clone()).collect()),
-                ObjectKind::List { items, .. } => Some(items.iter().map(|item| item.value.clone()).collect()),
-                _ => None,
-            },
+            Val::Object(id) => {
+                let object = &machine.state.store.objects[id.0 as usize];
+                Some(object.kind.held().map(|(_, value)| value.clone()).collect())
+            }
             _ => None,
         })
         .collect();
@@ -345,13 +342,10 @@ fn holds_key_within(machine: &mut Machine<'_>, value: &Value, walk: &mut Walk) -
         Val::Array(array) => arrays::is_evident(machine, array),
         Val::Term(term) => machine.recorder.is_known_key(*term),
         Val::Tuple(parts) => parts.clone().iter().any(|part| holds_key_within(machine, part, walk)),
-        Val::Object(id) => match machine.state.store.objects[id.0 as usize].kind.clone() {
-            ObjectKind::Dict { entries, .. } => {
-                entries.iter().any(|entry| holds_key_within(machine, &entry.value, walk))
-            }
-            ObjectKind::List { items, .. } => items.iter().any(|item| holds_key_within(machine, &item.value, walk)),
-            _ => false,
-        },
+        Val::Object(id) => {
+            let kind = machine.state.store.objects[id.0 as usize].kind.clone();
+            kind.held().any(|(_, value)| holds_key_within(machine, value, walk))
+        }
         _ => false,
     });
     walk.back();

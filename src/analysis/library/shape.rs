@@ -33,7 +33,7 @@ pub fn shape_op<'p>(
     place: Place,
 ) -> Value {
     let Effect::Shape { op, of, chosen } = &callable.effect else {
-        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+        return name_cache::unknown_result(machine, path, place);
     };
     let op = *op;
     let mut inputs: Vec<Value> = Vec::new();
@@ -67,7 +67,7 @@ pub fn shape_op<'p>(
         _ => {}
     }
     let Some(input) = inputs.first().cloned() else {
-        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+        return name_cache::unknown_result(machine, path, place);
     };
     let keyed = input
         .alternatives()
@@ -204,12 +204,7 @@ fn shape_of_unknown(machine: &mut Machine<'_>, op: ShapeOp, input: &Value, path:
         };
         if let Some(one) = one {
             // Copies of a value that may be a key: then the copies are one key.
-            return Value::of(Val::Array(Arc::new(Array {
-                kind: KeyKind::Unknown,
-                derivation: 0,
-                dims: None,
-                elements: Elements::Copies(Arc::new(one)),
-            })));
+            return Value::array(KeyKind::Unknown, 0, None, Elements::Copies(Arc::new(one)));
         }
     }
     let mut parts: Vec<TermId> = vec![machine.state.term_of(input)];
@@ -467,23 +462,18 @@ fn duplicated<'p>(
             let first = dims.and_then(|dims| dims.first().copied());
             let lengths: Vec<Option<TermId>> =
                 std::iter::once(first).chain(std::iter::repeat_n(None, rank - 1)).collect();
-            Value::of(Val::Array(Arc::new(Array {
-                kind: key.kind,
-                derivation,
-                dims: Some(lengths.into()),
-                elements: Elements::Copies(Arc::new(one)),
-            })))
+            Value::array(key.kind, derivation, Some(lengths.into()), Elements::Copies(Arc::new(one)))
         }
         None => match val {
             Val::Array(array) if op == ShapeOp::BroadcastTo && adds_an_axis_to(array, dims) => {
                 let first = dims.and_then(|dims| dims.first().copied());
                 let lengths = std::iter::once(first).chain(array.dims.iter().flat_map(|dims| dims.iter().copied()));
-                Value::of(Val::Array(Arc::new(Array {
-                    kind: key.kind,
+                Value::array(
+                    key.kind,
                     derivation,
-                    dims: Some(lengths.collect()),
-                    elements: Elements::Copies(Arc::new(Value::of(val.clone()))),
-                })))
+                    Some(lengths.collect()),
+                    Elements::Copies(Arc::new(Value::of(val.clone()))),
+                )
             }
             Val::Array(array) => {
                 let mut array = (**array).clone();
@@ -513,7 +503,7 @@ fn stack<'p>(
     place: Place,
 ) -> Value {
     let Some(input) = inputs.first().cloned() else {
-        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+        return name_cache::unknown_result(machine, path, place);
     };
     let input = machine.state.possible(&input);
     let parts: Vec<Value> = if inputs.len() > 1 {
@@ -527,7 +517,7 @@ fn stack<'p>(
             Some(Val::Array(_)) => return input,
             _ => match machine.items_of(frame, &input) {
                 Some(items) => items.into_iter().map(|item: Item| item.value).collect(),
-                None => return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)),
+                None => return name_cache::unknown_result(machine, path, place),
             },
         }
     };
@@ -544,12 +534,7 @@ fn stack<'p>(
         && evidence::may_be_key(&machine.state.terms, *term)
         && rest.iter().all(|part| part == first)
     {
-        return Value::of(Val::Array(Arc::new(Array {
-            kind: KeyKind::Unknown,
-            derivation: 0,
-            dims: None,
-            elements: Elements::Copies(Arc::new(first.clone())),
-        })));
+        return Value::array(KeyKind::Unknown, 0, None, Elements::Copies(Arc::new(first.clone())));
     }
     if keys.is_empty() || keys.len() != parts.len() {
         let mut term: Vec<TermId> = parts.iter().map(|part| machine.state.term_of(part)).collect();
@@ -560,25 +545,20 @@ fn stack<'p>(
     }
     let raw = keys[0].kind == KeyKind::Raw;
     if raw && axis.is_some_and(|axis| axis != 0) && matches!(parts[0].single(), Some(Val::Key(_))) {
-        notes::buffer_use(
-            machine,
-            frame,
-            keys[0],
-            place,
-            BufferUse::new(BufferOp::Transpose, format!("{}(…, axis=…)", short_name(path)), false),
-        );
+        let used = BufferUse::new(BufferOp::Transpose, format!("{}(…, axis=…)", short_name(path)), false);
+        notes::buffer_use(machine, frame, keys[0], place, used);
         return machine.state.terms.opaque("<mixed words>", Some(place));
     }
     if parts.len() > 1 && keys.iter().all(|key| key.term == keys[0].term) {
         let derivation =
             derive::derived(machine, frame, place, path, keys[0].term, derive::DerivationDetails::default());
         let length = machine.state.terms.int(i128::try_from(parts.len()).unwrap_or(0));
-        return Value::of(Val::Array(Arc::new(Array {
-            kind: keys[0].kind,
+        return Value::array(
+            keys[0].kind,
             derivation,
-            dims: Some(vec![Some(length)].into()),
-            elements: Elements::Copies(Arc::new(parts[0].clone())),
-        })));
+            Some(vec![Some(length)].into()),
+            Elements::Copies(Arc::new(parts[0].clone())),
+        );
     }
     // Arrays that are concatenated along another axis are the columns of the result.
     if op == ShapeOp::Stack
@@ -595,12 +575,7 @@ fn stack<'p>(
 fn opaque_keys(terms: &mut Terms, kind: KeyKind, rank: Option<usize>) -> Value {
     let family = terms.fresh(Symbol::Opaque, "<keys put together>", None);
     let start = terms.int(0);
-    Value::of(Val::Array(Arc::new(Array {
-        kind,
-        derivation: 0,
-        dims: rank.map(|rank| vec![None; rank].into()),
-        elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
-    })))
+    Value::array(kind, 0, rank.map(|rank| vec![None; rank].into()), Elements::whole(family, start))
 }
 
 fn concatenate<'p>(
@@ -622,7 +597,7 @@ fn concatenate<'p>(
     let mut kinds = Vec::new();
     for part in &parts {
         let Some(val) = part.single().cloned() else {
-            return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+            return name_cache::unknown_result(machine, path, place);
         };
         if let Some(key) = operate::evident_key(machine, &val) {
             kinds.push((key, matches!(val, Val::Key(_))));
@@ -632,7 +607,7 @@ fn concatenate<'p>(
         }
     }
     let Some((first, scalar)) = kinds.first().copied() else {
-        return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place));
+        return name_cache::unknown_result(machine, path, place);
     };
     if first.kind == KeyKind::Raw && (scalar || op != ShapeOp::Concatenate) {
         notes::buffer_use(machine, frame, first, place, BufferUse::new(BufferOp::Reshape, short_name(path), false));
@@ -651,12 +626,7 @@ fn concatenate<'p>(
     if let Some(elements) = elements_of(machine, &parts) {
         return arrays::listed(&mut machine.state.terms, elements, first.kind);
     }
-    Value::of(Val::Array(Arc::new(Array {
-        kind: first.kind,
-        derivation: 0,
-        dims: rank.map(|rank| vec![None; rank].into()),
-        elements: Elements::Joined(parts.into()),
-    })))
+    Value::array(first.kind, 0, rank.map(|rank| vec![None; rank].into()), Elements::Joined(parts.into()))
 }
 
 /// The elements of concatenated arrays, if they are few and all known.
@@ -689,7 +659,7 @@ fn select(
     args: &Args,
     place: Place,
 ) -> Value {
-    let [a, b] = inputs else { return machine.state.terms.opaque(name_cache::call_text(machine, path), Some(place)) };
+    let [a, b] = inputs else { return name_cache::unknown_result(machine, path, place) };
     let keyed = [a, b].iter().any(|value| {
         value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Key(_) | Val::Array(_)))
     });

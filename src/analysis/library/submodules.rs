@@ -174,9 +174,6 @@ impl Search<'_> {
             let nesting = u32::try_from(parents.take_while(|id| *id != closure.function).count()).ok()?;
             let scope = Scope { module: closure.module, id, code, environment: closure.environment, nesting, mode };
             self.fuel = self.fuel.checked_sub(code.ops.len())?;
-            if code.elided {
-                return None;
-            }
             for (temp, op) in (0u32..).zip(&code.ops) {
                 self.operation(machine, scope, temp, &op.kind)?;
             }

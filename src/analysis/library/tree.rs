@@ -8,7 +8,7 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::KeyKind;
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::TermId;
-use crate::analysis::domain::value::{Array, Elements, ObjectId, Val, Value};
+use crate::analysis::domain::value::{Elements, ObjectId, Val, Value};
 use crate::analysis::library::transform;
 use crate::analysis::machine::{Frame, Machine, arrays};
 use crate::analysis::store::args::Args;
@@ -323,12 +323,9 @@ pub fn tree(state: &mut State, op: TreeOp, callable: &Callable, of: &str, args: 
         TreeOp::Partition => Value::of(Val::Tuple([tree.clone(), tree].into())),
         // A tree of one key at every leaf.
         TreeOp::Unflatten if copied(&tree).is_some() => tree,
-        TreeOp::Unflatten if let Some(key) = only_leaf(state, &tree) => Value::of(Val::Array(Arc::new(Array {
-            kind: KeyKind::Unknown,
-            derivation: 0,
-            dims: None,
-            elements: Elements::Copies(Arc::new(key)),
-        }))),
+        TreeOp::Unflatten if let Some(key) = only_leaf(state, &tree) => {
+            Value::array(KeyKind::Unknown, 0, None, Elements::Copies(Arc::new(key)))
+        }
         TreeOp::Unflatten | TreeOp::Structure | TreeOp::LeavesWithPath | TreeOp::FlattenWithPath | TreeOp::All => {
             state.terms.opaque("<tree>", Some(place))
         }

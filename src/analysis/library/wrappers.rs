@@ -151,15 +151,13 @@ fn note<'p>(
         let parts: Vec<Value> = match &alternative.val {
             Val::Tuple(parts) => parts.to_vec(),
             Val::Object(id) => match &machine.state.store.objects[id.0 as usize].kind {
-                ObjectKind::List { items, .. } => items.iter().map(|item| item.value.clone()).collect(),
-                ObjectKind::Dict { entries, .. } => entries.iter().map(|entry| entry.value.clone()).collect(),
                 ObjectKind::Instance => {
                     paths::under(machine, alternative.guard, |this| {
                         note_object(this, frame, &alternative.val, written, sink);
                     });
                     continue;
                 }
-                _ => continue,
+                kind => kind.held().map(|(_, value)| value.clone()).collect(),
             },
             _ => continue,
         };

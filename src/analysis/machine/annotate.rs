@@ -2,13 +2,12 @@
 //!
 //! **Invariant:** an annotation adds to what is known about a value; it never replaces what the program computed.
 
-use crate::analysis::domain::value::Wrapped;
 use std::sync::Arc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{KeyKind, ReferenceKind};
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{Array, ClassHandle, Elements, Key, ModuleIndex, Order, Val, Value};
+use crate::analysis::domain::value::{ClassHandle, Elements, Key, ModuleIndex, Val, Value, Wrapped};
 use crate::analysis::machine::{Frame, Machine};
 use crate::analysis::program::names::members;
 use crate::analysis::store::State;
@@ -76,13 +75,8 @@ pub fn annotated_in(machine: &mut Machine<'_>, module: ModuleIndex, value: &Valu
         Some(rank) => {
             let start = machine.state.terms.int(0);
             let dims: Vec<Option<TermId>> = (0..rank).map(|_| None).collect();
-            let elements = Elements::View { family: term, start, step: 1, to_end: true, order: Order::Known };
-            Value::of(Val::Array(Arc::new(Array {
-                kind: evidence.kind,
-                derivation: 0,
-                dims: Some(dims.into()),
-                elements,
-            })))
+            let elements = Elements::whole(term, start);
+            Value::array(evidence.kind, 0, Some(dims.into()), elements)
         }
         None => value.clone(),
     }
@@ -326,7 +320,7 @@ pub fn note_annotation<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, annotat
 /// A callable without a path: the result of a factory.
 pub fn made_by_factory(transform: Name, options: Vec<(Name, Value)>) -> Value {
     let (options, function) = (options.into(), Some(Value::unbound()));
-    Value::of(Val::Wrapped(std::sync::Arc::new(Wrapped { transform, options, function })))
+    Value::of(Val::Wrapped(Arc::new(Wrapped { transform, options, function })))
 }
 
 fn kind_of(kind: AnnotationKind) -> KeyKind {

@@ -123,7 +123,7 @@ fn some_member(machine: &mut Machine<'_>, array: &Array) -> Value {
 fn row_of(array: &Array, family: TermId, start: TermId, inner: &[Option<TermId>]) -> Value {
     Value::of(Val::Array(Arc::new(Array {
         dims: Some(inner.into()),
-        elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
+        elements: Elements::whole(family, start),
         ..array.clone()
     })))
 }
@@ -266,11 +266,7 @@ pub fn column_of(state: &mut State, array: &Arc<Array>, axis: i128, index: TermI
         let rest: Vec<Option<TermId>> = dims.iter().skip(1).copied().collect();
         rest.into()
     });
-    Value::of(Val::Array(Arc::new(Array {
-        dims,
-        elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
-        ..(**array).clone()
-    })))
+    Value::of(Val::Array(Arc::new(Array { dims, elements: Elements::whole(family, start), ..(**array).clone() })))
 }
 
 /// `array[::-1]`
@@ -325,7 +321,7 @@ pub fn subset(terms: &mut Terms, array: &Arc<Array>) -> Value {
         Elements::Listed(_) | Elements::Joined(_) => {
             let family = terms.fresh(Symbol::Opaque, "<some of the keys>", None);
             let start = terms.int(0);
-            copy.elements = Elements::View { family, start, step: 1, to_end: true, order: Order::Known };
+            copy.elements = Elements::whole(family, start);
         }
     }
     if let Some(dims) = &copy.dims {
@@ -358,12 +354,7 @@ pub fn listed(terms: &mut Terms, parts: Vec<Value>, kind: KeyKind) -> Value {
             None => dims.push(None),
         }
     }
-    Value::of(Val::Array(Arc::new(Array {
-        kind,
-        derivation: 0,
-        dims: Some(dims.into()),
-        elements: Elements::Listed(parts.into()),
-    })))
+    Value::array(kind, 0, Some(dims.into()), Elements::Listed(parts.into()))
 }
 
 /// A key, or an array of keys, with an axis of length one more: `keys[:, None]`.

@@ -241,23 +241,22 @@ impl<'p> Machine<'p> {
         for arg in args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg)) {
             (self.library.consume)(self, frame, arg, Role::Unresolved, &text, place);
         }
-        let given: Vec<Value> = args.values().cloned().collect();
-        for value in &given {
+        for value in args.values() {
             self.state.havoc(value);
-            self.run_escaping(frame, value, place);
         }
+        self.escape_arguments(args);
         if let Some((receiver, _)) = receiver {
             self.state.havoc(&receiver.clone());
         }
         if let Some(callee @ Val::Object(_)) = callee {
             self.state.havoc(&Value::of(callee.clone()));
         }
-        self.state.terms.opaque(name_cache::call_text(self, &text), Some(place))
+        name_cache::unknown_result(self, &text, place)
     }
 
     /// Functions that are passed to unknown code may be called by it: they are analysed on their own later.
-    pub fn run_escaping(&mut self, _frame: &mut Frame<'p>, value: &Value, _place: Place) {
-        for alternative in value.alternatives() {
+    pub fn escape_arguments(&mut self, args: &Args) {
+        for alternative in args.values().flat_map(Value::alternatives) {
             if let Val::Function(closure) = &alternative.val
                 && let Some(pending) = self.context.pending.get_mut(&closure.identity)
             {
@@ -304,7 +303,7 @@ impl<'p> Machine<'p> {
             self.recorder.reach(place, Callee::Unknown);
             return self.declared_call(frame, code, closure, &args, place);
         }
-        if code.elided || bind::takes_too_few(code, &args) {
+        if bind::takes_too_few(code, &args) {
             return self.unresolved(frame, &args, place, None, Some(code.name.clone()), None);
         }
         let reached = Callee::Function(closure.module, closure.function, args.prebound);
@@ -534,7 +533,7 @@ impl<'p> Machine<'p> {
                 (self.library.consume)(self, frame, &Arg { value, written: None }, Role::Library, &name, place);
             }
         }
-        self.state.terms.opaque(name_cache::call_text(self, &name), Some(place))
+        name_cache::unknown_result(self, &name, place)
     }
 }
 

@@ -201,10 +201,10 @@ impl<'p> Reach<'_, 'p> {
     fn object_holds(&self, object: ObjectId, depth: u32) -> bool {
         let object = &self.machine.state.store.objects[object.0 as usize];
         let contents = match &object.kind {
-            ObjectKind::List { items, .. } | ObjectKind::Set(items) => {
-                items.iter().any(|item| self.reaches(&item.value, depth))
+            ObjectKind::List { .. } | ObjectKind::Dict { .. } => {
+                object.kind.held().any(|(_, value)| self.reaches(value, depth))
             }
-            ObjectKind::Dict { entries, .. } => entries.iter().any(|entry| self.reaches(&entry.value, depth)),
+            ObjectKind::Set(items) => items.iter().any(|item| self.reaches(&item.value, depth)),
             ObjectKind::Instance | ObjectKind::Iterator(Source::Range(..), _) => false,
             ObjectKind::Iterator(..) | ObjectKind::Stream(_) => true,
         };

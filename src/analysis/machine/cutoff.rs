@@ -60,5 +60,5 @@ pub fn unknown_result(machine: &mut Machine<'_>, given: &[Value], code: &Functio
         split_escape::escape(machine, value);
         machine.state.havoc(value);
     }
-    machine.state.terms.opaque(name_cache::call_text(machine, &code.name), Some(place))
+    name_cache::unknown_result(machine, &code.name, place)
 }

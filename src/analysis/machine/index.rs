@@ -99,7 +99,7 @@ fn item_of_val<'p>(
                         kind: KeyKind::Unknown,
                         derivation: 0,
                         dims: None,
-                        elements: Elements::View { family, start, step: 1, to_end: true, order: Order::Known },
+                        elements: Elements::whole(family, start),
                     };
                     let mut one = array.clone();
                     one.dims = Some(vec![Some(machine.state.length_of_term(family))].into());
@@ -257,13 +257,8 @@ fn array_item<'p>(
         && let Some(key) = operate::evident_key(machine, &Val::Array(array.clone()))
     {
         let text = format!("{}[{}]", written.unwrap_or("…"), text::index_text(&mut machine.state, index));
-        notes::buffer_use(
-            machine,
-            frame,
-            key,
-            place,
-            BufferUse::new(BufferOp::Index, text, array.kind == KeyKind::Typed),
-        );
+        let used = BufferUse::new(BufferOp::Index, text, array.kind == KeyKind::Typed);
+        notes::buffer_use(machine, frame, key, place, used);
         return machine.state.terms.opaque("<words>", Some(place));
     }
     if let Some(rank) = rank {
@@ -506,7 +501,7 @@ pub fn store_array_item<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, target
         machine.recorder.declare(family);
     }
     let start = machine.state.terms.int(0);
-    let elements = Elements::View { family, start, step: 1, to_end: true, order: Order::Known };
+    let elements = Elements::whole(family, start);
     let changed = Value::of(Val::Array(Arc::new(Array { elements, ..(**array).clone() })));
     machine.store(frame, variable, &changed, op);
 }
@@ -587,13 +582,8 @@ fn unpack_val<'p>(
         && !may_be_many(machine, *key)
     {
         let text = written.unwrap_or_default().to_owned();
-        notes::buffer_use(
-            machine,
-            frame,
-            *key,
-            place,
-            BufferUse::new(BufferOp::Unpack, text, key.kind == KeyKind::Typed),
-        );
+        let used = BufferUse::new(BufferOp::Unpack, text, key.kind == KeyKind::Typed);
+        notes::buffer_use(machine, frame, *key, place, used);
         return (0..count).map(|_| machine.state.terms.opaque("<word>", Some(place))).collect();
     }
     if let Some(star) = targets.star {
@@ -712,12 +702,7 @@ fn unpack_starred<'p>(
         } else if let (Val::Term(term), true, true) = (val, index == star, after == 0) {
             let start = machine.state.terms.int(number);
             let elements = Elements::View { family: *term, start, step: 1, to_end: true, order: Order::Known };
-            Value::of(Val::Array(Arc::new(Array {
-                kind: KeyKind::Unknown,
-                derivation: 0,
-                dims: Some(vec![None].into()),
-                elements,
-            })))
+            Value::array(KeyKind::Unknown, 0, Some(vec![None].into()), elements)
         } else {
             machine.state.terms.opaque("<part>", Some(place))
         };

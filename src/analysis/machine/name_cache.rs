@@ -4,8 +4,9 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::analysis::domain::value::ModuleIndex;
+use crate::analysis::domain::value::{ModuleIndex, Value};
 use crate::analysis::machine::{Frame, Machine, imports, text};
+use crate::finding::Place;
 use crate::ir::{FunctionId, Name, Temp};
 
 /// The cached results of the analyses of one program.
@@ -77,6 +78,12 @@ pub fn written_text<'p>(machine: &Machine<'p>, frame: &Frame<'p>, temp: Temp) ->
     let answer = text::source_text(module, frame, temp);
     machine.caches.names.borrow_mut().written.insert(question, answer.clone());
     answer
+}
+
+/// The unknown result of a call.
+pub fn unknown_result(machine: &mut Machine<'_>, callee: &Name, place: Place) -> Value {
+    let text = call_text(machine, callee);
+    machine.state.terms.opaque(text, Some(place))
 }
 
 /// The name for the result of a call.

@@ -145,16 +145,10 @@ fn note_exit<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, ex
             }
             Val::Object(id) => {
                 let held: Vec<(Guard, Value)> = match &machine.state.store.objects[id.0 as usize].kind {
-                    ObjectKind::Dict { entries, .. } => {
-                        entries.iter().map(|entry| (entry.guard, entry.value.clone())).collect()
-                    }
-                    ObjectKind::List { items, .. } => {
-                        items.iter().map(|item| (item.guard, item.value.clone())).collect()
-                    }
                     ObjectKind::Instance => {
                         fields_set(&machine.state, *id).into_iter().map(|field| (Guard::TRUE, field)).collect()
                     }
-                    _ => continue,
+                    kind => kind.held().map(|(guard, value)| (guard, value.clone())).collect(),
                 };
                 for (there, value) in held {
                     let paths = machine.state.paths.guards.and(guard, there);
@@ -271,14 +265,8 @@ pub fn note_truth<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, test: &Value
     {
         let key = Key { term, kind: KeyKind::Unknown, derivation: 0 };
         let place = machine.place(frame, op.span);
-        log_buffer(
-            machine,
-            frame,
-            key,
-            place,
-            BufferUse::new(BufferOp::Number, format!("bool({written})"), true),
-            true,
-        );
+        let used = BufferUse::new(BufferOp::Number, format!("bool({written})"), true);
+        log_buffer(machine, frame, key, place, used, true);
     }
 }
 

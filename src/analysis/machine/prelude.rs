@@ -97,7 +97,7 @@ pub fn run_prelude<'p>(
     });
     match found {
         Some(closure) => run_inlined(machine, frame, &closure, args, place),
-        None => machine.state.terms.opaque(name_cache::call_text(machine, name), Some(place)),
+        None => name_cache::unknown_result(machine, name, place),
     }
 }
 

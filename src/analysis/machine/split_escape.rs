@@ -10,7 +10,6 @@ use crate::analysis::program::Program;
 use crate::analysis::record::MEASURES;
 use crate::analysis::store::State;
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::ObjectKind;
 use crate::ir::{Collection, FunctionKind, OpKind, Variable};
 use crate::models::{BuiltinOp, Effect, Runs};
 
@@ -48,19 +47,10 @@ fn children_in(state: &State, value: &Value, depth: u32, found: &mut Vec<(Deriva
             Val::Method(method) => children_in(state, &method.0, depth, found),
             Val::UnknownMethod(method) => children_in(state, &method.0, depth, found),
             Val::Partial(partial) => partial.bound().for_each(|bound| children_in(state, bound, depth, found)),
-            Val::Object(object) => match &state.store.objects[object.0 as usize].kind {
-                ObjectKind::List { items, .. } => {
-                    for item in items {
-                        children_in(state, &item.value, depth, found);
-                    }
-                }
-                ObjectKind::Dict { entries, .. } => {
-                    for entry in entries {
-                        children_in(state, &entry.value, depth, found);
-                    }
-                }
-                _ => {}
-            },
+            Val::Object(object) => {
+                let held = state.store.objects[object.0 as usize].kind.held();
+                held.for_each(|(_, value)| children_in(state, value, depth, found));
+            }
             _ => {}
         }
     }

@@ -165,15 +165,8 @@ fn key_in(machine: &Machine<'_>, value: &Value, name: &Name, walk: &mut Walk) ->
         Val::Tuple(parts) => parts.iter().find_map(|part| key_in(machine, part, name, walk)),
         Val::Object(id) => {
             // An instance that holds a key is more than that key: it may be a handler, a model or a state.
-            match &machine.state.store.objects[id.0 as usize].kind {
-                ObjectKind::List { items, .. } => {
-                    items.iter().find_map(|item| key_in(machine, &item.value, name, walk))
-                }
-                ObjectKind::Dict { entries, .. } => {
-                    entries.iter().find_map(|entry| key_in(machine, &entry.value, name, walk))
-                }
-                _ => None,
-            }
+            let object = &machine.state.store.objects[id.0 as usize];
+            object.kind.held().find_map(|(_, value)| key_in(machine, value, name, walk))
         }
         _ => None,
     });

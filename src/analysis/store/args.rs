@@ -5,7 +5,7 @@
 use crate::analysis::domain::value::Value;
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::Callable;
+use crate::models::{self, Callable};
 
 /// An argument.
 #[derive(Clone, Debug, Default)]
@@ -98,20 +98,7 @@ impl Args {
 
     /// All arguments bound to a variadic parameter (or the one bound to a plain one).
     pub fn all_of(&self, callable: &Callable, name: &str) -> Vec<&Arg> {
-        let name = name.trim_start_matches('*');
-        match callable.param(name).map(|param| param.kind) {
-            Some(crate::models::ParamKind::Rest) => {
-                let from = callable.position(name).unwrap_or(usize::MAX);
-                self.positional.iter().skip(from).collect()
-            }
-            Some(crate::models::ParamKind::KeywordRest) => self
-                .keywords
-                .iter()
-                .filter(|(keyword, _)| callable.param(keyword).is_none())
-                .map(|(_, arg)| arg)
-                .collect(),
-            _ => self.of(callable, name).into_iter().collect(),
-        }
+        models::bound(&callable.params, name, &self.positional, &self.keywords)
     }
 
     /// Everything that is passed.

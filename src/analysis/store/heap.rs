@@ -258,6 +258,19 @@ pub enum ObjectKind {
     Stream(Name),
 }
 
+impl ObjectKind {
+    /// The elements of a list or the values of a dict, each with the paths on which it is there.
+    pub fn held(&self) -> impl Iterator<Item = (Guard, &Value)> {
+        let (items, entries): (&[Item], &[Entry]) = match self {
+            Self::List { items, .. } => (items, &[]),
+            Self::Dict { entries, .. } => (&[], entries),
+            Self::Set(_) | Self::Instance | Self::Iterator(..) | Self::Stream(_) => (&[], &[]),
+        };
+        let items = items.iter().map(|item| (item.guard, &item.value));
+        items.chain(entries.iter().map(|entry| (entry.guard, &entry.value)))
+    }
+}
+
 /// A mutable object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {

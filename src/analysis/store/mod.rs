@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 
 use crate::analysis::domain::size;
 use crate::analysis::domain::term::{TermId, Terms};
-use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, ObjectId};
+use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, ObjectId, Value};
 use crate::ir::FunctionId;
 
 /// The objects that the program has created.
@@ -88,14 +88,12 @@ impl Store {
             ObjectKind::Dict { entries, .. } => entries.len(),
             ObjectKind::Iterator(..) | ObjectKind::Instance | ObjectKind::Stream(_) => 0,
         };
+        let is_small = |value: &Value| size::parts(value).is_some();
         let are_small = || match &kind {
-            ObjectKind::List { items, .. }
-            | ObjectKind::Set(items)
-            | ObjectKind::Iterator(Source::Items(items) | Source::Cycle(items), _) => {
-                items.iter().all(|item| size::parts(&item.value).is_some())
+            ObjectKind::Set(items) | ObjectKind::Iterator(Source::Items(items) | Source::Cycle(items), _) => {
+                items.iter().all(|item| is_small(&item.value))
             }
-            ObjectKind::Dict { entries, .. } => entries.iter().all(|entry| size::parts(&entry.value).is_some()),
-            ObjectKind::Iterator(..) | ObjectKind::Instance | ObjectKind::Stream(_) => true,
+            _ => kind.held().all(|(_, value)| is_small(value)),
         };
         self.parts += 1;
         if count <= ELEMENTS && are_small() && self.has_room(count) {

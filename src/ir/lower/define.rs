@@ -18,10 +18,8 @@ impl<'a> Lowering<'a> {
         let decorators = self.decorators(&def.decorator_list);
         let mut signature = self.signature(&def.parameters);
         let overlaid = self.type_parameters(def.type_params.as_deref());
-        let kept = (self.keep)(def);
         let names = std::mem::take(&mut signature.names);
-        let bindings = self.bindings(names);
-        let bindings = if kept { bindings.with_body(&def.body) } else { bindings };
+        let bindings = self.bindings(names).with_body(&def.body);
         let opening = FunctionSpec {
             kind: FunctionKind::Def,
             qualified: self.qualify(&def.name),
@@ -30,9 +28,7 @@ impl<'a> Lowering<'a> {
             bindings,
         };
         let id = self.open(opening);
-        if kept {
-            self.body(&def.body);
-        }
+        self.body(&def.body);
         let name = self.name(&def.name);
         let header =
             Span::new(full.start, def.body.first().map_or(full.end, |first| span_of(first).start.max(span.end)));
@@ -46,8 +42,7 @@ impl<'a> Lowering<'a> {
             function.is_async = def.is_async;
             function.returns = returns;
             function.effects = effects;
-            function.is_stub = kept && is_stub(&def.body);
-            function.elided = !kept;
+            function.is_stub = is_stub(&def.body);
         });
         if overlaid {
             self.scope().overlays.pop();

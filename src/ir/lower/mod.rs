@@ -1,7 +1,7 @@
 //! Lowering of one module: statements and expressions become operations, names become variables.
 //!
 //! **Invariant:** operations are emitted in Python's evaluation order; every construct either has its operations or an `Unsupported` that
-//! lists what it writes. The output depends on the module and on `keep` alone; functions and classes are numbered in the order of their
+//! lists what it writes. The output depends on the module alone; functions and classes are numbered in the order of their
 //! definitions.
 
 mod chain;
@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 use super::scope::Bindings;
 use super::{
     Annotation, Argument, Block, Class, ClassId, Collection, Constant, DeclaredEffect, Element, Function, FunctionId,
-    FunctionKind, Module, Name, Op, OpKind, Temp, Variable, validate,
+    FunctionKind, Module, Name, Op, OpKind, Temp, Variable,
 };
 use crate::python::{ast, span_of};
 use crate::text::{FileId, Span};
@@ -32,20 +32,6 @@ pub type EffectLookup<'a> = dyn Fn(Span) -> Vec<DeclaredEffect> + 'a;
 
 /// Lowers a parsed module.
 pub fn lower(file: FileId, module: &ast::ModModule, effects: &EffectLookup<'_>) -> Module {
-    lower_if(file, module, effects, &|_| true)
-}
-
-/// Lowers a parsed module; of functions that are not kept, only the signature is lowered.
-///
-/// Decorators and defaults of such a function are lowered, because they run where it is defined; its body and everything nested in it are
-/// not, and it is marked as [elided](Function::elided). The analysis must assume that the body may write variables of the enclosing
-/// functions and globals.
-pub fn lower_if<'a>(
-    file: FileId,
-    module: &'a ast::ModModule,
-    effects: &'a EffectLookup<'a>,
-    keep: &'a dyn Fn(&ast::StmtFunctionDef) -> bool,
-) -> Module {
     let mut lowering = Lowering {
         names: FxHashMap::default(),
         functions: Vec::new(),
@@ -56,15 +42,12 @@ pub fn lower_if<'a>(
         maps: Vec::new(),
         depth: 0,
         effects,
-        keep,
     };
     lowering.module(module);
     let mut functions: Vec<Function> = lowering.functions.into_iter().flatten().collect();
     functions.shrink_to_fit();
     lowering.classes.shrink_to_fit();
-    let module = Module { file, functions, classes: lowering.classes };
-    debug_assert_eq!(validate(&module), Vec::<String>::new(), "lowering keeps the guarantees of the IR");
-    module
+    Module { file, functions, classes: lowering.classes }
 }
 
 /// State of the lowering of one module.
@@ -84,7 +67,6 @@ struct Lowering<'a> {
     /// How many blocks are being filled.
     depth: u32,
     effects: &'a EffectLookup<'a>,
-    keep: &'a dyn Fn(&ast::StmtFunctionDef) -> bool,
 }
 
 /// A function being lowered.
@@ -234,7 +216,6 @@ impl<'a> Lowering<'a> {
             returns: None,
             effects: Vec::new(),
             is_stub: false,
-            elided: false,
         };
         finish(&mut function);
         if let Some(place) = self.functions.get_mut(id.0 as usize) {

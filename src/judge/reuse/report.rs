@@ -6,7 +6,6 @@
 use crate::analysis::domain::marks::SUPPLIED;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Elements, Val, Value};
-use crate::analysis::heap::ObjectKind;
 use crate::analysis::is_entry;
 use crate::analysis::program::names::is_named_for_a_key;
 use crate::analysis::record::{Activation, Chain, Consumption, Escape, Recording};
@@ -150,11 +149,7 @@ fn count_occurrences(run: &Recording<'_>, value: &Value, term: TermId) -> usize 
             Elements::View { .. } => 0,
         },
         Val::Tuple(values) => values.iter().filter(is_it).count(),
-        Val::Object(object) => match &run.objects[object.0 as usize].kind {
-            ObjectKind::List { items, .. } => items.iter().map(|item| &item.value).filter(is_it).count(),
-            ObjectKind::Dict { entries, .. } => entries.iter().map(|entry| &entry.value).filter(is_it).count(),
-            _ => 0,
-        },
+        Val::Object(object) => run.objects[object.0 as usize].kind.held().map(|(_, value)| value).filter(is_it).count(),
         _ => 0,
     });
     held.max().unwrap_or(0)

@@ -10,7 +10,7 @@ use super::frame::{Eval, Frame, Halt, Signal};
 use super::machine::Machine;
 use super::step::put_pair;
 use super::symbol::Node;
-use super::value::{Args, Class, Family, Import, Instance, KeyArray, KeyKind, Value, get, set};
+use super::value::{Args, Class, Family, Import, Instance, KeyArray, KeyKind, Value, any, get, set};
 use crate::arrays::{self, Entry};
 use crate::ir::{Module, Name};
 
@@ -484,17 +484,7 @@ impl<'p> Machine<'p> {
     /// `isinstance(value, class)`; `None` where it depends on what is unknown.
     pub(super) fn is_a(value: &Value<'p>, class: &Value<'p>) -> Option<bool> {
         match (value, class) {
-            (_, Value::Tuple(classes)) => {
-                let mut answer = Some(false);
-                for class in classes.iter() {
-                    match Self::is_a(value, class) {
-                        Some(true) => return Some(true),
-                        None => answer = None,
-                        Some(false) => {}
-                    }
-                }
-                answer
-            }
+            (_, Value::Tuple(classes)) => any(classes.iter().map(|class| Self::is_a(value, class))),
             (Value::Unknown(_) | Value::Stack(_), _) => None,
             (Value::Instance(instance), Value::Class(class)) => Some(descends(&instance.class, class)),
             (Value::Class(error), Value::Class(class)) => Some(descends(error, class)),

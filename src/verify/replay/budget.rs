@@ -120,7 +120,7 @@ impl<'p> Machine<'p> {
     /// Pays for an operation.
     pub(super) fn charge(&mut self) -> Eval<'p, ()> {
         // Computing numbers has a separate budget.
-        if self.computing.is_some() {
+        if self.numeric.is_some() {
             return Ok(());
         }
         if self.budget.steps == 0 || self.is_full() {

@@ -211,12 +211,9 @@ impl<'p> Machine<'p> {
         if self.project.is_prelude(closure.module) {
             return super::prelude::run_inlined(self, closure, args, place);
         }
-        if code.elided {
-            return Ok(self.unknown(&code.name));
-        }
         let recursion = self.running.iter().filter(|running| **running == (closure.module, closure.id)).count();
         let given: Vec<Value<'p>> = args.values().cloned().collect();
-        if self.computing.is_none() && (self.stack.len() >= DEPTH || recursion >= RECURSION) {
+        if self.numeric.is_none() && (self.stack.len() >= DEPTH || recursion >= RECURSION) {
             self.havoc_call(&Value::None, &given);
             return Ok(self.unknown(&code.name));
         }

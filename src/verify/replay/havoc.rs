@@ -13,7 +13,7 @@ use super::iterate::Source;
 use super::machine::Machine;
 use super::project::add;
 use super::symbol::Symbol;
-use super::value::{Class, Closure, Environment, Shared, Value};
+use super::value::{Class, Closure, Environment, Shared, Value, contents};
 use crate::ir::{Function, FunctionId, OpKind, Temp, Variable};
 
 /// How deep mutable things are looked for in immutable ones.
@@ -84,9 +84,6 @@ impl<'p> Machine<'p> {
                 let attributes = std::mem::take(&mut *instance.attributes.borrow_mut());
                 attributes.into_iter().map(|(_, value)| value).collect()
             }
-            Value::Tuple(values) => values.to_vec(),
-            Value::List(values) | Value::Set(values) => values.borrow().clone(),
-            Value::Dict(pairs) => pairs.borrow().iter().map(|(_, value)| value.clone()).collect(),
             Value::Iterator(source) => {
                 let symbol = self.symbols.fresh("<advanced>");
                 *source.borrow_mut() = Source::Unknown(symbol, 0);
@@ -101,7 +98,10 @@ impl<'p> Machine<'p> {
             }
             Value::Bound(bound) => vec![bound.0.clone()],
             Value::Partial(partial) => partial.args.values().chain([&partial.function]).cloned().collect(),
-            _ => return,
+            other => match contents(other) {
+                Some(values) => values,
+                None => return,
+            },
         };
         if let Some(address) = address(value) {
             if self.havocked.of.contains_key(&address) {

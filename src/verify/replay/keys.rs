@@ -10,7 +10,7 @@ use super::constants::{Constants, constant};
 use super::machine::{Draw, Machine};
 use super::step::ELEMENTS;
 use super::symbol::Symbol;
-use super::value::{Args, Family, KeyArray, KeyKind, Value};
+use super::value::{Args, Family, KeyArray, KeyKind, Value, contents};
 use crate::arrays::{Entry, Map};
 use crate::finding::Place;
 use crate::ir::Name;
@@ -127,22 +127,11 @@ impl<'p> Machine<'p> {
                     self.collect(&item, into, demands, depth - 1);
                 }
             }
-            Value::Tuple(values) => {
-                for value in values.iter() {
-                    self.collect(value, into, demands, depth - 1);
-                }
-            }
-            Value::List(values) | Value::Set(values) => {
-                for value in values.borrow().clone() {
+            other => {
+                for value in contents(other).into_iter().flatten() {
                     self.collect(&value, into, demands, depth - 1);
                 }
             }
-            Value::Dict(pairs) => {
-                for (_, value) in pairs.borrow().clone() {
-                    self.collect(&value, into, demands, depth - 1);
-                }
-            }
-            _ => {}
         }
     }
 

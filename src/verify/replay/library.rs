@@ -13,10 +13,10 @@ use super::methods;
 use super::shape;
 use super::symbol::Symbol;
 use super::transform;
-use super::value::{Args, KeyKind, Value, Wrapped};
+use super::value::{Args, KeyKind, Value, Wrapped, contents, like, sequence};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{Argument, Callable, Construct, Effect, ParamKind, Returns, SeedKind, Takes, TreeOp};
+use crate::models::{self, Callable, Construct, Effect, Returns, SeedKind, Takes, TreeOp};
 use crate::prng::keys::Keys;
 
 /// The models of libraries, as the machine sees them.
@@ -39,17 +39,7 @@ pub(super) fn argument<'a, 'p>(args: &'a Args<'p>, callable: &Callable, name: &s
 
 /// All arguments that are bound to a parameter, which may take any number.
 pub(super) fn arguments<'p>(args: &Args<'p>, callable: &Callable, name: &str) -> Vec<Value<'p>> {
-    let name = name.trim_start_matches('*');
-    match callable.param(name).map(|param| param.kind) {
-        Some(ParamKind::Rest) => {
-            args.positional.iter().skip(callable.position(name).unwrap_or(usize::MAX)).cloned().collect()
-        }
-        Some(ParamKind::KeywordRest) => {
-            let rest = args.keywords.iter().filter(|(keyword, _)| callable.param(keyword).is_none());
-            rest.map(|(_, value)| value.clone()).collect()
-        }
-        _ => argument(args, callable, name).cloned().into_iter().collect(),
-    }
+    models::bound(&callable.params, name, &args.positional, &args.keywords).into_iter().cloned().collect()
 }
 
 /// What looks like keys and has zeros for words.
@@ -92,17 +82,12 @@ fn converted<'p>(machine: &mut Machine<'p>, path: &Name, mut args: Args<'p>, pla
     }
     let names = project.models.array_methods(project.roots);
     for value in args.positional.iter_mut().chain(args.keywords.iter_mut().map(|(_, value)| value)) {
-        *value = match &*value {
-            Value::Tuple(parts) => {
+        *value = match sequence(value) {
+            Some(parts) => {
                 let parts: Eval<'p, Vec<_>> = parts.iter().map(|part| array_of(machine, &names, part, place)).collect();
-                Value::tuple(parts?)
+                like(value, parts?)
             }
-            Value::List(parts) => {
-                let parts = parts.borrow().clone();
-                let parts: Eval<'p, Vec<_>> = parts.iter().map(|part| array_of(machine, &names, part, place)).collect();
-                Value::list(parts?)
-            }
-            other => array_of(machine, &names, &other.clone(), place)?,
+            None => array_of(machine, &names, value, place)?,
         };
     }
     Ok(args)
@@ -155,23 +140,8 @@ fn construct_library<'p>(
 /// The arguments of a constructor that are bound to these parameters.
 fn constructed<'p>(machine: &Machine<'p>, path: &Name, names: &[String], args: &Args<'p>) -> Vec<Value<'p>> {
     let Some(class) = machine.project.models.class(path) else { return Vec::new() };
-    let keywords: Vec<&str> = args.keywords.iter().map(|(name, _)| &**name).collect();
-    let value = |at: &usize| args.keywords.get(*at).map(|(_, value)| value.clone());
-    let mut found = Vec::new();
-    for name in names {
-        match class.argument(name.trim_start_matches('*'), args.positional.len(), &keywords) {
-            Some(Argument::Positional(at)) => found.extend(args.positional.get(at).cloned()),
-            Some(Argument::Keyword(at)) => found.extend(value(&at)),
-            Some(Argument::Rest(from)) => found.extend(args.positional.iter().skip(from).cloned()),
-            Some(Argument::KeywordRest) => {
-                let rest = |name: &str| !class.params.iter().any(|param| param.name == name);
-                let rest = args.keywords.iter().filter(|(name, _)| rest(name));
-                found.extend(rest.map(|(_, value)| value.clone()));
-            }
-            None => {}
-        }
-    }
-    found
+    let of = |name: &String| models::bound(&class.params, name, &args.positional, &args.keywords);
+    names.iter().flat_map(of).cloned().collect()
 }
 
 /// A function that takes one key raises if it gets an array of keys, or a container that holds keys.
@@ -213,20 +183,30 @@ fn consume_all<'p>(machine: &mut Machine<'p>, given: &[Value<'p>], path: &Name, 
     machine.log(DrawKind::Consume, path, place, expanded);
 }
 
-/// A draw from keys.
-fn sample<'p>(
-    machine: &mut Machine<'p>,
-    callable: &Callable,
-    keys: &[String],
-    path: &Name,
-    args: &Args<'p>,
+/// A call of a function with a model.
+#[derive(Clone, Copy)]
+struct ModelCall<'a, 'p> {
+    callable: &'a Callable,
+    path: &'a Name,
+    args: &'a Args<'p>,
     place: Place,
-) -> Eval<'p, Value<'p>> {
+}
+
+impl<'a, 'p> ModelCall<'a, 'p> {
+    /// The argument that is bound to a parameter.
+    fn argument(&self, name: &str) -> Option<&'a Value<'p>> {
+        argument(self.args, self.callable, name)
+    }
+}
+
+/// A draw from keys.
+fn sample<'p>(machine: &mut Machine<'p>, call: ModelCall<'_, 'p>, keys: &[String]) -> Eval<'p, Value<'p>> {
+    let ModelCall { callable, path, args, place } = call;
     let mut parts: Vec<Symbol> = Vec::new();
     for name in keys {
-        let Some(key) = argument(args, callable, name).cloned() else { continue };
-        single(&key)?;
-        let expanded = machine.expand_keys(&key);
+        let Some(key) = call.argument(name) else { continue };
+        single(key)?;
+        let expanded = machine.expand_keys(key);
         for words in &expanded.keys {
             parts.extend(words.iter().map(|word| machine.symbols.int(i128::from(*word))));
         }
@@ -254,20 +234,14 @@ fn pure<'p>(machine: &mut Machine<'p>, path: &Name, args: &Args<'p>) -> Value<'p
 }
 
 /// `key(seed)`
-fn seeded<'p>(
-    machine: &mut Machine<'p>,
-    callable: &Callable,
-    args: &Args<'p>,
-    seed: &str,
-    kind: SeedKind,
-) -> Value<'p> {
-    let seed = argument(args, callable, seed).cloned().unwrap_or(Value::None);
+fn seeded<'p>(machine: &mut Machine<'p>, call: ModelCall<'_, 'p>, seed: &str, kind: SeedKind) -> Value<'p> {
+    let seed = call.argument(seed).unwrap_or(&Value::None);
     let kind = match kind {
         SeedKind::Typed => KeyKind::Typed,
         SeedKind::Raw => KeyKind::Raw,
     };
-    match machine.seed(&seed, kind) {
-        Value::Keys(array) if machine.project.chooses || argument(args, callable, "impl").is_some() => {
+    match machine.seed(seed, kind) {
+        Value::Keys(array) if machine.project.chooses || call.argument("impl").is_some() => {
             // Another implementation has other numbers.
             Value::keys(array.keys.clone(), false, array.kind)
         }
@@ -276,44 +250,24 @@ fn seeded<'p>(
 }
 
 /// `split(key, num)`
-fn splits<'p>(
-    machine: &mut Machine<'p>,
-    callable: &Callable,
-    path: &Name,
-    args: &Args<'p>,
-    [key, num]: [Option<&str>; 2],
-    place: Place,
-) -> Eval<'p, Value<'p>> {
-    let given = |name: Option<&str>| name.and_then(|name| argument(args, callable, name)).cloned();
-    let Some(key) = given(key) else { return Ok(machine.unknown(path)) };
-    let num = given(num);
-    single(&key)?;
-    consume(machine, DrawKind::Split, &key, path, place);
-    if args.is_open && num.is_none() {
+fn splits<'p>(machine: &mut Machine<'p>, call: ModelCall<'_, 'p>, key: &str, num: Option<&str>) -> Eval<'p, Value<'p>> {
+    let Some(key) = call.argument(key) else { return Ok(machine.unknown(call.path)) };
+    let num = num.and_then(|num| call.argument(num));
+    single(key)?;
+    consume(machine, DrawKind::Split, key, call.path, call.place);
+    if call.args.is_open && num.is_none() {
         let open = machine.unknown("<num>");
-        return Ok(machine.split(&key, Some(&open)));
+        return Ok(machine.split(key, Some(&open)));
     }
-    Ok(machine.split(&key, num.as_ref()))
+    Ok(machine.split(key, num))
 }
 
 /// What is modelled as consuming its keys.
-fn consumes<'p>(
-    machine: &mut Machine<'p>,
-    callable: &Callable,
-    keys: &[String],
-    path: &Name,
-    args: &Args<'p>,
-    place: Place,
-) -> Eval<'p, Value<'p>> {
-    let is_named_only = !callable.exact && callable.params.is_empty();
-    let given: Vec<Value<'p>> = if is_named_only {
-        keys.iter().filter_map(|name| args.keyword(name)).cloned().collect()
-    } else {
-        keys.iter().flat_map(|name| arguments(args, callable, name)).collect()
-    };
-    consume_all(machine, &given, path, place);
-    machine.escape(args, place)?;
-    Ok(machine.unknown(path))
+fn consumes<'p>(machine: &mut Machine<'p>, call: ModelCall<'_, 'p>, keys: &[String]) -> Eval<'p, Value<'p>> {
+    let given: Vec<Value<'p>> = keys.iter().flat_map(|name| arguments(call.args, call.callable, name)).collect();
+    consume_all(machine, &given, call.path, call.place);
+    machine.escape(call.args, call.place)?;
+    Ok(machine.unknown(call.path))
 }
 
 /// Applies a model to a call.
@@ -324,22 +278,18 @@ pub(super) fn apply<'p>(
     args: Args<'p>,
     place: Place,
 ) -> Eval<'p, Value<'p>> {
+    let call = ModelCall { callable, path, args: &args, place };
     Ok(match &callable.effect {
-        Effect::Seed { seed, kind } => seeded(machine, callable, &args, seed, *kind),
-        Effect::Split { key, num } => {
-            return splits(machine, callable, path, &args, [Some(key.as_str()), num.as_deref()], place);
-        }
+        Effect::Seed { seed, kind } => seeded(machine, call, seed, *kind),
+        Effect::Split { key, num } => splits(machine, call, key, num.as_deref())?,
         Effect::Fold { key, data } => {
-            let Some(key) = argument(&args, callable, key).cloned() else { return Ok(machine.unknown(path)) };
-            let data = argument(&args, callable, data).cloned().unwrap_or(Value::None);
-            single(&key)?;
-            consume(machine, DrawKind::Fold, &key, path, place);
-            machine.fold_in(&key, &data)
+            let Some(key) = call.argument(key) else { return Ok(machine.unknown(path)) };
+            single(key)?;
+            consume(machine, DrawKind::Fold, key, path, place);
+            machine.fold_in(key, call.argument(data).unwrap_or(&Value::None))
         }
-        Effect::Clone { key } | Effect::KeyData { key } => {
-            argument(&args, callable, key).cloned().unwrap_or(Value::None)
-        }
-        Effect::Wrap { data: of } | Effect::Forward { of, .. } => match argument(&args, callable, of) {
+        Effect::Clone { key } | Effect::KeyData { key } => call.argument(key).cloned().unwrap_or(Value::None),
+        Effect::Wrap { data: of } | Effect::Forward { of, .. } => match call.argument(of) {
             Some(of) => of.clone(),
             None if callable.params.len() > 1 && args.positional.is_empty() && !args.keywords.is_empty() => {
                 // A decorator with arguments.
@@ -347,18 +297,18 @@ pub(super) fn apply<'p>(
             }
             None => machine.unknown(path),
         },
-        Effect::Sample { keys, .. } => sample(machine, callable, keys, path, &args, place)?,
-        Effect::Consume { keys, .. } => return consumes(machine, callable, keys, path, &args, place),
+        Effect::Sample { keys, .. } => sample(machine, call, keys)?,
+        Effect::Consume { keys, .. } => consumes(machine, call, keys)?,
         Effect::Observe => {
             machine.escape(&args, place)?;
             machine.unknown(path)
         }
-        Effect::Fabricate { of, zeros } => match zeroed(argument(&args, callable, of).filter(|_| *zeros)) {
+        Effect::Fabricate { of, zeros } => match zeroed(call.argument(of).filter(|_| *zeros)) {
             Some(value) => value,
             None => pure(machine, path, &args),
         },
         Effect::Pure { .. } | Effect::ShapeOf { .. } => pure(machine, path, &args),
-        Effect::Number { of, .. } => match argument(&args, callable, of) {
+        Effect::Number { of, .. } => match call.argument(of) {
             Some(value @ (Value::Int(_) | Value::Bool(_))) => value.clone(),
             Some(Value::Unknown(symbol)) => Value::Unknown(*symbol),
             _ => pure(machine, path, &args),
@@ -371,14 +321,13 @@ pub(super) fn apply<'p>(
             }
         }
         Effect::Supply { .. } => machine.unknown(path),
-        Effect::Tree { op, of } => match argument(&args, callable, of) {
-            Some(tree) => tree_op(machine, *op, &tree.clone(), path),
+        Effect::Tree { op, of } => match call.argument(of) {
+            Some(tree) => tree_op(machine, *op, tree, path),
             None => machine.unknown(path),
         },
         Effect::Transform(transform) => match transform.returns {
             Returns::Function => {
-                let function = transform.function.as_deref().and_then(|name| argument(&args, callable, name));
-                let function = function.cloned();
+                let function = transform.function.as_deref().and_then(|name| call.argument(name)).cloned();
                 Value::Wrapped(Rc::new(Wrapped { path: path.clone(), function, args }))
             }
             Returns::Result => transform::run_transform(machine, transform, callable, path, &args, place)?,
@@ -410,9 +359,9 @@ pub(super) fn leaves_of<'p>(tree: &Value<'p>, leaves: &mut Vec<Value<'p>>, depth
     }
     match tree {
         Value::None => true,
-        Value::Tuple(values) => values.iter().all(|value| leaves_of(value, leaves, depth - 1)),
-        Value::List(values) => values.borrow().iter().all(|value| leaves_of(value, leaves, depth - 1)),
-        Value::Dict(pairs) => pairs.borrow().iter().all(|(_, value)| leaves_of(value, leaves, depth - 1)),
+        Value::Tuple(_) | Value::List(_) | Value::Dict(_) => {
+            contents(tree).unwrap_or_default().iter().all(|value| leaves_of(value, leaves, depth - 1))
+        }
         Value::Unknown(_) | Value::Instance(_) => false,
         other => {
             leaves.push(other.clone());

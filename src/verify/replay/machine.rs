@@ -15,7 +15,7 @@ use super::edits::{ChoicePoint, RecordedChoices};
 use super::frame::{Eval, Frame};
 use super::havoc::Havocked;
 use super::hints::Hints;
-use super::numbers::Computing;
+use super::numbers::NumericState;
 use super::project::Project;
 use super::symbol::{Node, Query, Symbol, Symbols};
 use super::value::{Args, Class, Closure, Environment, Instance, Value, Wrapped};
@@ -176,7 +176,7 @@ pub(super) struct Machine<'p> {
     pub(super) running: Vec<(usize, FunctionId)>,
     pub(super) made_here: CyclicValues<'p>,
     /// What a run has that computes numbers.
-    pub(super) computing: Option<Box<Computing>>,
+    pub(super) numeric: Option<Box<NumericState>>,
 }
 
 /// What a run makes that may refer to itself: a function to the class or the variables that hold it, an object to itself.
@@ -253,7 +253,7 @@ impl<'p> Machine<'p> {
             import_depth: 0,
             running: Vec::new(),
             made_here: CyclicValues::default(),
-            computing: None,
+            numeric: None,
         }
     }
 
@@ -270,7 +270,7 @@ impl<'p> Machine<'p> {
     /// A copy of the run that continues with another script, which has to make the same choices so far; `None` if the state cannot be copied.
     pub(super) fn fork(&self, script: Script) -> Option<Self> {
         // A frame cannot be copied.
-        if self.computing.is_some() || !self.running.is_empty() {
+        if self.numeric.is_some() || !self.running.is_empty() {
             return None;
         }
         let mut copier = Copier::default();
@@ -316,7 +316,7 @@ impl<'p> Machine<'p> {
             import_depth: self.import_depth,
             running: Vec::new(),
             made_here,
-            computing: None,
+            numeric: None,
         })
     }
 

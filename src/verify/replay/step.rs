@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::frame::{Eval, Frame, Signal, at};
 use super::machine::Machine;
 use super::symbol::{Node, Symbol};
-use super::value::{Value, get, length_of_range};
+use super::value::{Value, any, get, length_of_range, like, sequence};
 use crate::ir::{Argument, Collection, Constant, Element, Op, OpKind, Operator, Temp};
 
 /// The largest collection that is spelled out.
@@ -154,7 +154,7 @@ impl<'p> Machine<'p> {
             Constant::Float(value) => Value::Float(*value),
             Constant::Str(text) => Value::Text(text.clone()),
             Constant::BigInt => Value::Unknown(self.symbols.apply("<big integer>", &[])),
-            Constant::Imaginary(value) if self.computing.is_some() => Value::Complex(0.0, *value),
+            Constant::Imaginary(value) if self.numeric.is_some() => Value::Complex(0.0, *value),
             Constant::Imaginary(_) | Constant::Other => Value::Unknown(self.symbols.apply("<literal>", &[])),
         }
     }
@@ -353,16 +353,10 @@ impl<'p> Machine<'p> {
             Operator::Invert => value.int().map(|number| Value::Int(!number)),
             Operator::MatchSequence(count, more) => match value {
                 Value::Unknown(_) | Value::Stack(_) | Value::Keys(_) | Value::Family(_) => None,
-                Value::Tuple(_) | Value::List(_) => {
-                    let length = match value {
-                        Value::Tuple(values) => values.len(),
-                        Value::List(values) => values.borrow().len(),
-                        _ => 0,
-                    };
-                    let count = usize::from(count);
-                    Some(Value::Bool(if more { length >= count } else { length == count }))
+                _ => {
+                    let (length, count) = (sequence(value).map(|items| items.len()), usize::from(count));
+                    Some(Value::Bool(length.is_some_and(|length| length == count || more && length > count)))
                 }
-                _ => Some(Value::Bool(false)),
             },
             _ => None,
         };
@@ -379,17 +373,7 @@ impl<'p> Machine<'p> {
 
     /// `item in container`; `None` where it depends on what is unknown.
     fn contains(item: &Value<'p>, container: &Value<'p>) -> Option<bool> {
-        let any = |values: &[Value<'p>]| {
-            let mut answer = Some(false);
-            for value in values {
-                match value.equals(item, 8) {
-                    Some(true) => return Some(true),
-                    None => answer = None,
-                    Some(false) => {}
-                }
-            }
-            answer
-        };
+        let any = |values: &[Value<'p>]| any(values.iter().map(|value| value.equals(item, 8)));
         match container {
             Value::Tuple(values) => any(values),
             Value::List(values) | Value::Set(values) => any(&values.borrow()),
@@ -439,7 +423,7 @@ impl<'p> Machine<'p> {
             }
             // A replay may forget the elements of a long list; numbers must be exact.
             (Operator::Add, Value::List(a), Value::List(b))
-                if self.computing.is_none() || a.borrow().len() + b.borrow().len() <= ELEMENTS =>
+                if self.numeric.is_none() || a.borrow().len() + b.borrow().len() <= ELEMENTS =>
             {
                 let both: Vec<Value<'p>> = a.borrow().iter().chain(b.borrow().iter()).take(ELEMENTS).cloned().collect();
                 Some(Value::list(both))
@@ -463,18 +447,13 @@ impl<'p> Machine<'p> {
 
     /// `[x] * n`; of an unknown `n`, two copies, the others like them.
     fn repeated(values: &Value<'p>, count: &Value<'p>) -> Option<Value<'p>> {
-        let items = match values {
-            Value::List(items) => items.borrow().clone(),
-            Value::Tuple(items) => items.to_vec(),
-            _ => return None,
-        };
+        let items = sequence(values)?;
         let copies = match count {
             Value::Unknown(_) => 2,
             other => usize::try_from(other.int()?.max(0)).ok()?,
         };
         let length = items.len().checked_mul(copies).filter(|length| *length <= ELEMENTS)?;
-        let all: Vec<Value<'p>> = items.iter().cycle().take(length).cloned().collect();
-        Some(if matches!(values, Value::List(_)) { Value::list(all) } else { Value::tuple(all) })
+        Some(like(values, items.iter().cycle().take(length).cloned().collect()))
     }
 }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::annotated;
 use super::machine::Machine;
-use super::value::{Args, Closure, Instance, Value, get};
+use super::value::{Args, Closure, Instance, Value, contents, get};
 use crate::finding::Place;
 use crate::ir::{Name, OpKind, Variable};
 
@@ -71,15 +71,10 @@ fn stored_once(machine: &Machine<'_>, constructor: &Closure<'_>) -> Vec<Name> {
 
 /// Whether a value is an instance, or a container of several.
 fn holds_instances(value: &Value<'_>) -> bool {
-    let are_several = |length: usize| (2..=ELEMENTS).contains(&length);
     let is_one = |value: &Value<'_>| matches!(value, Value::Instance(_));
+    let are_several = |values: &[Value<'_>]| (2..=ELEMENTS).contains(&values.len()) && values.iter().all(is_one);
     match value {
-        Value::Instance(_) => true,
-        Value::List(values) => are_several(values.borrow().len()) && values.borrow().iter().all(is_one),
-        Value::Tuple(values) => are_several(values.len()) && values.iter().all(is_one),
-        Value::Dict(pairs) => {
-            are_several(pairs.borrow().len()) && pairs.borrow().iter().all(|(_, value)| is_one(value))
-        }
-        _ => false,
+        Value::List(_) | Value::Tuple(_) | Value::Dict(_) => contents(value).is_some_and(|values| are_several(&values)),
+        _ => is_one(value),
     }
 }

@@ -11,7 +11,7 @@ use super::library::{argument, arguments};
 use super::machine::Machine;
 use super::shape;
 use super::step::ELEMENTS;
-use super::value::{Args, Stack, Value, Wrapped};
+use super::value::{Args, Stack, Value, Wrapped, contents, like, sequence};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{BuiltinOp, Callable, Effect, Runs, Transform, TransformResult};
@@ -371,21 +371,10 @@ fn tree_map_of<'p>(
     };
     Ok(match first {
         Value::None => Value::None,
-        Value::Tuple(values) => {
-            let count = values.len();
-            let mut results = Vec::with_capacity(count);
-            for index in 0..count {
-                results.push(part(machine, &Value::Int(i128::try_from(index).unwrap_or(0)))?);
-            }
-            Value::tuple(results)
-        }
-        Value::List(values) => {
-            let count = values.borrow().len();
-            let mut results = Vec::with_capacity(count);
-            for index in 0..count {
-                results.push(part(machine, &Value::Int(i128::try_from(index).unwrap_or(0)))?);
-            }
-            Value::list(results)
+        Value::Tuple(_) | Value::List(_) => {
+            let count = sequence(first).map_or(0, |values| values.len());
+            let results = (0..).take(count).map(|index| part(machine, &Value::Int(index)));
+            like(first, results.collect::<Eval<'p, _>>()?)
         }
         Value::Dict(pairs) => {
             let keys: Vec<Value<'p>> = pairs.borrow().iter().map(|(key, _)| key.clone()).collect();
@@ -400,10 +389,7 @@ fn tree_map_of<'p>(
         Value::Unknown(_) | Value::Instance(_) => {
             let mut results = Vec::new();
             for index in 0..2 {
-                let mut given: Vec<Value<'p>> = Vec::new();
-                for _ in 0..leading {
-                    given.push(machine.unknown("path"));
-                }
+                let mut given: Vec<Value<'p>> = (0..leading).map(|_| machine.unknown("path")).collect();
                 for tree in trees {
                     given.push(machine.item(tree, &Value::Int(index))?);
                 }
@@ -412,11 +398,8 @@ fn tree_map_of<'p>(
             stacked(machine, results, None)
         }
         _ => {
-            let mut given: Vec<Value<'p>> = Vec::new();
-            for _ in 0..leading {
-                given.push(machine.unknown("path"));
-            }
-            given.extend(trees.iter().cloned());
+            let path = (0..leading).map(|_| machine.unknown("path")).collect::<Vec<_>>();
+            let given = path.into_iter().chain(trees.iter().cloned()).collect();
             machine.call_value(function, Args::of(given), place)?
         }
     })
@@ -430,14 +413,7 @@ fn run_lanes<'p>(
     axes: Option<&Value<'p>>,
     place: Place,
 ) -> Eval<'p, (Vec<Value<'p>>, Option<u32>)> {
-    let axis_of = |index: usize| -> Value<'p> {
-        match axes {
-            None => Value::Int(0),
-            Some(Value::Tuple(parts)) => parts.get(index).cloned().unwrap_or(Value::Int(0)),
-            Some(Value::List(parts)) => parts.borrow().get(index).cloned().unwrap_or(Value::Int(0)),
-            Some(other) => other.clone(),
-        }
-    };
+    let axis_of = |index: usize| axes.map_or(Value::Int(0), |axes| axis_of_part(axes, index));
     let mapped: Vec<Value<'p>> = args
         .positional
         .iter()
@@ -495,6 +471,14 @@ fn stacked_within<'p>(machine: &mut Machine<'p>, outputs: &[Value<'p>], known: O
     shape::whole_stack(machine, rows)
 }
 
+/// The axis for a part of what these axes are for.
+fn axis_of_part<'p>(axes: &Value<'p>, index: usize) -> Value<'p> {
+    match sequence(axes) {
+        Some(parts) => parts.get(index).cloned().unwrap_or(Value::Int(0)),
+        None => axes.clone(),
+    }
+}
+
 /// What one lane sees of an argument.
 fn lane_of<'p>(
     machine: &mut Machine<'p>,
@@ -506,27 +490,15 @@ fn lane_of<'p>(
     if depth == 0 {
         return Ok(machine.unknown("<lane>"));
     }
-    let part = |axis: &Value<'p>, index: usize| match axis {
-        Value::Tuple(parts) => parts.get(index).cloned().unwrap_or(Value::Int(0)),
-        Value::List(parts) => parts.borrow().get(index).cloned().unwrap_or(Value::Int(0)),
-        other => other.clone(),
-    };
     Ok(match (value, axis) {
         (_, Value::None) => value.clone(),
-        (Value::Tuple(values), _) => {
-            let mut results = Vec::with_capacity(values.len());
-            for (index, value) in values.iter().enumerate() {
-                results.push(lane_of(machine, value, &part(axis, index), lane, depth - 1)?);
+        (Value::Tuple(_) | Value::List(_), _) => {
+            let parts = sequence(value).unwrap_or_default();
+            let mut results = Vec::with_capacity(parts.len());
+            for (index, part) in parts.iter().enumerate() {
+                results.push(lane_of(machine, part, &axis_of_part(axis, index), lane, depth - 1)?);
             }
-            Value::tuple(results)
-        }
-        (Value::List(values), _) => {
-            let values = values.borrow().clone();
-            let mut results = Vec::with_capacity(values.len());
-            for (index, value) in values.iter().enumerate() {
-                results.push(lane_of(machine, value, &part(axis, index), lane, depth - 1)?);
-            }
-            Value::list(results)
+            like(value, results)
         }
         (Value::Dict(pairs), _) => {
             let pairs = pairs.borrow().clone();
@@ -606,9 +578,9 @@ fn leading_length(tree: &Value<'_>, depth: u32) -> Option<u32> {
         Value::Keys(array) => u32::try_from(*array.keys.shape().first()?).ok(),
         Value::Range(from, to, step) => u32::try_from(super::value::length_of_range(*from, *to, *step)).ok(),
         Value::Stack(stack) if stack.is_whole => u32::try_from(stack.items.len()).ok(),
-        Value::Tuple(values) => values.iter().find_map(|value| leading_length(value, depth - 1)),
-        Value::List(values) => values.borrow().iter().find_map(|value| leading_length(value, depth - 1)),
-        Value::Dict(pairs) => pairs.borrow().iter().find_map(|(_, value)| leading_length(value, depth - 1)),
+        Value::Tuple(_) | Value::List(_) | Value::Dict(_) => {
+            contents(tree)?.iter().find_map(|value| leading_length(value, depth - 1))
+        }
         _ => None,
     }
 }

@@ -305,19 +305,9 @@ impl Value<'_> {
         if depth == 0 {
             return None;
         }
-        let all = |a: &[Self], b: &[Self]| -> Option<bool> {
-            if a.len() != b.len() {
-                return Some(false);
-            }
-            let mut answer = Some(true);
-            for (a, b) in a.iter().zip(b) {
-                match a.equals(b, depth - 1) {
-                    Some(false) => return Some(false),
-                    None => answer = None,
-                    Some(true) => {}
-                }
-            }
-            answer
+        let all = |a: &[Self], b: &[Self]| {
+            let differ = |(a, b): (&Self, &Self)| Some(!a.equals(b, depth - 1)?);
+            if a.len() == b.len() { Some(!any(a.iter().zip(b).map(differ))?) } else { Some(false) }
         };
         match (self, other) {
             (Self::Tuple(a), Self::Tuple(b)) => all(a, b),
@@ -360,6 +350,42 @@ impl<'p> Args<'p> {
 /// The attribute of this name.
 pub(super) fn get<'p>(attributes: &[(Name, Value<'p>)], name: &str) -> Option<Value<'p>> {
     attributes.iter().find(|(key, _)| &**key == name).map(|(_, value)| value.clone())
+}
+
+/// The items of a tuple or a list.
+pub(super) fn sequence<'a>(value: &Value<'a>) -> Option<Vec<Value<'a>>> {
+    match value {
+        Value::Tuple(items) => Some(items.to_vec()),
+        Value::List(items) => Some(items.borrow().clone()),
+        _ => None,
+    }
+}
+
+/// The values that a tuple, a list, a set or a dict holds.
+pub(super) fn contents<'p>(value: &Value<'p>) -> Option<Vec<Value<'p>>> {
+    match value {
+        Value::Set(items) => Some(items.borrow().clone()),
+        Value::Dict(pairs) => Some(pairs.borrow().iter().map(|(_, value)| value.clone()).collect()),
+        _ => sequence(value),
+    }
+}
+
+/// A tuple or a list, as this one is.
+pub(super) fn like<'a>(value: &Value<'a>, items: Vec<Value<'a>>) -> Value<'a> {
+    if matches!(value, Value::List(_)) { Value::list(items) } else { Value::tuple(items) }
+}
+
+/// Whether any of these holds; `None` where that depends on what is unknown.
+pub(super) fn any(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let mut any = Some(false);
+    for answer in answers {
+        match answer {
+            Some(true) => return Some(true),
+            Some(false) => {}
+            None => any = None,
+        }
+    }
+    any
 }
 
 /// Sets the attribute of this name.

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use keylint::ir::{Module, lower_if, validate};
+use keylint::ir::{Module, lower};
 use keylint::python::{SourceKind, parse};
 use keylint::text::FileId;
 use proptest::collection::vec;
@@ -228,21 +228,11 @@ proptest! {
         unchanged_by_packing(&program);
     }
 
-    #[test]
-    fn elided_functions_keep_the_guarantees(program in program(), kept in any::<u8>()) {
-        let parsed = parse(&program, SourceKind::Py);
-        let keep = |def: &keylint::python::ast::StmtFunctionDef| def.name.as_str().len() + usize::from(kept % 2) > 1;
-        let module = lower_if(FileId(0), &parsed.module, &|_| Vec::new(), &keep);
-        prop_assert_eq!(validate(&module), Vec::<String>::new());
-        for function in &module.functions {
-            prop_assert!(!function.elided || function.ops.is_empty() && !function.is_stub && function.parameters.len() == 5);
-        }
-    }
 }
 
 /// A packed module, copies of it, and one that forgot what it had unpacked have the operations that were lowered.
 fn unchanged_by_packing(program: &str) {
-    let module = lower_if(FileId(0), &parse(program, SourceKind::Py).module, &|_| Vec::new(), &|_| true);
+    let module = lower(FileId(0), &parse(program, SourceKind::Py).module, &|_| Vec::new());
     let written =
         |module: &Module| format!("{:#?}", module.functions.iter().map(|code| &code.ops[..]).collect::<Vec<_>>());
     let whole = written(&module);
@@ -312,16 +302,29 @@ fn corpus() -> Option<PathBuf> {
     given.into_iter().chain(beside()).find(|folder| folder.is_dir())
 }
 
+/// Lowers the Python files of a folder, and returns how many there are.
+fn lower_files(folder: &Path) -> usize {
+    let files = walkdir::WalkDir::new(folder).into_iter().flatten();
+    let files = files.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "py"));
+    let texts = files.filter_map(|entry| std::fs::read_to_string(entry.path()).ok());
+    on_deep_stack(|| texts.inspect(|text| drop(lowered(text))).count())
+}
+
+#[test]
+fn programs_of_fixtures_keep_the_guarantees() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for folder in ["fixtures", "rules"] {
+        assert!(lower_files(&root.join(folder)) > 0, "{folder} holds no Python code");
+    }
+}
+
 #[test]
 fn real_code_keeps_the_guarantees() {
     let Some(folder) = corpus() else {
         eprintln!("skipped: there is no corpus of Python code; KEYLINT_CORPUS names one");
         return;
     };
-    let files = walkdir::WalkDir::new(&folder).into_iter().flatten();
-    let files = files.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "py"));
-    let texts = files.filter_map(|entry| std::fs::read_to_string(entry.path()).ok());
-    let count = on_deep_stack(|| texts.inspect(|text| drop(lowered(text))).count());
+    let count = lower_files(&folder);
     assert!(count > 0, "{} holds no Python code", folder.display());
     eprintln!("{count} files of {}", folder.display());
 }

@@ -1,11 +1,11 @@
 //! A thousand random edits, after each of which the server must report the same as a fresh run on the text.
 
-use keylint::engine::check_text;
 use keylint::text::LineIndex;
 use serde_json::{Value, json};
 
 use super::client::{Client, Folder, offset};
 use super::pulling;
+use crate::in_memory::check_text;
 
 /// How many edits are replayed.
 const EDITS: u32 = 1_000;

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use super::super::value::{Tensor, Value};
 use super::arguments::{Arguments, problem};
 use super::arithmetic::{SUBNORMAL, has_subnormals, tensor};
-use super::{Builtin, Computing, Outcome, Problem};
+use super::{Builtin, NumericState, Outcome, Problem};
 use crate::ir::Operator;
 use crate::prng::array::Array;
 use crate::prng::dtype::{DType, DTypeKind};
@@ -149,13 +149,13 @@ pub fn refuse(array: &Array, span: Span) -> Outcome<()> {
 }
 
 fn elementwise<'a>(
-    computing: &mut Computing,
+    numeric: &mut NumericState,
     arguments: &Arguments<'a>,
     function: &dyn Fn(&Array) -> Result<Array>,
 ) -> Outcome<Value<'a>> {
     let (value, span) = arguments.required(0)?;
-    let mode = computing.settings.mode;
-    computing.lift(arguments.span, std::slice::from_ref(value), &|values| {
+    let mode = numeric.settings.mode;
+    numeric.lift(arguments.span, std::slice::from_ref(value), &|values| {
         let Tensor { array, weak } = tensor(mode, &values[0], span)?;
         let result = function(&array).map_err(|error| problem(span, &error))?;
         if [&*array, &result].into_iter().any(has_subnormals) {
@@ -166,15 +166,15 @@ fn elementwise<'a>(
 }
 
 /// `jnp.real(val)`, `jnp.imag(val)`
-fn part<'a>(computing: &mut Computing, arguments: &Arguments<'a>, of: fn(Complex) -> f64) -> Outcome<Value<'a>> {
-    elementwise(computing, arguments, &|array| {
+fn part<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>, of: fn(Complex) -> f64) -> Outcome<Value<'a>> {
+    elementwise(numeric, arguments, &|array| {
         Array::from_reals(array.dtype().part(), array.shape(), array.complexes().into_iter().map(of))
     })
 }
 
 /// `jnp.conj(x)`
-fn conjugate<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
-    elementwise(computing, arguments, &|array| {
+fn conjugate<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    elementwise(numeric, arguments, &|array| {
         if array.dtype().kind() != DTypeKind::Complex {
             return Ok(array.clone());
         }

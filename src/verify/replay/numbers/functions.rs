@@ -16,7 +16,7 @@ use super::arguments::{self, Arguments, problem};
 use super::arithmetic::{self, common_type, has_subnormals, tensor};
 use super::numpy::{array_of, concatenate, rearranged};
 use super::value::sequence;
-use super::{Builtin, Computing, Outcome, Problem, complex};
+use super::{Builtin, NumericState, Outcome, Problem, complex};
 use crate::arrays::{Map, joint_shape};
 use crate::ir::Operator;
 use crate::prng::array::Array;
@@ -92,14 +92,14 @@ fn held<'a>(array: Array, weak: bool) -> Value<'a> {
 
 /// A function of floating-point numbers; where there is none for `float64`, JAX takes it from the C library.
 fn real<'a>(
-    computing: &mut Computing,
+    numeric: &mut NumericState,
     arguments: &Arguments<'a>,
     single: fn(f32) -> f32,
     double: Option<fn(f64) -> f64>,
 ) -> Outcome<Value<'a>> {
     let (value, span) = arguments.required(0)?;
-    let (mode, name) = (computing.settings.mode, arguments.builtin.name);
-    computing.lift(arguments.span, std::slice::from_ref(value), &|values| {
+    let (mode, name) = (numeric.settings.mode, arguments.builtin.name);
+    numeric.lift(arguments.span, std::slice::from_ref(value), &|values| {
         let Tensor { array, weak } = tensor(mode, &values[0], span)?;
         complex::refuse(&array, span)?;
         let dtype = array.dtype().inexact(mode);
@@ -125,15 +125,15 @@ fn real<'a>(
 
 /// A function that is exact in every type.
 fn signed<'a>(
-    computing: &mut Computing,
+    numeric: &mut NumericState,
     arguments: &Arguments<'a>,
     of_real: fn(f64) -> f64,
     of_integer: fn(i128) -> i128,
     of_complex: Option<fn(&Array) -> crate::prng::error::Result<Array>>,
 ) -> Outcome<Value<'a>> {
     let (value, span) = arguments.required(0)?;
-    let mode = computing.settings.mode;
-    computing.lift(arguments.span, std::slice::from_ref(value), &|values| {
+    let mode = numeric.settings.mode;
+    numeric.lift(arguments.span, std::slice::from_ref(value), &|values| {
         let Tensor { array, weak } = tensor(mode, &values[0], span)?;
         let (dtype, shape) = (array.dtype(), array.shape());
         let result = match dtype.kind() {
@@ -158,20 +158,20 @@ fn negated(array: &Array) -> crate::prng::error::Result<Array> {
     Array::from_complexes(array.dtype(), array.shape(), negated)
 }
 
-fn power<'a>(computing: &mut Computing, arguments: &Arguments<'a>, exponent: i128) -> Outcome<Value<'a>> {
+fn power<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>, exponent: i128) -> Outcome<Value<'a>> {
     let (value, span) = arguments.required(0)?;
-    let mode = computing.settings.mode;
-    computing.lift(arguments.span, std::slice::from_ref(value), &|values| {
+    let mode = numeric.settings.mode;
+    numeric.lift(arguments.span, std::slice::from_ref(value), &|values| {
         let base = Value::Array(tensor(mode, &values[0], span)?);
         arithmetic::binary(mode, Operator::Pow, &base, &Value::Int(exponent), span)
     })
 }
 
 /// An operator as a function: its arguments are arrays.
-fn binary<'a>(computing: &mut Computing, arguments: &Arguments<'a>, operator: Operator) -> Outcome<Value<'a>> {
+fn binary<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>, operator: Operator) -> Outcome<Value<'a>> {
     let ((left, span), (right, _)) = (arguments.required(0)?, arguments.required(1)?);
-    let mode = computing.settings.mode;
-    computing.lift(arguments.span, &[left.clone(), right.clone()], &|values| {
+    let mode = numeric.settings.mode;
+    numeric.lift(arguments.span, &[left.clone(), right.clone()], &|values| {
         let left = Value::Array(tensor(mode, &values[0], span)?);
         arithmetic::binary(mode, operator, &left, &values[1], span)
     })
@@ -190,10 +190,10 @@ fn together(mode: crate::prng::mode::Mode, pair: [&Tensor; 2], span: Span) -> Ou
     Ok(([spread(left)?, spread(right)?], weak))
 }
 
-fn extreme_of_two<'a>(computing: &mut Computing, arguments: &Arguments<'a>, wanted: Ordering) -> Outcome<Value<'a>> {
+fn extreme_of_two<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>, wanted: Ordering) -> Outcome<Value<'a>> {
     let ((left, span), (right, _)) = (arguments.required(0)?, arguments.required(1)?);
-    let mode = computing.settings.mode;
-    computing.lift(arguments.span, &[left.clone(), right.clone()], &|values| {
+    let mode = numeric.settings.mode;
+    numeric.lift(arguments.span, &[left.clone(), right.clone()], &|values| {
         let pair = [&tensor(mode, &values[0], span)?, &tensor(mode, &values[1], span)?];
         let ([left, right], weak) = together(mode, pair, span)?;
         complex::refuse(&left, span)?;
@@ -216,11 +216,11 @@ fn further(wanted: Ordering, one: f64, other: f64) -> f64 {
 }
 
 /// `jnp.where(condition, x, y)`
-fn chosen<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn chosen<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let (condition, span) = arguments.required(0)?;
     let ((x, _), (y, _)) = (arguments.required(1)?, arguments.required(2)?);
-    let mode = computing.settings.mode;
-    computing.lift(arguments.span, &[condition.clone(), x.clone(), y.clone()], &|values| {
+    let mode = numeric.settings.mode;
+    numeric.lift(arguments.span, &[condition.clone(), x.clone(), y.clone()], &|values| {
         let condition = tensor(mode, &values[0], span)?.array;
         complex::refuse(&condition, span)?;
         let pair = [&tensor(mode, &values[1], span)?, &tensor(mode, &values[2], span)?];
@@ -252,10 +252,10 @@ enum Reduction {
     All,
 }
 
-fn reduced<'a>(computing: &mut Computing, arguments: &Arguments<'a>, how: Reduction) -> Outcome<Value<'a>> {
+fn reduced<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>, how: Reduction) -> Outcome<Value<'a>> {
     let (value, span) = arguments.required(0)?;
     let keeps = arguments.flag("keepdims", false)?;
-    let mode = computing.settings.mode;
+    let mode = numeric.settings.mode;
     let axes: Option<Vec<i128>> = match arguments.optional("axis") {
         None => None,
         Some((axes, span)) => Some(match sequence(axes) {
@@ -263,7 +263,7 @@ fn reduced<'a>(computing: &mut Computing, arguments: &Arguments<'a>, how: Reduct
             None => vec![arguments::integer(axes, span)?],
         }),
     };
-    computing.lift(arguments.span, std::slice::from_ref(value), &|values| {
+    numeric.lift(arguments.span, std::slice::from_ref(value), &|values| {
         let array = tensor(mode, &values[0], span)?.array;
         let rank = array.rank();
         let missing = || Problem::new(span, format!("an array of {rank} axes does not have this axis"));
@@ -415,17 +415,17 @@ fn variance(row: &[f32], mean: f32, less: usize) -> f32 {
 }
 
 /// `jnp.linspace(start, stop, num)` of two numbers: each is a weighted mean of both; XLA multiplies by the number of the element last.
-fn linspace<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn linspace<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let ((start, span), (stop, _)) = (arguments.required(0)?, arguments.required(1)?);
     let count = match arguments.given("num") {
         Some((count, span)) => arguments::length(count, span)?,
         None => 50,
     };
     let has_end = arguments.flag("endpoint", true)?;
-    let mode = computing.settings.mode;
-    computing.spend(arguments.span, arguments::elements(&[count], arguments.span)?)?;
+    let mode = numeric.settings.mode;
+    numeric.spend(arguments.span, arguments::elements(&[count], arguments.span)?)?;
     let dtype = arguments.dtype()?;
-    computing.lift(arguments.span, &[start.clone(), stop.clone()], &|values| {
+    numeric.lift(arguments.span, &[start.clone(), stop.clone()], &|values| {
         let ends = [tensor(mode, &values[0], span)?, tensor(mode, &values[1], span)?];
         let common = common_type(mode, &ends).map_or(DType::default_float(mode), |(dtype, _)| dtype);
         let common = common.inexact(mode);
@@ -450,25 +450,25 @@ fn linspace<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome
 }
 
 /// `jnp.stack(arrays, axis)`
-fn stacked<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn stacked<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let (parts, span) = arguments.required(0)?;
     let axis = arguments.axis(0)?;
-    let whole = array_of(computing, parts, None, span)?;
+    let whole = array_of(numeric, parts, None, span)?;
     let shape = whole.own_shape().unwrap_or_default().to_vec();
     let map = crate::arrays::axis(shape.len(), axis as i128).and_then(|axis| Map::moveaxis(&shape, 0, axis));
     let map = map.ok_or_else(|| Problem::new(span, "the arrays do not have this axis"))?;
-    computing.lift(span, &[whole], &|values| rearranged(&values[0], &map, span))
+    numeric.lift(span, &[whole], &|values| rearranged(&values[0], &map, span))
 }
 
 /// `jnp.concatenate(arrays, axis)`
-fn concatenated<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn concatenated<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let (parts, span) = arguments.required(0)?;
     let axis = arguments.axis(0)?;
     let Some(parts) = sequence(parts) else {
         return Err(Problem::new(span, format!("expected a list of arrays, got {}", parts.description())));
     };
-    let mode = computing.settings.mode;
-    computing.lift(arguments.span, &parts, &|values| {
+    let mode = numeric.settings.mode;
+    numeric.lift(arguments.span, &parts, &|values| {
         let tensors: Vec<Tensor> = values.iter().map(|value| tensor(mode, value, span)).collect::<Outcome<_>>()?;
         let shapes: Vec<&[usize]> = tensors.iter().map(|tensor| tensor.array.shape()).collect();
         let rank = shapes.first().map_or(0, |shape| shape.len());
@@ -485,26 +485,26 @@ fn concatenated<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Out
     })
 }
 
-fn flat<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn flat<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let (value, span) = arguments.required(0)?;
     let count: usize = value.own_shape().unwrap_or_default().iter().product();
     let map = Map { shape: vec![count], positions: (0..count).collect() };
-    computing.lift(span, std::slice::from_ref(value), &|values| rearranged(&values[0], &map, span))
+    numeric.lift(span, std::slice::from_ref(value), &|values| rearranged(&values[0], &map, span))
 }
 
 /// `jnp.full(shape, fill_value, dtype)`
-fn full<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn full<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let (shape, dtype) = (arguments.shape()?, arguments.dtype()?);
     let (value, span) = arguments.required(1)?;
-    let value = array_of(computing, value, dtype, span)?;
-    let mode = computing.settings.mode;
-    computing.lift(arguments.span, &[value], &|values| {
+    let value = array_of(numeric, value, dtype, span)?;
+    let mode = numeric.settings.mode;
+    numeric.lift(arguments.span, &[value], &|values| {
         let Tensor { array, weak } = tensor(mode, &values[0], span)?;
         array.broadcast_to("full", &shape).map(|array| held(array, weak)).map_err(|error| problem(span, &error))
     })
 }
 
-fn eye<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn eye<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let (rows, span) = arguments.required(0)?;
     let rows = arguments::length(rows, span)?;
     let columns = match arguments.optional("M") {
@@ -512,9 +512,9 @@ fn eye<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Valu
         None => rows,
     };
     let count = arguments::elements(&[rows, columns], span)?;
-    computing.spend(span, count)?;
+    numeric.spend(span, count)?;
     let is_diagonal = |at: usize| i128::from(columns > 0 && at / columns == at % columns);
-    Array::from_integers(DType::default_float(computing.settings.mode), &[rows, columns], (0..count).map(is_diagonal))
+    Array::from_integers(DType::default_float(numeric.settings.mode), &[rows, columns], (0..count).map(is_diagonal))
         .map(Value::array)
         .map_err(|error| problem(span, &error))
 }

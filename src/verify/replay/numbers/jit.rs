@@ -9,7 +9,7 @@ use super::super::frame::Eval;
 use super::super::machine::Machine;
 use super::super::value::{Args, Value, Wrapped};
 use super::value::{Argument, is_function};
-use super::{Computing, Outcome, Problem, arithmetic};
+use super::{NumericState, Outcome, Problem, arithmetic};
 use crate::ir::Name;
 use crate::text::Span;
 
@@ -32,23 +32,23 @@ pub(super) fn call<'p>(
     span: Span,
 ) -> Eval<'p, Value<'p>> {
     let are_traced = wrapped.args.keywords.is_empty();
-    machine.computing(|computing| {
-        let mode = computing.settings.mode;
+    machine.numeric(|numeric| {
+        let mode = numeric.settings.mode;
         for argument in arguments.iter_mut().filter(|_| are_traced) {
             if matches!(argument.value, Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Complex(..)) {
                 argument.value = Value::Array(arithmetic::tensor(mode, &argument.value, argument.span)?);
             }
         }
-        computing.traces += 1;
+        numeric.traces += 1;
         Ok(())
     })?;
     let function = wrapped.function.clone().unwrap_or(Value::None);
     let value = machine.call_computed(&function, arguments, span)?;
-    machine.computing(|computing| {
-        computing.traces -= 1;
+    machine.numeric(|numeric| {
+        numeric.traces -= 1;
         match value {
             Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Complex(..) => {
-                arithmetic::tensor(computing.settings.mode, &value, span).map(Value::Array)
+                arithmetic::tensor(numeric.settings.mode, &value, span).map(Value::Array)
             }
             value => Ok(value),
         }
@@ -56,8 +56,8 @@ pub(super) fn call<'p>(
 }
 
 /// Python cannot use a number that is still to be computed.
-pub(super) fn concrete(computing: &Computing, value: &Value<'_>, span: Span) -> Outcome<()> {
-    if computing.traces > 0 && matches!(value, Value::Array(_)) {
+pub(super) fn concrete(numeric: &NumericState, value: &Value<'_>, span: Span) -> Outcome<()> {
+    if numeric.traces > 0 && matches!(value, Value::Array(_)) {
         let message = "the numbers of a function that jit traces are not known to Python here";
         return Err(Problem::new(span, message));
     }

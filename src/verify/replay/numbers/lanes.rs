@@ -10,7 +10,7 @@
 use std::rc::Rc;
 
 use super::super::value::{Tensor, Value};
-use super::Computing;
+use super::NumericState;
 use super::arguments::elements;
 use super::arithmetic::tensor;
 use super::numpy::{concatenate, rearranged};
@@ -86,7 +86,7 @@ impl Value<'_> {
     }
 }
 
-impl Computing {
+impl NumericState {
     /// Applies a function of single values to values that may differ from lane to lane.
     pub(super) fn lift<'a>(
         &mut self,
@@ -99,7 +99,7 @@ impl Computing {
             self.spend(span, 1 + size(&value))?;
             return Ok(value);
         };
-        self.lift_level(span, values, level, &mut |computing, values| computing.lift(span, values, function))
+        self.lift_level(span, values, level, &mut |numeric, values| numeric.lift(span, values, function))
     }
 
     /// Applies a function to the values in each lane of one level, which is outermost wherever it occurs.
@@ -138,8 +138,8 @@ impl Computing {
             return function(self, values);
         };
         let raised: Vec<Value<'a>> = values.iter().map(|value| value.raise_level(level)).collect();
-        let value = self.lift_level(span, &raised, level, &mut |computing, values| {
-            computing.lift_around(span, leader, values, function)
+        let value = self.lift_level(span, &raised, level, &mut |numeric, values| {
+            numeric.lift_around(span, leader, values, function)
         })?;
         Ok(value.sink_level())
     }

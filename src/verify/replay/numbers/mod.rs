@@ -99,8 +99,8 @@ impl Problem {
 /// The result of every step.
 type Outcome<T> = Result<T, Problem>;
 
-/// What a run that computes has beyond one that does not.
-pub(super) struct Computing {
+/// What a run that computes numbers has beyond one that does not.
+pub(super) struct NumericState {
     settings: Settings,
     /// How many `vmap`s are around what runs.
     vmaps: usize,
@@ -115,7 +115,7 @@ pub(super) struct Computing {
     problem: Option<Problem>,
 }
 
-impl Computing {
+impl NumericState {
     fn new(settings: Settings) -> Self {
         Self { settings, vmaps: 0, traces: 0, budget: BUDGET, depth: 0, lineage: Lineage::default(), problem: None }
     }
@@ -148,7 +148,7 @@ pub(super) struct Builtin {
 }
 
 /// What a function of the libraries does with its arguments.
-type Run = for<'a> fn(&mut Computing, &Arguments<'a>) -> Outcome<Value<'a>>;
+type Run = for<'a> fn(&mut NumericState, &Arguments<'a>) -> Outcome<Value<'a>>;
 
 impl Builtin {
     const fn new(
@@ -217,7 +217,7 @@ pub(super) fn drawn(function: &str, key: &[u32], rest: &Constants, count: usize)
     let mut arguments = vec![Argument { name: None, value: key, span }];
     arguments.extend(rest.iter().map(|(name, value)| Argument { name: name.clone(), value: value.clone(), span }));
     let arguments = Arguments::bind(builtin, arguments, span).ok()?;
-    match (builtin.run)(&mut Computing::new(Settings::default()), &arguments).ok()? {
+    match (builtin.run)(&mut NumericState::new(Settings::default()), &arguments).ok()? {
         Value::Array(tensor) => {
             Some((0..tensor.array.len().min(count)).map(|index| tensor.array.element_text(index)).collect())
         }
@@ -231,11 +231,10 @@ pub(in crate::verify) fn evaluate(settings: Settings, module: &Module, span: Spa
     let hints = Hints::default();
     let mut machine = Machine::new((&project, &library::MODELS), &hints, Script::default(), 0);
     machine.arithmetic = Some(&ARITHMETIC);
-    machine.computing = Some(Box::new(Computing::new(settings)));
+    machine.numeric = Some(Box::new(NumericState::new(settings)));
     let value = machine.result(span, asks);
-    let computing = machine.computing.take();
-    let (lineage, problem) =
-        computing.map_or_else(Default::default, |computing| (computing.lineage, computing.problem));
+    let numeric = machine.numeric.take();
+    let (lineage, problem) = numeric.map_or_else(Default::default, |numeric| (numeric.lineage, numeric.problem));
     let mut answer = match (value, problem) {
         (_, Some(problem)) => Err(problem),
         (Ok(_), None) if !asks => Ok(Answer::Nothing),
@@ -319,13 +318,13 @@ static ARITHMETIC: Numbers =
     Numbers { compute: |machine, frame, op, temp| machine.compute(frame, op, temp), decidable, left_at_bound };
 
 fn decidable<'p>(machine: &mut Machine<'p>, value: &Value<'p>, span: Span) -> Eval<'p, ()> {
-    machine.computing(|computing| python::truth(computing, value, span).map(|_| ()))
+    machine.numeric(|numeric| python::truth(numeric, value, span).map(|_| ()))
 }
 
 fn left_at_bound(machine: &mut Machine<'_>, span: Span) {
-    if let Some(computing) = &mut machine.computing {
+    if let Some(numeric) = &mut machine.numeric {
         let message = "`while` loops of more than 64 iterations are not supported";
-        computing.problem.get_or_insert_with(|| Problem::new(span, message));
+        numeric.problem.get_or_insert_with(|| Problem::new(span, message));
     }
 }
 
@@ -344,15 +343,15 @@ impl<'p> Machine<'p> {
 
     /// Ends the run.
     fn refuse<T>(&mut self, problem: Problem) -> Eval<'p, T> {
-        if let Some(computing) = &mut self.computing {
-            computing.problem.get_or_insert(problem);
+        if let Some(numeric) = &mut self.numeric {
+            numeric.problem.get_or_insert(problem);
         }
         Err(Signal::Stop)
     }
 
     /// Does something with what computing has.
-    fn computing<T>(&mut self, work: impl FnOnce(&mut Computing) -> Outcome<T>) -> Eval<'p, T> {
-        match self.computing.as_deref_mut().map(work) {
+    fn numeric<T>(&mut self, work: impl FnOnce(&mut NumericState) -> Outcome<T>) -> Eval<'p, T> {
+        match self.numeric.as_deref_mut().map(work) {
             Some(Ok(value)) => Ok(value),
             Some(Err(problem)) => self.refuse(problem),
             None => Err(Signal::Stop),
@@ -361,7 +360,7 @@ impl<'p> Machine<'p> {
 
     /// Runs an operation without blocks.
     fn compute(&mut self, frame: &mut Frame<'p>, op: &'p Op, temp: Temp) -> Eval<'p, Value<'p>> {
-        self.computing(|computing| computing.spend(op.span, 1))?;
+        self.numeric(|numeric| numeric.spend(op.span, 1))?;
         let value = match self.computed(frame, op, temp)? {
             Some(value) => value,
             None => self.symbolic(frame, op, temp)?,
@@ -389,7 +388,7 @@ impl<'p> Machine<'p> {
                 Value::Library(path) => {
                     self.known_path(frame, Value::Library(format!("{path}.{name}").into()), temp)?
                 }
-                value => self.computing(|computing| numpy::attribute(computing, value, name, span))?,
+                value => self.numeric(|numeric| numpy::attribute(numeric, value, name, span))?,
             },
             OpKind::Item(object, index) => {
                 let value = at(frame, *object);
@@ -399,9 +398,9 @@ impl<'p> Machine<'p> {
                     Err(problem) => return self.refuse(problem),
                 };
                 match sequence(&value) {
-                    Some(items) => self.computing(|_| select(&value, &items, &indices, span))?,
+                    Some(items) => self.numeric(|_| select(&value, &items, &indices, span))?,
                     None if matches!(value, Value::Dict(_)) => return Ok(None),
-                    None => self.computing(|computing| lifted_subscript(computing, value, &indices, span))?,
+                    None => self.numeric(|numeric| lifted_subscript(numeric, value, &indices, span))?,
                 }
             }
             OpKind::Operate(operator, [Some(left), right], _) => {
@@ -415,14 +414,14 @@ impl<'p> Machine<'p> {
                 }
                 let operator = *operator;
                 if operator == Operator::Not && right.is_none() {
-                    let truth = self.computing(|computing| python::truth(computing, &left, span))?;
+                    let truth = self.numeric(|numeric| python::truth(numeric, &left, span))?;
                     return Ok(Some(Value::Bool(!truth)));
                 }
-                self.computing(|computing| operated(computing, operator, left, right, span))?
+                self.numeric(|numeric| operated(numeric, operator, left, right, span))?
             }
             OpKind::Iterate(of) => match at(frame, *of) {
                 value @ (Value::Array(_) | Value::Lanes(..)) => {
-                    let items = self.computing(|computing| elements(computing, &value, span))?;
+                    let items = self.numeric(|numeric| elements(numeric, &value, span))?;
                     self.iterate(&Value::list(items))?
                 }
                 _ => return Ok(None),
@@ -431,7 +430,7 @@ impl<'p> Machine<'p> {
                 let value = at(frame, *value);
                 let items = match &value {
                     Value::Array(_) | Value::Lanes(..) | Value::Keys(_) => {
-                        Some(self.computing(|computing| elements(computing, &value, span))?)
+                        Some(self.numeric(|numeric| elements(numeric, &value, span))?)
                     }
                     other => sequence(other),
                 };
@@ -455,7 +454,7 @@ impl<'p> Machine<'p> {
         let span = span_of(frame, temp);
         let next = frame.code.ops.get(temp as usize + 1).map(|op| &op.kind);
         let is_prefix = matches!(next, Some(OpKind::Attribute(object, _)) if *object == temp);
-        match self.computing(|_| find(path, span))? {
+        match self.numeric(|_| find(path, span))? {
             Found::DType(dtype) => Ok(Value::DType(dtype)),
             Found::Unknown | Found::Module if is_prefix => Ok(value),
             Found::Unknown | Found::Module => {
@@ -501,17 +500,17 @@ impl<'p> Machine<'p> {
 
     /// Calls a function.
     fn call_computed(&mut self, function: &Value<'p>, arguments: Vec<Argument<'p>>, span: Span) -> Eval<'p, Value<'p>> {
-        let depth = self.computing.as_ref().map_or(0, |computing| computing.depth);
+        let depth = self.numeric.as_ref().map_or(0, |numeric| numeric.depth);
         if depth >= DEPTH {
             return self.refuse(Problem::new(span, format!("calls nest deeper than {DEPTH} levels")));
         }
-        self.computing(|computing| {
-            computing.depth += 1;
+        self.numeric(|numeric| {
+            numeric.depth += 1;
             Ok(())
         })?;
         let value = self.called(function, arguments, span)?;
-        self.computing(|computing| {
-            computing.depth -= 1;
+        self.numeric(|numeric| {
+            numeric.depth -= 1;
             Ok(())
         })?;
         Ok(value)
@@ -519,28 +518,28 @@ impl<'p> Machine<'p> {
 
     fn called(&mut self, function: &Value<'p>, mut arguments: Vec<Argument<'p>>, span: Span) -> Eval<'p, Value<'p>> {
         match function {
-            Value::Library(path) => match self.computing(|_| find(path, span))? {
-                Found::Function(builtin) => self.computing(|computing| {
+            Value::Library(path) => match self.numeric(|_| find(path, span))? {
+                Found::Function(builtin) => self.numeric(|numeric| {
                     let arguments = Arguments::bind(builtin, arguments, span)?;
-                    (builtin.run)(computing, &arguments)
+                    (builtin.run)(numeric, &arguments)
                 }),
-                Found::Vmap => self.computing(|_| mapped(path, arguments, span)),
-                Found::Partial => self.computing(|_| partial(arguments, span)),
-                Found::Jit => self.computing(|_| jit::wrapped(path, arguments, span)),
+                Found::Vmap => self.numeric(|_| mapped(path, arguments, span)),
+                Found::Partial => self.numeric(|_| partial(arguments, span)),
+                Found::Jit => self.numeric(|_| jit::wrapped(path, arguments, span)),
                 Found::Python => python::call(self, path, arguments, span),
                 Found::Module | Found::DType(_) | Found::Unknown => {
                     self.refuse(Problem::new(span, format!("unknown name `{path}`")))
                 }
             },
-            Value::DType(dtype) => self.computing(|computing| {
+            Value::DType(dtype) => self.numeric(|numeric| {
                 let arguments = Arguments::bind(&numpy::CONVERSION, arguments, span)?;
-                numpy::converted(computing, &arguments, *dtype)
+                numpy::converted(numeric, &arguments, *dtype)
             }),
             Value::Method(method) => {
-                self.computing(|computing| numpy::call_method(computing, &method.1, &method.0, arguments, span))
+                self.numeric(|numeric| numpy::call_method(numeric, &method.1, &method.0, arguments, span))
             }
             Value::Function(closure) => {
-                let args = self.computing(|_| bound(closure, arguments, span))?;
+                let args = self.numeric(|_| bound(closure, arguments, span))?;
                 let place = Place { file: FileId(0), span };
                 self.call_closure(closure, args, place)
             }
@@ -559,7 +558,7 @@ impl<'p> Machine<'p> {
                 all.sort_by_key(|argument| argument.name.is_some());
                 self.call_computed(&partial.function, all, span)
             }
-            Value::Wrapped(wrapped) if matches!(self.computing(|_| find(&wrapped.path, span))?, Found::Jit) => {
+            Value::Wrapped(wrapped) if matches!(self.numeric(|_| find(&wrapped.path, span))?, Found::Jit) => {
                 jit::call(self, wrapped, arguments, span)
             }
             Value::Wrapped(wrapped) => self.call_lanes(wrapped, arguments, span),
@@ -576,15 +575,15 @@ impl<'p> Machine<'p> {
         let size = wrapped.args.keyword("axis_size").and_then(Value::int).and_then(|size| usize::try_from(size).ok());
         let vmap = Vmap { in_axes: axes("in_axes"), out_axes: axes("out_axes"), size };
         let function = wrapped.function.clone().unwrap_or(Value::None);
-        let (mapped, count, level) = self.computing(|computing| {
-            let (mapped, count) = computing.split_arguments(&vmap, arguments, span)?;
-            computing.vmaps += 1;
-            Ok((mapped, count, computing.vmaps - 1))
+        let (mapped, count, level) = self.numeric(|numeric| {
+            let (mapped, count) = numeric.split_arguments(&vmap, arguments, span)?;
+            numeric.vmaps += 1;
+            Ok((mapped, count, numeric.vmaps - 1))
         })?;
         let value = self.call_computed(&function, mapped, span)?;
-        self.computing(|computing| {
-            computing.vmaps = level;
-            computing.join_lanes(&value, level, count, &vmap.out_axes, span)
+        self.numeric(|numeric| {
+            numeric.vmaps = level;
+            numeric.join_lanes(&value, level, count, &vmap.out_axes, span)
         })
     }
 }
@@ -603,19 +602,19 @@ fn is_own(operator: Operator) -> bool {
 }
 
 fn operated<'a>(
-    computing: &mut Computing,
+    numeric: &mut NumericState,
     operator: Operator,
     left: Value<'a>,
     right: Option<Value<'a>>,
     span: Span,
 ) -> Outcome<Value<'a>> {
-    let mode = computing.settings.mode;
+    let mode = numeric.settings.mode;
     match right {
-        None => computing.lift(span, &[left], &|values| arithmetic::unary(operator, &values[0], span)),
+        None => numeric.lift(span, &[left], &|values| arithmetic::unary(operator, &values[0], span)),
         Some(right) => {
             let is_shared = !is_mapped(&right) && is_mapped(&left)
                 || operator == Operator::MatMul && is_mapped(&left) != is_mapped(&right);
-            computing.lift(span, &[left, right], &|values| {
+            numeric.lift(span, &[left, right], &|values| {
                 arithmetic::in_lane(mode, operator, (&values[0], &values[1]), is_shared, span)
             })
         }
@@ -623,13 +622,13 @@ fn operated<'a>(
 }
 
 /// The elements of an array along its first axis.
-fn elements<'a>(computing: &mut Computing, value: &Value<'a>, span: Span) -> Outcome<Vec<Value<'a>>> {
+fn elements<'a>(numeric: &mut NumericState, value: &Value<'a>, span: Span) -> Outcome<Vec<Value<'a>>> {
     let Some(length) = value.own_shape().and_then(<[usize]>::first) else {
         return Err(Problem::new(span, "an array without axes has no elements"));
     };
     let element = |index: usize| {
         let at = Index::At(Value::Int(i128::try_from(index).unwrap_or(i128::MAX)));
-        lifted_subscript(computing, value.clone(), &[at], span)
+        lifted_subscript(numeric, value.clone(), &[at], span)
     };
     (0..*length).map(element).collect()
 }
@@ -653,7 +652,7 @@ fn indices<'a>(frame: &Frame<'a>, index: Temp) -> Outcome<Vec<Index<'a>>> {
 }
 
 fn lifted_subscript<'a>(
-    computing: &mut Computing,
+    numeric: &mut NumericState,
     base: Value<'a>,
     indices: &[Index<'a>],
     span: Span,
@@ -663,7 +662,7 @@ fn lifted_subscript<'a>(
         Index::At(value) => Some(value.clone()),
         Index::Slice(..) | Index::NewAxis | Index::Ellipsis => None,
     }));
-    computing.lift(span, &values, &|values| {
+    numeric.lift(span, &values, &|values| {
         let mut ats = values.iter().skip(1);
         let one = |index: &Index<'a>| match index {
             Index::At(value) => Index::At(ats.next().unwrap_or(value).clone()),

@@ -8,7 +8,7 @@ use super::super::value::{Tensor, Value};
 use super::arguments::{self, Arguments, problem};
 use super::arithmetic::{common_type, convert, tensor};
 use super::value::{Argument, sequence, typed};
-use super::{Builtin, Computing, complex, functions};
+use super::{Builtin, NumericState, complex, functions};
 use super::{Outcome, Problem};
 use crate::arrays::{self, Map};
 use crate::prng::array::Array;
@@ -19,17 +19,17 @@ use crate::prng::mode::Mode;
 use crate::text::Span;
 
 static FUNCTIONS: [Builtin; 5] = [
-    Builtin::new("array", &["object", "dtype"], &[], 1, |computing, arguments| {
+    Builtin::new("array", &["object", "dtype"], &[], 1, |numeric, arguments| {
         let (object, span) = arguments.required(0)?;
-        array_of(computing, object, arguments.dtype()?, span)
+        array_of(numeric, object, arguments.dtype()?, span)
     }),
-    Builtin::new("asarray", &["a", "dtype"], &[], 1, |computing, arguments| {
+    Builtin::new("asarray", &["a", "dtype"], &[], 1, |numeric, arguments| {
         let (object, span) = arguments.required(0)?;
-        array_of(computing, object, arguments.dtype()?, span)
+        array_of(numeric, object, arguments.dtype()?, span)
     }),
     Builtin::new("arange", &["start", "stop", "step", "dtype"], &[], 1, arange),
-    Builtin::new("zeros", &["shape", "dtype"], &[], 1, |computing, arguments| filled(computing, arguments, 0)),
-    Builtin::new("ones", &["shape", "dtype"], &[], 1, |computing, arguments| filled(computing, arguments, 1)),
+    Builtin::new("zeros", &["shape", "dtype"], &[], 1, |numeric, arguments| filled(numeric, arguments, 0)),
+    Builtin::new("ones", &["shape", "dtype"], &[], 1, |numeric, arguments| filled(numeric, arguments, 1)),
 ];
 
 /// `jnp.uint32(x)` and its like.
@@ -43,24 +43,24 @@ pub fn lookup(name: &str) -> Option<&'static Builtin> {
 }
 
 /// `jnp.uint32(x)`: an array of that type.
-pub fn converted<'a>(computing: &mut Computing, arguments: &Arguments<'a>, dtype: DType) -> Outcome<Value<'a>> {
+pub fn converted<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>, dtype: DType) -> Outcome<Value<'a>> {
     let (object, span) = arguments.required(0)?;
-    array_of(computing, object, Some(dtype), span)
+    array_of(numeric, object, Some(dtype), span)
 }
 
 /// `jnp.array(object, dtype)`
 pub fn array_of<'a>(
-    computing: &mut Computing,
+    numeric: &mut NumericState,
     object: &Value<'a>,
     dtype: Option<DType>,
     span: Span,
 ) -> Outcome<Value<'a>> {
-    let mode = computing.settings.mode;
+    let mode = numeric.settings.mode;
     let dtype = dtype.map(|dtype| dtype.canonical(mode));
     let mut leaves = Vec::new();
     let shape = leaves_of(object, &mut leaves, span)?;
-    computing.spend(span, leaves.len())?;
-    computing.lift(span, &leaves, &|leaves| assemble(mode, leaves, &shape, dtype, span))
+    numeric.spend(span, leaves.len())?;
+    numeric.lift(span, &leaves, &|leaves| assemble(mode, leaves, &shape, dtype, span))
 }
 
 /// Collects what nested lists hold, and the shape they have.
@@ -165,19 +165,19 @@ pub fn concatenate(arrays: &[&Array], dtype: DType, shape: &[usize]) -> Result<A
     }
 }
 
-fn filled<'a>(computing: &mut Computing, arguments: &Arguments<'a>, value: i128) -> Outcome<Value<'a>> {
-    let mode = computing.settings.mode;
+fn filled<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>, value: i128) -> Outcome<Value<'a>> {
+    let mode = numeric.settings.mode;
     let dtype = arguments.dtype()?.map_or(DType::default_float(mode), |dtype| dtype.canonical(mode));
     let shape = arguments.shape()?;
     let size: usize = shape.iter().product();
-    computing.spend(arguments.span, size)?;
+    numeric.spend(arguments.span, size)?;
     let array = Array::from_integers(dtype, &shape, std::iter::repeat_n(value, size));
     array.map(Value::array).map_err(|error| problem(arguments.span, &error))
 }
 
 /// `jnp.arange(stop)`, `jnp.arange(start, stop, step)`, of whole numbers.
-fn arange<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
-    let mode = computing.settings.mode;
+fn arange<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let mode = numeric.settings.mode;
     let span = arguments.span;
     let mut tensors = Vec::new();
     let mut number = |name: &str| -> Outcome<Option<i128>> {
@@ -207,7 +207,7 @@ fn arange<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<V
     let distance = if step > 0 { stop.saturating_sub(start) } else { start.saturating_sub(stop) };
     let count = (distance.max(0) + step.abs() - 1) / step.abs();
     let shape = arguments::shape(&Value::Int(count), span)?;
-    computing.spend(span, shape.iter().product())?;
+    numeric.spend(span, shape.iter().product())?;
     let common = common_type(mode, &tensors).map_or(DType::default_int(mode), |(dtype, _)| dtype);
     let dtype = arguments.dtype()?.map_or(common, |dtype| dtype.canonical(mode));
     let array = Array::from_integers(dtype, &shape, (0..count).map(|index| start + index * step));
@@ -215,7 +215,7 @@ fn arange<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<V
 }
 
 /// An attribute of a value.
-pub fn attribute<'a>(computing: &mut Computing, value: Value<'a>, name: &str, span: Span) -> Outcome<Value<'a>> {
+pub fn attribute<'a>(numeric: &mut NumericState, value: Value<'a>, name: &str, span: Span) -> Outcome<Value<'a>> {
     let unknown = |value: &Value<'a>| {
         Err(Problem::new(span, format!("{} has no supported attribute `{name}`", value.description())))
     };
@@ -231,9 +231,9 @@ pub fn attribute<'a>(computing: &mut Computing, value: Value<'a>, name: &str, sp
         }),
         "T" => {
             let map = Map::transpose(shape);
-            computing.lift(span, &[value], &|values| rearranged(&values[0], &map, span))
+            numeric.lift(span, &[value], &|values| rearranged(&values[0], &map, span))
         }
-        "real" | "imag" => call_function(computing, complex::lookup(name), value, span),
+        "real" | "imag" => call_function(numeric, complex::lookup(name), value, span),
         name if matches!(name, "reshape" | "astype") || functions::method(name).is_some() => {
             Ok(Value::Method(Rc::new((value, name.into()))))
         }
@@ -243,14 +243,14 @@ pub fn attribute<'a>(computing: &mut Computing, value: Value<'a>, name: &str, sp
 
 /// Calls a function with one argument.
 fn call_function<'a>(
-    computing: &mut Computing,
+    numeric: &mut NumericState,
     function: Option<&'static Builtin>,
     value: Value<'a>,
     span: Span,
 ) -> Outcome<Value<'a>> {
     let Some(function) = function else { return Ok(value) };
     let arguments = Arguments::bind(function, vec![Argument { name: None, value, span }], span)?;
-    (function.run)(computing, &arguments)
+    (function.run)(numeric, &arguments)
 }
 
 /// The elements of an array or of typed keys, as a map has them.
@@ -272,7 +272,7 @@ static ASTYPE: Builtin = Builtin { name: "astype", positional: &["dtype"], ..CON
 
 /// Calls a method of an array.
 pub fn call_method<'a>(
-    computing: &mut Computing,
+    numeric: &mut NumericState,
     method: &str,
     receiver: &Value<'a>,
     mut arguments: Vec<Argument<'a>>,
@@ -281,7 +281,7 @@ pub fn call_method<'a>(
     if let Some(function) = functions::method(method) {
         arguments.insert(0, Argument { name: None, value: receiver.clone(), span });
         let arguments = Arguments::bind(function, arguments, span)?;
-        return (function.run)(computing, &arguments);
+        return (function.run)(numeric, &arguments);
     }
     if method == "reshape" {
         if arguments.len() > 1 && arguments.iter().all(|argument| argument.name.is_none()) {
@@ -295,13 +295,13 @@ pub fn call_method<'a>(
         let own = receiver.own_shape().unwrap_or_default();
         let shape = reshaped(own, shape, shape_span)?;
         let map = Map { shape, positions: (0..own.iter().product()).collect() };
-        computing.lift(span, std::slice::from_ref(receiver), &|values| rearranged(&values[0], &map, span))
+        numeric.lift(span, std::slice::from_ref(receiver), &|values| rearranged(&values[0], &map, span))
     } else {
         let arguments = Arguments::bind(&ASTYPE, arguments, span)?;
         let (dtype, dtype_span) = arguments.required(0)?;
-        let dtype = arguments::dtype(dtype, dtype_span)?.canonical(computing.settings.mode);
-        let mode = computing.settings.mode;
-        computing.lift(span, std::slice::from_ref(receiver), &|values| {
+        let dtype = arguments::dtype(dtype, dtype_span)?.canonical(numeric.settings.mode);
+        let mode = numeric.settings.mode;
+        numeric.lift(span, std::slice::from_ref(receiver), &|values| {
             convert(&tensor(mode, &values[0], span)?.array, dtype, span).map(Value::array)
         })
     }

@@ -14,7 +14,7 @@ use super::super::value::{Args, Value};
 use super::arguments::Arguments;
 use super::jit::concrete;
 use super::value::Argument;
-use super::{Computing, Outcome, Problem, complex, elements, functions, operated};
+use super::{NumericState, Outcome, Problem, complex, elements, functions, operated};
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
 use crate::prng::dtype::{DType, DTypeKind};
@@ -57,12 +57,12 @@ pub(super) fn call<'p>(
                 return machine.refuse(Problem::new(span, "abs takes one number"));
             };
             let value = value.clone();
-            machine.computing(|computing| magnitude(computing, value, span))
+            machine.numeric(|numeric| magnitude(numeric, value, span))
         }
         (Some(kind @ ("bool" | "int" | "float")), _) => {
-            machine.computing(|computing| scalar(computing, kind, &arguments, span))
+            machine.numeric(|numeric| scalar(numeric, kind, &arguments, span))
         }
-        (Some("complex"), _) => machine.computing(|computing| complex_number(computing, &arguments, span)),
+        (Some("complex"), _) => machine.numeric(|numeric| complex_number(numeric, &arguments, span)),
         (Some(name @ ("max" | "min")), _) => extreme(machine, name, arguments, span),
         (Some("len"), Some(length)) => match length {
             Some(length) => Ok(Value::Int(length as i128)),
@@ -71,7 +71,7 @@ pub(super) fn call<'p>(
         (Some("sum"), _) => {
             let items = match first.unwrap_or(Value::None) {
                 value @ (Value::Array(_) | Value::Lanes(..)) => {
-                    Some(machine.computing(|computing| elements(computing, &value, span))?)
+                    Some(machine.numeric(|numeric| elements(numeric, &value, span))?)
                 }
                 value => machine.items_of(&value)?,
             };
@@ -80,7 +80,7 @@ pub(super) fn call<'p>(
             };
             let mut sum = arguments.get(1).map_or(Value::Int(0), |start| start.value.clone());
             for item in items {
-                sum = machine.computing(|computing| operated(computing, Operator::Add, sum, Some(item), span))?;
+                sum = machine.numeric(|numeric| operated(numeric, Operator::Add, sum, Some(item), span))?;
             }
             Ok(sum)
         }
@@ -90,7 +90,7 @@ pub(super) fn call<'p>(
                 // What Python iterates over is a list here.
                 let value = match value {
                     value @ (Value::Array(_) | Value::Lanes(..)) => {
-                        Value::list(machine.computing(|computing| elements(computing, &value, span))?)
+                        Value::list(machine.numeric(|numeric| elements(numeric, &value, span))?)
                     }
                     value => value,
                 };
@@ -105,7 +105,7 @@ pub(super) fn call<'p>(
 }
 
 /// `abs(x)`
-fn magnitude<'p>(computing: &mut Computing, value: Value<'p>, span: Span) -> Outcome<Value<'p>> {
+fn magnitude<'p>(numeric: &mut NumericState, value: Value<'p>, span: Span) -> Outcome<Value<'p>> {
     let too_large = || Problem::new(span, "integers beyond 128 bits are not supported");
     match value {
         Value::Bool(flag) => Ok(Value::Int(i128::from(flag))),
@@ -115,27 +115,27 @@ fn magnitude<'p>(computing: &mut Computing, value: Value<'p>, span: Span) -> Out
         value => {
             let Some(builtin) = functions::lookup("abs") else { return Err(Problem::new(span, "abs is not known")) };
             let arguments = Arguments::bind(builtin, vec![Argument { name: None, value, span }], span)?;
-            (builtin.run)(computing, &arguments)
+            (builtin.run)(numeric, &arguments)
         }
     }
 }
 
 /// The truth of a value in Python.
-pub(super) fn truth(computing: &Computing, value: &Value<'_>, span: Span) -> Outcome<bool> {
-    concrete(computing, value, span)?;
+pub(super) fn truth(numeric: &NumericState, value: &Value<'_>, span: Span) -> Outcome<bool> {
+    concrete(numeric, value, span)?;
     let unknown = || Problem::new(span, format!("{} has no truth value", value.description()));
     value.truth().ok_or_else(unknown)
 }
 
 /// `bool(x)`, `int(x)`, `float(x)`: a number of Python.
-fn scalar<'p>(computing: &Computing, kind: &str, arguments: &[Argument<'p>], span: Span) -> Outcome<Value<'p>> {
+fn scalar<'p>(numeric: &NumericState, kind: &str, arguments: &[Argument<'p>], span: Span) -> Outcome<Value<'p>> {
     let [Argument { name: None, value, .. }] = arguments else {
         return Err(Problem::new(span, format!("{kind} takes one number")));
     };
     if kind == "bool" {
-        return truth(computing, value, span).map(Value::Bool);
+        return truth(numeric, value, span).map(Value::Bool);
     }
-    concrete(computing, value, span)?;
+    concrete(numeric, value, span)?;
     let refused = || Problem::new(span, format!("{kind} takes one number, got {}", value.description()));
     let (integer, real) = match value {
         Value::Bool(flag) => (Some(i128::from(*flag)), f64::from(u8::from(*flag))),
@@ -159,15 +159,15 @@ fn scalar<'p>(computing: &Computing, kind: &str, arguments: &[Argument<'p>], spa
 }
 
 /// `complex(real, imag)`
-fn complex_number<'p>(computing: &Computing, arguments: &[Argument<'p>], span: Span) -> Outcome<Value<'p>> {
+fn complex_number<'p>(numeric: &NumericState, arguments: &[Argument<'p>], span: Span) -> Outcome<Value<'p>> {
     let part = |argument: &Argument<'p>| {
-        let number = scalar(computing, "float", std::slice::from_ref(argument), argument.span)?;
+        let number = scalar(numeric, "float", std::slice::from_ref(argument), argument.span)?;
         Ok(if let Value::Float(number) = number { number } else { 0.0 })
     };
     match arguments {
         [Argument { value: Value::Complex(real, imaginary), .. }] => Ok(Value::Complex(*real, *imaginary)),
         [Argument { value: value @ Value::Array(tensor), .. }] if tensor.array.rank() == 0 => {
-            concrete(computing, value, span)?;
+            concrete(numeric, value, span)?;
             let number = tensor.array.complexes().first().copied().unwrap_or_default();
             Ok(Value::Complex(number.0, number.1))
         }
@@ -186,7 +186,7 @@ fn extreme<'p>(machine: &mut Machine<'p>, name: &str, arguments: Vec<Argument<'p
     if let [single] = &items[..] {
         let single = single.clone();
         items = match &single {
-            Value::Array(_) | Value::Lanes(..) => machine.computing(|computing| elements(computing, &single, span))?,
+            Value::Array(_) | Value::Lanes(..) => machine.numeric(|numeric| elements(numeric, &single, span))?,
             other => machine.items_of(other)?.unwrap_or_default(),
         };
     }
@@ -197,8 +197,8 @@ fn extreme<'p>(machine: &mut Machine<'p>, name: &str, arguments: Vec<Argument<'p
     let operator = if name == "max" { Operator::Gt } else { Operator::Lt };
     for item in items {
         let (left, right) = (item.clone(), Some(best.clone()));
-        let is_better = machine.computing(|computing| operated(computing, operator, left, right, span))?;
-        if machine.computing(|computing| truth(computing, &is_better, span))? {
+        let is_better = machine.numeric(|numeric| operated(numeric, operator, left, right, span))?;
+        if machine.numeric(|numeric| truth(numeric, &is_better, span))? {
             best = item;
         }
     }

@@ -10,7 +10,7 @@ use super::lanes::is_mapped;
 use super::lineage::Step;
 use super::numpy::concatenate;
 use super::value::typed;
-use super::{Builtin, Computing, complex};
+use super::{Builtin, NumericState, complex};
 use super::{Outcome, Problem, Settings};
 use crate::prng::array::{Array, size_of};
 use crate::prng::derive;
@@ -72,39 +72,37 @@ static FORMULAS: [Builtin; formula::FORMULAS.len()] = {
 
 /// All others.
 static FUNCTIONS: &[Builtin] = &[
-    Builtin::new("key", &["seed"], &["impl", "dtype"], 1, |computing, arguments| seeded(computing, arguments, true)),
-    Builtin::new("PRNGKey", &["seed"], &["impl"], 1, |computing, arguments| seeded(computing, arguments, false)),
+    Builtin::new("key", &["seed"], &["impl", "dtype"], 1, |numeric, arguments| seeded(numeric, arguments, true)),
+    Builtin::new("PRNGKey", &["seed"], &["impl"], 1, |numeric, arguments| seeded(numeric, arguments, false)),
     Builtin::new("split", &["key", "num"], &[], 1, split),
     Builtin::new("fold_in", &["key", "data"], &[], 2, fold_in),
-    Builtin::new("clone", &["key"], &[], 1, |computing, arguments| {
-        keywise(computing, arguments, |keys, is_typed| if is_typed { Ok(typed(keys)) } else { raw(&keys) })
+    Builtin::new("clone", &["key"], &[], 1, |numeric, arguments| {
+        keywise(numeric, arguments, |keys, is_typed| if is_typed { Ok(typed(keys)) } else { raw(&keys) })
     }),
-    Builtin::new("key_data", &["keys"], &[], 1, |computing, arguments| {
-        keywise(computing, arguments, |keys, _| raw(&keys))
-    }),
-    Builtin::new("key_impl", &["keys"], &[], 1, |computing, arguments| {
+    Builtin::new("key_data", &["keys"], &[], 1, |numeric, arguments| keywise(numeric, arguments, |keys, _| raw(&keys))),
+    Builtin::new("key_impl", &["keys"], &[], 1, |numeric, arguments| {
         let (keys, span) = arguments.required(0)?;
-        let (keys, _) = keys_of(computing.settings, keys.any_lane(), span)?;
+        let (keys, _) = keys_of(numeric.settings, keys.any_lane(), span)?;
         Ok(Value::Text(keys.implementation().name().into()))
     }),
     Builtin::new("wrap_key_data", &["key_bits_array"], &["impl", "dtype"], 1, wrap_key_data),
     Builtin::new("uniform", &["key", "shape", "dtype", "minval", "maxval"], &[], 1, uniform),
-    Builtin::new("gumbel", &["key", "shape", "dtype", "mode"], &[], 1, |computing, arguments| {
+    Builtin::new("gumbel", &["key", "shape", "dtype", "mode"], &[], 1, |numeric, arguments| {
         let resolution = arguments.resolution()?;
-        plain(computing, arguments, |mode, keys, shape, dtype| real::gumbel(mode, keys, shape, dtype, resolution))
+        plain(numeric, arguments, |mode, keys, shape, dtype| real::gumbel(mode, keys, shape, dtype, resolution))
     }),
     Builtin::new("truncated_normal", &["key", "lower", "upper", "shape", "dtype"], &[], 3, truncated_normal),
     Builtin::new("ball", &["key", "d", "p", "shape", "dtype"], &[], 2, ball),
     Builtin::new("multinomial", &["key", "n", "p"], &["shape", "dtype"], 3, multinomial),
     Builtin::new("randint", &["key", "shape", "minval", "maxval", "dtype"], &[], 4, randint),
     Builtin::new("bernoulli", &["key", "p", "shape", "mode"], &[], 1, bernoulli),
-    Builtin::new("permutation", &["key", "x", "axis", "independent"], &[], 2, |computing, arguments| {
+    Builtin::new("permutation", &["key", "x", "axis", "independent"], &[], 2, |numeric, arguments| {
         let (axis, independent) = (arguments.axis(0)?, arguments.flag("independent", false)?);
-        reorder(computing, arguments, |mode, keys, x| select::permutation(mode, keys, x, axis, independent))
+        reorder(numeric, arguments, |mode, keys, x| select::permutation(mode, keys, x, axis, independent))
     }),
-    Builtin::new("shuffle", &["key", "x", "axis"], &[], 2, |computing, arguments| {
+    Builtin::new("shuffle", &["key", "x", "axis"], &[], 2, |numeric, arguments| {
         let axis = arguments.axis(0)?;
-        reorder(computing, arguments, |mode, keys, x| select::shuffle(mode, keys, x, axis))
+        reorder(numeric, arguments, |mode, keys, x| select::shuffle(mode, keys, x, axis))
     }),
     Builtin::new("choice", &["key", "a", "shape", "replace", "p", "axis", "mode"], &[], 2, choice),
     Builtin::new("categorical", &["key", "logits", "axis", "shape", "replace", "mode"], &[], 2, categorical),
@@ -128,23 +126,23 @@ fn raw<'a>(keys: &Keys) -> Result<Value<'a>> {
 
 /// Does the same to every key of an array.
 fn keywise<'a>(
-    computing: &mut Computing,
+    numeric: &mut NumericState,
     arguments: &Arguments<'a>,
     function: fn(Keys, bool) -> Result<Value<'a>>,
 ) -> Outcome<Value<'a>> {
     let (keys, span) = arguments.required(0)?;
-    let settings = computing.settings;
-    computing.lift(arguments.span, std::slice::from_ref(keys), &|values| {
+    let settings = numeric.settings;
+    numeric.lift(arguments.span, std::slice::from_ref(keys), &|values| {
         let (keys, is_typed) = keys_of(settings, &values[0], span)?;
         function(keys, is_typed).map_err(|error| problem(span, &error))
     })
 }
 
-fn seeded<'a>(computing: &mut Computing, arguments: &Arguments<'a>, is_typed: bool) -> Outcome<Value<'a>> {
+fn seeded<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>, is_typed: bool) -> Outcome<Value<'a>> {
     let (seed, span) = arguments.required(0)?;
-    let mode = computing.settings.mode;
-    let implementation = arguments.implementation()?.unwrap_or(computing.settings.implementation);
-    let made = computing.lift(arguments.span, std::slice::from_ref(seed), &|values| {
+    let mode = numeric.settings.mode;
+    let implementation = arguments.implementation()?.unwrap_or(numeric.settings.implementation);
+    let made = numeric.lift(arguments.span, std::slice::from_ref(seed), &|values| {
         let keys = match &values[0] {
             Value::Int(seed) => derive::key(mode, implementation, *seed),
             Value::Bool(seed) => derive::key(mode, implementation, i128::from(*seed)),
@@ -158,15 +156,15 @@ fn seeded<'a>(computing: &mut Computing, arguments: &Arguments<'a>, is_typed: bo
         value.map_err(|error| problem(span, &error))
     });
     if let (Ok(Value::Keys(keys)), Value::Int(seed)) = (&made, seed) {
-        computing.lineage.keep(keys.keys.words(), Step::Seed(*seed));
+        numeric.lineage.keep(keys.keys.words(), Step::Seed(*seed));
     }
     made
 }
 
-fn wrap_key_data<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn wrap_key_data<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let (data, span) = arguments.required(0)?;
-    let implementation = arguments.implementation()?.unwrap_or(computing.settings.implementation);
-    computing.lift(arguments.span, std::slice::from_ref(data), &|values| match &values[0] {
+    let implementation = arguments.implementation()?.unwrap_or(numeric.settings.implementation);
+    numeric.lift(arguments.span, std::slice::from_ref(data), &|values| match &values[0] {
         Value::Array(tensor) => {
             Keys::wrap(implementation, &tensor.array).map(typed).map_err(|error| problem(span, &error))
         }
@@ -194,12 +192,12 @@ impl Parameters<'_> {
 
 /// Calls a function with its key, or under `vmap` with its keys.
 fn with_key<'a>(
-    computing: &mut Computing,
+    numeric: &mut NumericState,
     arguments: &Arguments<'a>,
     parameters: &Parameters<'a>,
     draw: Draw<'_, 'a>,
 ) -> Outcome<Value<'a>> {
-    let settings = computing.settings;
+    let settings = numeric.settings;
     let span = arguments.span;
     let (key, key_span) = arguments.required(0)?;
     let name = arguments.builtin.name;
@@ -213,15 +211,15 @@ fn with_key<'a>(
         std::iter::once(key.clone()).chain(parameters.values.iter().map(|(value, _)| value.clone())).collect();
     let draws_together = implementation.generator().batch_draws_from_first_key() && is_mapped(key);
     if !draws_together {
-        computing.spend(span, parameters.elements)?;
-        return computing.lift(span, &values, &|values| {
+        numeric.spend(span, parameters.elements)?;
+        return numeric.lift(span, &values, &|values| {
             let spans = parameters.values.iter().map(|(_, span)| *span);
             let arrays: Outcome<Vec<Array>> =
                 values[1..].iter().zip(spans).map(|(value, span)| parameter(settings.mode, value, span)).collect();
             draw(&single(&values[0])?, &arrays?).map_err(|error| problem(span, &error))
         });
     }
-    computing.lift_around(span, 0, &values, &mut |computing, values| {
+    numeric.lift_around(span, 0, &values, &mut |numeric, values| {
         let levels = values[0].levels();
         let counts: Vec<usize> = levels.iter().map(|(_, count)| *count).collect();
         let mut words = Vec::new();
@@ -229,7 +227,7 @@ fn with_key<'a>(
             words.extend_from_slice(single(key)?.words());
         }
         let keys = Keys::new(implementation, &counts, words).map_err(|error| problem(span, &error))?;
-        computing.spend(span, parameters.elements.saturating_mul(keys.len()))?;
+        numeric.spend(span, parameters.elements.saturating_mul(keys.len()))?;
         let mut arrays = Vec::new();
         for (value, (_, span)) in values[1..].iter().zip(&parameters.values) {
             arrays.push(batch_parameter(settings.mode, name, value, &levels, parameters.rank, *span)?);
@@ -299,29 +297,29 @@ fn unstack<'a>(drawn: &Value<'a>, levels: &[(usize, usize)], count: usize) -> Re
     Value::from_flat(levels, &mut lanes.into_iter()).ok_or_else(shape)
 }
 
-fn split<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn split<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let shape = match arguments.given("num") {
         Some((value, span)) => arguments::shape(value, span)?,
         None => vec![2],
     };
-    let mode = computing.settings.mode;
+    let mode = numeric.settings.mode;
     let is_typed = matches!(arguments.required(0)?.0.any_lane(), Value::Keys(_));
     let elements = shape.iter().product::<usize>().saturating_mul(4);
-    let children = with_key(computing, arguments, &Parameters::none(elements), &|keys, _| {
+    let children = with_key(numeric, arguments, &Parameters::none(elements), &|keys, _| {
         let children = derive::split(mode, keys, &shape)?;
         if is_typed { Ok(typed(children)) } else { raw(&children) }
     })?;
     if let (Value::Keys(parent), Value::Keys(children)) = (arguments.required(0)?.0, &children) {
         let (parent, count) = (parent.keys.words(), children.keys.len());
         for (number, child) in children.keys.iter().enumerate() {
-            computing.lineage.keep(child, Step::Child(parent.to_vec(), number, count));
+            numeric.lineage.keep(child, Step::Child(parent.to_vec(), number, count));
         }
     }
     Ok(children)
 }
 
-fn fold_in<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
-    let settings = computing.settings;
+fn fold_in<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let settings = numeric.settings;
     let ((key, key_span), (data, data_span)) = (arguments.required(0)?, arguments.required(1)?);
     let span = arguments.span;
     let single = |value: &Value<'a>| {
@@ -337,24 +335,24 @@ fn fold_in<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<
     let values = [key.clone(), data.clone()];
     // The masks of mapped data are one draw; mapped keys alone all get the same mask.
     if first.implementation() != Implementation::UnsafeRbg || !is_mapped(data) {
-        let child = computing.lift(span, &values, &|values| {
+        let child = numeric.lift(span, &values, &|values| {
             let (keys, _) = single(&values[0])?;
             give(derive::fold_in(&keys, fold_data(&values[1], data_span)?))
         })?;
         if let (Value::Keys(parent), Value::Keys(child)) = (key, &child) {
             let step = Step::Fold(parent.keys.words().to_vec(), fold_data(data, data_span)?);
-            computing.lineage.keep(child.keys.words(), step);
+            numeric.lineage.keep(child.keys.words(), step);
         }
         return Ok(child);
     }
-    computing.lift_around(span, 1, &values, &mut |computing, values| {
+    numeric.lift_around(span, 1, &values, &mut |numeric, values| {
         let levels = values[1].levels();
         let counts: Vec<usize> = levels.iter().map(|(_, count)| *count).collect();
         let mut numbers = Vec::new();
         for number in values[1].flat() {
             numbers.push(i128::from(fold_data(number, data_span)?));
         }
-        computing.spend(span, numbers.len())?;
+        numeric.spend(span, numbers.len())?;
         let (mut words, mut lengths) = (Vec::new(), Vec::new());
         for key in values[0].flat() {
             words.extend_from_slice(single(key)?.0.words());
@@ -394,32 +392,32 @@ fn fold_data(value: &Value<'_>, span: Span) -> Outcome<u32> {
 }
 
 /// A draw of a shape and a type, without parameters.
-fn drawn<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn drawn<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let name = arguments.builtin.name;
-    plain(computing, arguments, |mode, keys, shape, dtype| match sample::plain(name) {
+    plain(numeric, arguments, |mode, keys, shape, dtype| match sample::plain(name) {
         Some(sampler) => sampler(mode, keys, shape, dtype),
         None => Err(sample::unsupported(name)),
     })
 }
 
 fn plain<'a>(
-    computing: &mut Computing,
+    numeric: &mut NumericState,
     arguments: &Arguments<'a>,
     sampler: impl Fn(Mode, &Keys, &[usize], Option<DType>) -> Result<Array>,
 ) -> Outcome<Value<'a>> {
     let (shape, dtype) = (arguments.shape()?, arguments.dtype()?);
-    let mode = computing.settings.mode;
+    let mode = numeric.settings.mode;
     let parameters = Parameters::none(shape.iter().product());
-    with_key(computing, arguments, &parameters, &|keys, _| sampler(mode, keys, &shape, dtype).map(Value::array))
+    with_key(numeric, arguments, &parameters, &|keys, _| sampler(mode, keys, &shape, dtype).map(Value::array))
 }
 
 /// A draw from a distribution with parameters, which broadcast to its shape.
-fn by_formula<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn by_formula<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let name = arguments.builtin.name;
     let Some(formula) = formula::formula(name) else {
         return Err(problem(arguments.span, &sample::unsupported(name)));
     };
-    let (dtype, mode) = (arguments.dtype()?, computing.settings.mode);
+    let (dtype, mode) = (arguments.dtype()?, numeric.settings.mode);
     let mut values = Vec::new();
     for (index, parameter) in formula.parameters().iter().enumerate() {
         values.push(match formula.default {
@@ -430,27 +428,27 @@ fn by_formula<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outco
     let shape = (formula.shape)(arguments.optional_shape()?, shape_of_all(&values));
     let elements = shape.iter().product::<usize>().saturating_mul(formula.cost);
     let parameters = Parameters { values, rank: Some(shape.len()), elements };
-    with_key(computing, arguments, &parameters, &|keys, parameters| {
+    with_key(numeric, arguments, &parameters, &|keys, parameters| {
         (formula.draw)(&formula::Draw { mode, keys, shape: &shape, dtype, parameters }).map(Value::array)
     })
 }
 
 /// `ball(key, d, p, shape, dtype)`
-fn ball<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
-    let (dtype, mode) = (arguments.dtype()?, computing.settings.mode);
+fn ball<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let (dtype, mode) = (arguments.dtype()?, numeric.settings.mode);
     let (length, span) = arguments.required(1)?;
     let shape = [arguments.shape()?, vec![arguments::length(length, span)?]].concat();
     let elements = arguments::elements(&shape, span)?.saturating_mul(formula::IN_ROUNDS);
     let values = vec![arguments.value_or("p", Value::Int(2))];
     let parameters = Parameters { values, rank: Some(shape.len()), elements };
-    with_key(computing, arguments, &parameters, &|keys, parameters| {
+    with_key(numeric, arguments, &parameters, &|keys, parameters| {
         gamma::ball(&formula::Draw { mode, keys, shape: &shape, dtype, parameters }).map(Value::array)
     })
 }
 
 /// `multinomial(key, n, p, shape=…, dtype=…)`
-fn multinomial<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
-    let (dtype, mode) = (arguments.dtype()?, computing.settings.mode);
+fn multinomial<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let (dtype, mode) = (arguments.dtype()?, numeric.settings.mode);
     let ((n, n_span), (p, p_span)) = (arguments.required(1)?, arguments.required(2)?);
     let shape = match arguments.optional_shape()? {
         Some(shape) => shape,
@@ -459,7 +457,7 @@ fn multinomial<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outc
     let elements = arguments::elements(&shape, arguments.span)?.saturating_mul(formula::IN_ROUNDS);
     let values = vec![(n.clone(), n_span), (p.clone(), p_span)];
     let parameters = Parameters { values, rank: Some(shape.len()), elements };
-    with_key(computing, arguments, &parameters, &|keys, parameters| {
+    with_key(numeric, arguments, &parameters, &|keys, parameters| {
         let mut parameters = parameters.to_vec();
         if let Some(trials) = parameters.first_mut()
             && trials.rank() > 0
@@ -472,12 +470,12 @@ fn multinomial<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outc
     })
 }
 
-fn uniform<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn uniform<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let (shape, dtype) = (arguments.shape()?, arguments.dtype()?);
-    let mode = computing.settings.mode;
+    let mode = numeric.settings.mode;
     let values = vec![arguments.value_or("minval", Value::Float(0.0)), arguments.value_or("maxval", Value::Float(1.0))];
     let parameters = Parameters { values, rank: Some(shape.len()), elements: shape.iter().product() };
-    with_key(computing, arguments, &parameters, &|keys, bounds| {
+    with_key(numeric, arguments, &parameters, &|keys, bounds| {
         real::uniform(mode, keys, &shape, dtype, &bounds[0], &bounds[1]).map(Value::array)
     })
 }
@@ -498,36 +496,36 @@ fn shape_of_all(values: &[(Value<'_>, Span)]) -> Vec<usize> {
     joint
 }
 
-fn truncated_normal<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn truncated_normal<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let dtype = arguments.dtype()?;
-    let mode = computing.settings.mode;
+    let mode = numeric.settings.mode;
     let owned = |(value, span): (&Value<'a>, Span)| (value.clone(), span);
     let values = vec![owned(arguments.required(1)?), owned(arguments.required(2)?)];
     let shape = arguments.optional_shape()?.unwrap_or_else(|| shape_of_all(&values));
     let parameters = Parameters { values, rank: Some(shape.len()), elements: shape.iter().product() };
-    with_key(computing, arguments, &parameters, &|keys, bounds| {
+    with_key(numeric, arguments, &parameters, &|keys, bounds| {
         real::truncated_normal(mode, keys, &bounds[0], &bounds[1], &shape, dtype).map(Value::array)
     })
 }
 
-fn randint<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn randint<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let (shape, dtype) = (arguments.shape()?, arguments.dtype()?);
-    let mode = computing.settings.mode;
+    let mode = numeric.settings.mode;
     let owned = |(value, span): (&Value<'a>, Span)| (value.clone(), span);
     let values = vec![owned(arguments.required(2)?), owned(arguments.required(3)?)];
     let parameters = Parameters { values, rank: Some(shape.len()), elements: shape.iter().product() };
-    with_key(computing, arguments, &parameters, &|keys, bounds| {
+    with_key(numeric, arguments, &parameters, &|keys, bounds| {
         integer::randint(mode, keys, &shape, &bounds[0], &bounds[1], dtype).map(Value::array)
     })
 }
 
-fn bernoulli<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+fn bernoulli<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
     let resolution = arguments.resolution()?;
-    let mode = computing.settings.mode;
+    let mode = numeric.settings.mode;
     let values = vec![arguments.value_or("p", Value::Float(0.5))];
     let shape = arguments.optional_shape()?.unwrap_or_else(|| shape_of_all(&values));
     let parameters = Parameters { values, rank: Some(shape.len()), elements: shape.iter().product() };
-    with_key(computing, arguments, &parameters, &|keys, p| {
+    with_key(numeric, arguments, &parameters, &|keys, p| {
         integer::bernoulli(mode, keys, &p[0], Some(&shape), resolution).map(Value::array)
     })
 }
@@ -557,18 +555,18 @@ fn population<'a>(arguments: &Arguments<'a>) -> Outcome<((Value<'a>, Span), usiz
 }
 
 fn reorder<'a>(
-    computing: &mut Computing,
+    numeric: &mut NumericState,
     arguments: &Arguments<'a>,
     function: impl Fn(Mode, &Keys, &Array) -> Result<Array>,
 ) -> Outcome<Value<'a>> {
-    let mode = computing.settings.mode;
+    let mode = numeric.settings.mode;
     let (x, elements) = population(arguments)?;
     let parameters = Parameters { values: vec![x], rank: None, elements };
-    with_key(computing, arguments, &parameters, &|keys, x| function(mode, keys, &x[0]).map(Value::array))
+    with_key(numeric, arguments, &parameters, &|keys, x| function(mode, keys, &x[0]).map(Value::array))
 }
 
-fn choice<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
-    let mode = computing.settings.mode;
+fn choice<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let mode = numeric.settings.mode;
     let (a, population) = population(arguments)?;
     let mut values = vec![a];
     values.extend(arguments.optional("p").map(|(p, span)| (p.clone(), span)));
@@ -581,14 +579,14 @@ fn choice<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<V
     };
     let elements = shape.iter().product::<usize>().saturating_mul(each.max(1)).saturating_add(population);
     let parameters = Parameters { values, rank: None, elements };
-    with_key(computing, arguments, &parameters, &|keys, values| {
+    with_key(numeric, arguments, &parameters, &|keys, values| {
         let choice = Choice { a: &values[0], shape: &shape, replace, p: values.get(1), axis, resolution };
         select::choice(mode, keys, &choice).map(Value::array)
     })
 }
 
-fn categorical<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
-    let mode = computing.settings.mode;
+fn categorical<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Value<'a>> {
+    let mode = numeric.settings.mode;
     let (logits, span) = arguments.required(1)?;
     let (shape, axis) = (arguments.optional_shape()?, arguments.axis(-1)?);
     let (replace, resolution) = (arguments.flag("replace", true)?, arguments.resolution()?);
@@ -596,7 +594,7 @@ fn categorical<'a>(computing: &mut Computing, arguments: &Arguments<'a>) -> Outc
     let draws: usize = shape.iter().flatten().product();
     let elements = own.max(1).saturating_mul(draws.max(1));
     let parameters = Parameters { values: vec![(logits.clone(), span)], rank: None, elements };
-    with_key(computing, arguments, &parameters, &|keys, logits| {
+    with_key(numeric, arguments, &parameters, &|keys, logits| {
         let arguments = Categorical { logits: &logits[0], axis, shape: shape.as_deref(), replace, resolution };
         select::categorical(mode, keys, &arguments).map(Value::array)
     })

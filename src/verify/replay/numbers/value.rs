@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use super::super::value::{KeyKind, Tensor, Value};
+pub(super) use super::super::value::{like, sequence};
 use crate::ir::Name;
 use crate::prng::array::Array;
 use crate::prng::error::shape_text;
@@ -36,20 +37,6 @@ pub struct Vmap<'a> {
 /// Typed keys.
 pub fn typed<'a>(keys: Keys) -> Value<'a> {
     Value::keys(keys, true, KeyKind::Typed)
-}
-
-/// The items of a tuple or a list.
-pub fn sequence<'a>(value: &Value<'a>) -> Option<Vec<Value<'a>>> {
-    match value {
-        Value::Tuple(items) => Some(items.to_vec()),
-        Value::List(items) => Some(items.borrow().clone()),
-        _ => None,
-    }
-}
-
-/// A tuple or a list, as this one is.
-pub fn like<'a>(value: &Value<'a>, items: Vec<Value<'a>>) -> Value<'a> {
-    if matches!(value, Value::List(_)) { Value::list(items) } else { Value::tuple(items) }
 }
 
 impl Value<'_> {

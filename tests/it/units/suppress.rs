@@ -1,11 +1,10 @@
 //! Tests of suppression. In these programs, every call of `draw` is a finding of KEY101, and every `1 + key` is one of KEY202.
 
+use keylint::finding::{Confidence, Finding, Level, Place, RuleId};
+use keylint::python::{self, SourceKind};
+use keylint::suppress::{Applied, Directive, Source, apply, parse};
+use keylint::text::{Cells, FileId, LineIndex, Span};
 use proptest::prelude::*;
-
-use super::{Applied, Source, apply, parse};
-use crate::finding::{Confidence, Finding, Level, Place, RuleId};
-use crate::python::{self, SourceKind};
-use crate::text::{Cells, FileId, LineIndex, Span};
 
 fn finding(rule: RuleId, start: usize, len: usize) -> Finding {
     let offset = |at: usize| u32::try_from(at).unwrap();
@@ -196,7 +195,7 @@ proptest! {
             prop_assert!(comment.get(problem.range.0..problem.range.1).is_some());
         }
         for directive in &directives {
-            if let super::Directive::Ignore { items, .. } = directive {
+            if let Directive::Ignore { items, .. } = directive {
                 for item in items {
                     prop_assert_eq!(&comment[item.start..item.start + item.written.len()], item.written.as_str());
                 }

@@ -13,7 +13,7 @@ use crate::analysis::store::heap::ObjectKind;
 use crate::ir::{FunctionKind, Module, Name, OpKind, Variable};
 
 /// A container or attribute that a function of the module may fill before another one runs.
-pub enum Filled {
+pub enum LateWrite {
     /// The contents of a container.
     Contents(ObjectId),
     /// An attribute of an instance.
@@ -21,7 +21,7 @@ pub enum Filled {
 }
 
 /// The containers and attributes that functions of the home module fill.
-pub fn filled_later(machine: &Machine<'_>) -> Vec<Filled> {
+pub fn late_writes(machine: &Machine<'_>) -> Vec<LateWrite> {
     let home = machine.context.home;
     let module = machine.module(home);
     let Some(state) = machine.state.store.modules.get(&home) else { return Vec::new() };
@@ -36,14 +36,14 @@ pub fn filled_later(machine: &Machine<'_>) -> Vec<Filled> {
             _ => false,
         };
         if is_empty && named.contains(name) {
-            found.push(Filled::Contents(*id));
+            found.push(LateWrite::Contents(*id));
         }
         let Some(class) = object.class.filter(|_| matches!(object.kind, ObjectKind::Instance)) else { continue };
         for (attribute, value) in &object.attributes {
             let is_none =
                 matches!(value.single(), Some(Val::Term(term)) if matches!(machine.state.terms.get(*term), Term::None));
             if is_none && is_set_later(machine, class, attribute) {
-                found.push(Filled::Attribute(*id, attribute.clone()));
+                found.push(LateWrite::Attribute(*id, attribute.clone()));
             }
         }
     }
@@ -51,11 +51,11 @@ pub fn filled_later(machine: &Machine<'_>) -> Vec<Filled> {
 }
 
 /// Makes unknown what may have been filled before an entry runs.
-pub fn forget(machine: &mut Machine<'_>, filled: &[Filled]) {
-    for what in filled {
-        match what {
-            Filled::Contents(id) => machine.state.havoc_object(*id),
-            Filled::Attribute(id, name) => {
+pub fn forget(machine: &mut Machine<'_>, writes: &[LateWrite]) {
+    for write in writes {
+        match write {
+            LateWrite::Contents(id) => machine.state.havoc_object(*id),
+            LateWrite::Attribute(id, name) => {
                 let object = &mut machine.state.store.objects[id.0 as usize];
                 object.attributes.remove(name);
                 object.open = true;

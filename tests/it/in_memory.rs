@@ -1,15 +1,16 @@
-//! Checks texts that are not in files: for tests of rules and examples.
+//! Checks texts that are not in files.
 //!
 //! **Invariant:** settings are the defaults and only the given texts are read, so that the same texts give the same findings on any
 //! machine.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::{Input, Job, Outcome, check, known_rules};
-use crate::config::{CommandLine, Options, Resolver};
-use crate::finding::Finding;
-use crate::source::MemoryFiles;
-use crate::text::LineIndex;
+use keylint::config::{CommandLine, Options, Resolver, Settings};
+use keylint::engine::{Input, Job, Outcome, check, known_rules};
+use keylint::finding::Finding;
+use keylint::source::MemoryFiles;
+use keylint::text::LineIndex;
 
 /// The folder in which the texts are placed.
 const FOLDER: &str = "/";
@@ -71,9 +72,11 @@ fn outcome(texts: &[(&str, &str)], selected: &[&str]) -> Outcome {
     let rules = known_rules();
     let extend_select = Some(selected.iter().map(|&rule| rule.to_owned()).collect());
     let options = Options { extend_select, ..Options::default() };
-    let isolated = CommandLine { isolated: true, in_memory: true, options, ..CommandLine::default() };
-    let settings = Resolver::new(folder, rules.clone(), isolated).and_then(|resolver| resolver.for_directory(folder));
-    // Nothing was configured, so nothing can be wrong with the configuration.
-    let Ok(settings) = settings else { return Outcome { failed: true, ..Outcome::default() } };
+    let isolated = CommandLine { isolated: true, options, ..CommandLine::default() };
+    let resolver = Resolver::new(folder, rules, isolated).unwrap();
+    let mut settings = Settings::clone(&resolver.for_directory(folder).unwrap());
+    // The machine may pin a version there.
+    settings.jax_version = None;
+    let settings = Arc::new(settings);
     check(&Job::new(&files, folder, &inputs, &|_| settings.clone()))
 }

@@ -1,8 +1,7 @@
 //! Compares index maps with their definitions, element by element.
 
+use keylint::arrays::{Entry, Map, axis, joint_shape, nearest, position, range_length, reshaped, size, slice};
 use proptest::prelude::*;
-
-use super::{Entry, Map, axis, joint_shape, nearest, position, range_length, reshaped, size, slice};
 
 #[test]
 fn indices_are_those_of_python_and_of_jax() {
