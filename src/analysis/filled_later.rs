@@ -13,6 +13,7 @@ use crate::analysis::store::heap::ObjectKind;
 use crate::ir::{FunctionKind, Module, Name, OpKind, Variable};
 
 /// A container or attribute that a function of the module may fill before another one runs.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Filled {
     /// The contents of a container.
     Contents(ObjectId),

@@ -6,6 +6,7 @@ mod constructors;
 pub mod domain;
 mod entry;
 mod filled_later;
+mod kept;
 mod library;
 mod machine;
 pub mod program;
@@ -14,6 +15,7 @@ mod snapshot;
 mod store;
 
 pub use entry::run;
+pub use kept::KeptRuns;
 pub use program::{Overview, Program, is_entry};
 pub use snapshot::ImportSnapshot;
 pub(crate) use store::heap;

@@ -21,15 +21,19 @@ mod ignore_edits;
 mod imports;
 mod in_memory;
 mod inspect;
+mod kept_replays;
 mod keys;
 mod lineage;
 mod load;
+mod memory;
 mod migrate;
 mod outcome;
 mod project;
+mod reload;
 mod replay_findings;
 mod run;
 mod run_context;
+mod steady;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -53,6 +57,7 @@ pub use in_memory::{Checked, check_text, check_text_with, check_texts};
 pub use inspect::{facts, ir, why};
 pub use keys::{KeyNote, Keys, NoteUse, keys};
 pub use lineage::{FunctionKeys, Lineage, LineageKey, LineageUse};
+pub use memory::Memory;
 pub use migrate::{Decisions, Migrated, UnmigratedPlace};
 pub use outcome::{Outcome, Refuted, Reported};
 pub use run::check;
@@ -127,6 +132,8 @@ pub struct Job<'a> {
     pub verify: bool,
     /// The interpreter.
     pub analyse: Analyse<'a>,
+    /// What is remembered of the last check of the only file to report on, if its next check is to be faster.
+    pub memory: Option<&'a Memory>,
 }
 
 impl<'a> Job<'a> {
@@ -146,6 +153,7 @@ impl<'a> Job<'a> {
             fixes: Fixes::None,
             verify: true,
             analyse: &analyse,
+            memory: None,
         }
     }
 }

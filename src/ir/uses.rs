@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Block, DefUses, Function, Module, OpKind, Temp, Variable};
+use super::{Block, DefUses, Function, FunctionId, Module, OpKind, Temp, Variable};
 use crate::text::Span;
 
 /// The definitions and uses of one function.
@@ -27,6 +27,8 @@ pub struct Uses {
     stores: FxHashMap<u32, u32>,
     /// Slots that a function within it reads or writes.
     captured: FxHashSet<u32>,
+    /// The functions within it.
+    inner: Vec<FunctionId>,
     /// Definitions and their uses, for the variables for which they were requested.
     reaching: RefCell<FxHashMap<Variable, Rc<DefUses>>>,
 }
@@ -42,6 +44,7 @@ impl Uses {
             loads: FxHashMap::default(),
             stores: FxHashMap::default(),
             captured: FxHashSet::default(),
+            inner: Vec::new(),
             reaching: RefCell::default(),
         };
         for (temp, op) in (0u32..).zip(&code.ops) {
@@ -74,8 +77,12 @@ impl Uses {
                 _ => {}
             }
         }
-        let inner = module.functions.iter().filter(|inner| inner.full != code.full && code.full.covers(inner.full));
-        for op in inner.flat_map(|inner| &inner.ops) {
+        let within = (0u32..).map(FunctionId).zip(&module.functions);
+        uses.inner = within
+            .filter(|(_, inner)| inner.full != code.full && code.full.covers(inner.full))
+            .map(|(id, _)| id)
+            .collect();
+        for op in uses.inner.iter().flat_map(|inner| &module.function(*inner).ops) {
             if let OpKind::Load(Variable::Outer(_, slot)) = &op.kind {
                 uses.read.insert(*slot);
             }
@@ -84,6 +91,12 @@ impl Uses {
             }
         }
         uses
+    }
+
+    /// Records that a result depends on the operations from which they were computed.
+    pub fn note_read(&self, module: &Module, code: &Function) {
+        code.ops.note_read();
+        self.inner.iter().for_each(|inner| module.function(*inner).ops.note_read());
     }
 
     /// The operations around one, innermost first, each with the number of its block that holds it.

@@ -46,25 +46,31 @@ pub fn lower_if<'a>(
     effects: &'a EffectLookup<'a>,
     keep: &'a dyn Fn(&ast::StmtFunctionDef) -> bool,
 ) -> Module {
-    let mut lowering = Lowering {
-        names: FxHashMap::default(),
-        functions: Vec::new(),
-        classes: Vec::new(),
-        scopes: Vec::new(),
-        temps: Vec::new(),
-        arenas: Vec::new(),
-        maps: Vec::new(),
-        depth: 0,
-        effects,
-        keep,
-    };
-    lowering.module(module);
+    let mut lowering = Lowering::new(effects, keep);
+    lowering.module_after(module, FunctionId(1));
     let mut functions: Vec<Function> = lowering.functions.into_iter().flatten().collect();
     functions.shrink_to_fit();
     lowering.classes.shrink_to_fit();
     let module = Module { file, functions, classes: lowering.classes };
     debug_assert_eq!(validate(&module), Vec::<String>::new(), "lowering keeps the guarantees of the IR");
     module
+}
+
+/// Lowers one statement of a module at its place among functions and classes that were lowered before.
+///
+/// Returns the functions and classes that it defines, numbered after those of the statements before it. What it adds to the module's body
+/// is dropped.
+pub fn lower_again(
+    module: &ast::ModModule,
+    effects: &EffectLookup<'_>,
+    before: FunctionId,
+    classes: &[Class],
+) -> (Vec<Function>, Vec<Class>) {
+    let mut lowering = Lowering::new(effects, &|_| true);
+    lowering.classes = classes.to_vec();
+    lowering.module_after(module, before);
+    let functions = lowering.functions.into_iter().skip(before.0 as usize).flatten().collect();
+    (functions, lowering.classes.split_off(classes.len()))
 }
 
 /// State of the lowering of one module.
@@ -154,7 +160,23 @@ struct FunctionSpec<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn module(&mut self, module: &'a ast::ModModule) {
+    fn new(effects: &'a EffectLookup<'a>, keep: &'a dyn Fn(&ast::StmtFunctionDef) -> bool) -> Self {
+        Self {
+            names: FxHashMap::default(),
+            functions: Vec::new(),
+            classes: Vec::new(),
+            scopes: Vec::new(),
+            temps: Vec::new(),
+            arenas: Vec::new(),
+            maps: Vec::new(),
+            depth: 0,
+            effects,
+            keep,
+        }
+    }
+
+    /// The module's body, whose first function has this number.
+    fn module_after(&mut self, module: &'a ast::ModModule, first: FunctionId) {
         let qualified = self.name("<module>");
         let id = self.open(FunctionSpec {
             kind: FunctionKind::Module,
@@ -163,6 +185,7 @@ impl<'a> Lowering<'a> {
             receiver: false,
             bindings: Bindings::default(),
         });
+        self.functions.resize_with(first.0 as usize, || None);
         self.body(&module.body);
         self.close(id, |function| {
             function.name = qualified;
