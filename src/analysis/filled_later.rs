@@ -26,7 +26,7 @@ pub fn filled_later(machine: &Machine<'_>) -> Vec<Filled> {
     let home = machine.context.home;
     let module = machine.module(home);
     let Some(state) = machine.state.store.modules.get(&home) else { return Vec::new() };
-    let named = filled_names(module);
+    let mut named = None;
     let mut found = Vec::new();
     for (name, value) in state.globals.iter() {
         let Some(Val::Object(id)) = value.single() else { continue };
@@ -36,7 +36,7 @@ pub fn filled_later(machine: &Machine<'_>) -> Vec<Filled> {
             ObjectKind::Dict { entries, unknown } => entries.is_empty() && !unknown,
             _ => false,
         };
-        if is_empty && named.contains(name) {
+        if is_empty && named.get_or_insert_with(|| filled_names(module)).contains(name) {
             found.push(Filled::Contents(*id));
         }
         let Some(class) = object.class.filter(|_| matches!(object.kind, ObjectKind::Instance)) else { continue };

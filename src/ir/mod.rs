@@ -319,6 +319,11 @@ impl Class {
 }
 
 impl Function {
+    /// Records that a result depends on the operations.
+    pub fn note_read(&self) {
+        self.ops.note_read();
+    }
+
     /// Replaces all places. Operations must not be packed.
     pub fn replace_spans(&mut self, of: &dyn Fn(Span) -> Span) {
         (self.span, self.full) = (of(self.span), of(self.full));

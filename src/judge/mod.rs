@@ -38,11 +38,13 @@ mod wrappers;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::domain::value::ModuleIndex;
+use crate::analysis::program::imported::ImportedNames;
 use crate::analysis::record::{Shown, Stage};
 use crate::analysis::{ImportSnapshot, KeptRuns, Program, run};
 use crate::ir::{FunctionId, Module};
 use facts::Facts;
 use paths::PathQueries;
+use seeds::Seeded;
 use stale::Stale;
 use values::Values;
 
@@ -51,6 +53,8 @@ use values::Values;
 pub struct Remembered {
     runs: KeptRuns,
     found: FxHashMap<FunctionId, (Facts, Stale)>,
+    /// What the code of each function shows without being run, and the functions whose operations were read for that.
+    shown: FxHashMap<FunctionId, (Facts, Vec<FunctionId>)>,
 }
 
 impl Remembered {
@@ -58,6 +62,7 @@ impl Remembered {
     pub fn drop_changed(&mut self, changed: &FxHashSet<FunctionId>) {
         self.runs.drop_changed(changed);
         self.found.retain(|id, _| self.runs.has(*id));
+        self.shown.retain(|_, (_, read)| !read.iter().any(|function| changed.contains(function)));
     }
 }
 
@@ -77,6 +82,35 @@ pub fn analyse_again(
     analysed(snapshot, program, index, Some(remembered))
 }
 
+/// What the code of a module shows without being run.
+fn shown(
+    program: &Program<'_>,
+    index: ModuleIndex,
+    mut kept: Option<&mut FxHashMap<FunctionId, (Facts, Vec<FunctionId>)>>,
+) -> Facts {
+    let module = program.module(index);
+    let names = ImportedNames::of(module, program.models, program.roots);
+    let seeded = Seeded::default();
+    let mut facts = Facts::default();
+    implementations::extract_choices(program, index, &mut facts);
+    for id in (0u32..).map(FunctionId).take(module.functions.len()) {
+        let Some(kept) = &mut kept else {
+            seeds::extract_seeds(program, &names, &seeded, id, &mut facts);
+            bridges::extract_bridges(&names, id, &mut facts);
+            continue;
+        };
+        let (found, _) = kept.entry(id).or_insert_with(|| {
+            module.take_read();
+            let mut found = Facts::default();
+            seeds::extract_seeds(program, &names, &seeded, id, &mut found);
+            bridges::extract_bridges(&names, id, &mut found);
+            (found, module.take_read())
+        });
+        facts.absorb(found.clone());
+    }
+    facts
+}
+
 fn analysed(
     snapshot: &mut ImportSnapshot,
     program: &Program<'_>,
@@ -86,14 +120,11 @@ fn analysed(
     let mut facts = Facts::default();
     let (mut stale, mut values) = (Stale::default(), Values::default());
     let file = program.module(index).file;
-    implementations::extract_choices(program, index, &mut facts);
-    seeds::extract_seeds(program, index, &mut facts);
-    bridges::extract_bridges(program, index, &mut facts);
-    let read = std::mem::take(&mut facts);
-    let (runs, mut found_before) = match remembered {
-        Some(Remembered { runs, found }) => (Some(runs), Some(found)),
-        None => (None, None),
+    let (runs, mut found_before, shown_before) = match remembered {
+        Some(Remembered { runs, found, shown }) => (Some(runs), Some(found), Some(shown)),
+        None => (None, None, None),
     };
+    let read = shown(program, index, shown_before);
     run(snapshot, program, index, runs, &mut |shown| {
         let (run, guards) = match shown {
             Shown::Recorded(run, guards) => (run, guards),
