@@ -75,7 +75,7 @@ pub fn run(
         let last_mention = last_call(module, &rebound, id);
         let fruitless = base.budget.fruitless.borrow().clone();
         let start = EntryStart { fuel, last_mention, fruitless };
-        if let Some(end) = kept.as_deref().and_then(|kept| kept.known(id, &start)) {
+        if let Some(end) = kept.as_deref_mut().and_then(|kept| kept.take(id, &start)) {
             left = left.saturating_sub(end.used);
             *base.budget.fruitless.borrow_mut() = end.fruitless;
             reader(Shown::AsBefore(id));

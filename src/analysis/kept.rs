@@ -29,6 +29,8 @@ pub struct KeptRuns {
     /// What the body and the constructors learned from the operations of all functions.
     learned: Learned,
     entries: FxHashMap<FunctionId, KeptRun>,
+    /// How many entries the last analysis did not repeat.
+    pub taken: usize,
 }
 
 /// What is learned from the operations of all functions before the first entry is run.
@@ -82,13 +84,16 @@ impl KeptRuns {
         if self.learned != learned {
             self.entries.clear();
         }
+        self.taken = 0;
         self.base = read.into_iter().collect();
         self.learned = learned;
     }
 
     /// What an entry leaves, if it would run as before.
-    pub(super) fn known(&self, id: FunctionId, start: &EntryStart) -> Option<EntryEnd> {
-        self.entries.get(&id).filter(|run| run.start == *start).map(|run| run.end.clone())
+    pub(super) fn take(&mut self, id: FunctionId, start: &EntryStart) -> Option<EntryEnd> {
+        let known = self.entries.get(&id).filter(|run| run.start == *start)?;
+        self.taken += 1;
+        Some(known.end.clone())
     }
 
     /// Keeps an entry that was run.

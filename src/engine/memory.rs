@@ -95,6 +95,11 @@ impl Memory {
         });
     }
 
+    /// How many entries the last check took from the one before, for tests.
+    pub fn entries_taken(&self) -> usize {
+        self.with(|state| state.versions.first().map_or(0, |version| version.remembered.taken()))
+    }
+
     /// Begins the check of a text: gives it steady places, which are those of a remembered version if that differs in few statements.
     pub(super) fn begin(&self, text: String, module: &ast::ModModule, read: Read) -> Edited {
         self.with(|state| {
@@ -209,7 +214,8 @@ impl Version {
                 return None;
             }
             if !new.has_body_of(old) {
-                if is_body {
+                // The definitions and uses of the module's body depend on these slots of all functions.
+                if is_body || old.outer_slots() != new.outer_slots() {
                     return None;
                 }
                 changed.insert(id);

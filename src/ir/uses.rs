@@ -3,11 +3,12 @@
 //! **Invariant:** one pass over the operations answers all queries, so that querying each of many operations stays linear.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Block, DefUses, Function, FunctionId, Module, OpKind, Temp, Variable};
+use super::{Block, DefUses, Function, FunctionId, FunctionKind, Module, OpKind, Temp, Variable};
 use crate::text::Span;
 
 /// The definitions and uses of one function.
@@ -27,10 +28,25 @@ pub struct Uses {
     stores: FxHashMap<u32, u32>,
     /// Slots that a function within it reads or writes.
     captured: FxHashSet<u32>,
-    /// The functions within it.
+    /// The functions within it; not those in a module's body.
     inner: Vec<FunctionId>,
     /// Definitions and their uses, for the variables for which they were requested.
     reaching: RefCell<FxHashMap<Variable, Rc<DefUses>>>,
+}
+
+impl Function {
+    /// The slots of enclosing functions that it reads, and those that it writes.
+    pub fn outer_slots(&self) -> (BTreeSet<u32>, BTreeSet<u32>) {
+        let (mut loaded, mut stored) = (BTreeSet::new(), BTreeSet::new());
+        for op in &self.ops {
+            match &op.kind {
+                OpKind::Load(Variable::Outer(_, slot)) => loaded.insert(*slot),
+                OpKind::Store(Variable::Outer(_, slot), _) => stored.insert(*slot),
+                _ => continue,
+            };
+        }
+        (loaded, stored)
+    }
 }
 
 impl Uses {
@@ -77,18 +93,20 @@ impl Uses {
                 _ => {}
             }
         }
-        let within = (0u32..).map(FunctionId).zip(&module.functions);
-        uses.inner = within
-            .filter(|(_, inner)| inner.full != code.full && code.full.covers(inner.full))
-            .map(|(id, _)| id)
-            .collect();
-        for op in uses.inner.iter().flat_map(|inner| &module.function(*inner).ops) {
-            if let OpKind::Load(Variable::Outer(_, slot)) = &op.kind {
-                uses.read.insert(*slot);
-            }
-            if let OpKind::Load(Variable::Outer(_, slot)) | OpKind::Store(Variable::Outer(_, slot), _) = &op.kind {
-                uses.captured.insert(*slot);
-            }
+        let inner = |(_, inner): &(FunctionId, &Function)| inner.full != code.full && code.full.covers(inner.full);
+        let within = (0u32..).map(FunctionId).zip(&module.functions).filter(inner);
+        let mut add = |inner: &Function| {
+            let (loaded, stored) = inner.outer_slots();
+            uses.read.extend(&loaded);
+            uses.captured.extend(loaded.iter().chain(&stored));
+        };
+        if code.kind == FunctionKind::Module {
+            // Of the functions in a module's body only these slots matter, so they are compared when a function is edited.
+            module.unrecorded(|| within.for_each(|(_, inner)| add(inner)));
+        } else {
+            let within: Vec<_> = within.collect();
+            within.iter().for_each(|(_, inner)| add(inner));
+            uses.inner = within.into_iter().map(|(id, _)| id).collect();
         }
         uses
     }

@@ -58,6 +58,11 @@ pub struct Remembered {
 }
 
 impl Remembered {
+    /// How many entries the last analysis took from the one before.
+    pub fn taken(&self) -> usize {
+        self.runs.taken
+    }
+
     /// Drops what depends on functions whose operations have changed. If anything else has changed, nothing may be kept.
     pub fn drop_changed(&mut self, changed: &FxHashSet<FunctionId>) {
         self.runs.drop_changed(changed);
@@ -142,8 +147,11 @@ fn analysed(
             Stage::Body => {
                 facts = extract::facts(run, paths);
                 values.extract(run, &mut facts, file);
-                facts.intent = extract::test_code(run);
-                facts.random = naming::random_module(run);
+                // No entry depends on these, which read all functions.
+                run.module(index).unrecorded(|| {
+                    facts.intent = extract::test_code(run);
+                    facts.random = naming::random_module(run);
+                });
                 stale.note_stores(run);
             }
             Stage::Entry(id) => {

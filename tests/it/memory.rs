@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 /// How many sequences of edits are tried.
-const CASES: u32 = 48;
+const CASES: u32 = 24;
 
 /// What is typed or pasted.
 const TYPED: [&str; 18] = [
@@ -193,4 +193,24 @@ fn edits_of_fixtures_are_checked_as_if_they_were_new() {
             }
         }
     }
+}
+
+#[test]
+fn only_what_an_edit_affects_is_analysed_again() {
+    let settings = settings();
+    let text = format!("{}{}{}{}{}", PARTS[0], PARTS[1], PARTS[2], PARTS[3], PARTS[5]);
+    let taken = |from: &str, to: &str| {
+        let memory = Memory::default();
+        checked(&text, None, &settings, Some(&memory));
+        assert_eq!(memory.entries_taken(), 0);
+        let edited = text.replacen(from, to, 1);
+        assert_ne!(edited, text);
+        checked(&edited, None, &settings, Some(&memory));
+        memory.entries_taken()
+    };
+    // Eight functions are analysed on their own: `draw`, `train`, `walk` and five methods.
+    assert_eq!(taken("    return total", "    extra = 1\n    return total"), 7, "nothing calls `train`");
+    assert_eq!(taken("    return total", "    extra = (\n    return total"), 7, "a syntax error in one function");
+    assert_eq!(taken("    return first", "    extra = 1\n    return first"), 5, "`train` and `walk` call `draw`");
+    assert_eq!(taken("import functools", "import functools, os"), 0, "the module's body runs first");
 }
