@@ -106,11 +106,9 @@ impl Memory {
             state.checked += 1;
             let number = state.checked;
             let found = state.versions.iter().find_map(|Version { edited: old, .. }| {
-                let (steady, difference) = old.steady.edited(&old.text, &text, module)?;
-                // The parser may have guessed other statements around a problem.
-                let is_covered = read.problems.iter().all(|problem| difference.new.covers(problem.span))
-                    && old.read.problems.iter().all(|problem| difference.old.covers(problem.span));
-                is_covered.then_some((steady, (old.number, difference)))
+                let (before, now) = ((&*old.text, &*old.read.problems), (&*text, &*read.problems));
+                let (steady, difference) = old.steady.edited(before, now, module)?;
+                Some((steady, (old.number, difference)))
             });
             let (steady, old) = match found {
                 Some((steady, old)) => (steady, Some(old)),

@@ -8,7 +8,7 @@
 
 use memchr::memchr;
 
-use crate::python::{ast, span_of};
+use crate::python::{SyntaxProblem, ast, span_of};
 use crate::text::Span;
 
 /// How many bytes a part may grow.
@@ -108,8 +108,14 @@ impl Steady {
         Self { parts }
     }
 
-    /// The parts of an edited text, and which differ; `None` if statements were added or removed, or a part has no more room.
-    pub(super) fn edited(&self, old: &str, text: &str, module: &ast::ModModule) -> Option<(Self, Difference)> {
+    /// The parts of an edited text, and which differ, or may because of problems in the old text or the new one; `None` if statements were
+    /// added or removed, or a part has no more room.
+    pub(super) fn edited(
+        &self,
+        (old, old_problems): (&str, &[SyntaxProblem]),
+        (text, problems): (&str, &[SyntaxProblem]),
+        module: &ast::ModModule,
+    ) -> Option<(Self, Difference)> {
         let mut parts = starts(text, module);
         let is_same = |(new, old): (&Part, &Part)| new.is_outer == old.is_outer;
         if parts.len() != self.parts.len() || !parts.iter().zip(&self.parts).all(is_same) {
@@ -123,8 +129,16 @@ impl Steady {
         let is_same = |number: &usize| {
             old.get(self.part(*number, *number + 1).range()) == text.get(after.part(*number, *number + 1).range())
         };
-        let from = (0..last).take_while(is_same).count();
-        let to = last - (from..last).rev().take_while(is_same).count();
+        let mut from = (0..last).take_while(is_same).count();
+        let mut to = last - (from..last).rev().take_while(is_same).count();
+        // Around a problem the parser guesses.
+        for (parts, problems) in [(&self.parts, old_problems), (&after.parts, problems)] {
+            for SyntaxProblem { span, .. } in problems {
+                let before = parts.partition_point(|part| part.place < span.start.max(1)).saturating_sub(1);
+                let behind = parts.partition_point(|part| part.place <= span.end).min(last);
+                (from, to) = (from.min(before), to.max(behind));
+            }
+        }
         let difference = self.difference(&after, from, to)?;
         Some((after, difference))
     }
@@ -250,7 +264,7 @@ mod tests {
     fn an_edit_in_one_statement_moves_no_other() {
         let (old, new) = ("import a\ndef f():\n    pass\nx = 1\n", "import a\ndef f():\n    return 12\nx = 1\n");
         let before = steady(old);
-        let (after, difference) = before.edited(old, new, &parse(new, SourceKind::Py).module).unwrap();
+        let (after, difference) = before.edited((old, &[]), (new, &[]), &parse(new, SourceKind::Py).module).unwrap();
         let place = |text: &str, part: &str| {
             let start = u32::try_from(text.find(part).unwrap()).unwrap();
             Span::new(start, start + 1)
@@ -272,7 +286,7 @@ mod tests {
         for new in
             ["def f():\n    pass\nx = 1\ny = 1\n".to_owned(), format!("def f():\n    {}\nx = 1\n", "y; ".repeat(2_000))]
         {
-            assert_eq!(before.edited(old, &new, &parse(&new, SourceKind::Py).module).map(|_| ()), None);
+            assert_eq!(before.edited((old, &[]), (&new, &[]), &parse(&new, SourceKind::Py).module).map(|_| ()), None);
         }
     }
 }
