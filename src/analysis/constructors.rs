@@ -7,20 +7,26 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{ClassHandle, Closure, ObjectId, Partial, PartialKind, Val, Value, Wrapped};
 use crate::analysis::entry;
+use crate::analysis::kept::Wanted;
 use crate::analysis::machine::context::{Stored, StoredInstances};
 use crate::analysis::machine::{Machine, annotate, call};
 use crate::analysis::store::State;
 use crate::analysis::store::budget::FUEL;
 use crate::analysis::store::heap::{InstancePositions, ObjectKind};
 use crate::analysis::store::paths::Running;
-use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Variable};
+use crate::ir::{ClassId, Function, FunctionId, Module, Name, OpKind, Temp, Variable};
+use crate::text::Span;
 
 /// Runs the constructors of the home module that store functions which some method calls, without logging anything.
-pub fn run_constructors(machine: &mut Machine<'_>) {
+///
+/// Returns what was wanted of each, which depends on all functions of the module.
+pub fn run_constructors(machine: &mut Machine<'_>) -> Vec<Wanted> {
     let init: Name = "__init__".into();
     let classes: Vec<ClassHandle> = machine
         .state
@@ -30,6 +36,7 @@ pub fn run_constructors(machine: &mut Machine<'_>) {
         .filter(|(_, info)| info.module == machine.context.home)
         .filter_map(|(number, _)| u32::try_from(number).ok().map(ClassHandle))
         .collect();
+    let (mut all_wanted, mut learned) = (Vec::new(), None);
     for class in classes {
         let Some(found) = machine.state.class_attribute(class, &init) else { continue };
         let Some(Val::Function(closure)) = found.single() else { continue };
@@ -39,7 +46,8 @@ pub fn run_constructors(machine: &mut Machine<'_>) {
         let closure = closure.clone();
         let module = machine.module(machine.context.home);
         let code = module.function(closure.function);
-        let mut wanted = stored(module, code);
+        let mut wanted = stored(module, code, &mut learned);
+        all_wanted.push((wanted.functions.clone(), wanted.instances.clone()));
         if !has_instances(machine, class, code) || !is_relevant(machine, class) {
             wanted.instances.clear();
         }
@@ -47,6 +55,7 @@ pub fn run_constructors(machine: &mut Machine<'_>) {
             run_constructor(machine, class, &closure, &wanted);
         }
     }
+    all_wanted
 }
 
 /// Deepest nesting of functions between a constructor and the call of a class.
@@ -273,11 +282,13 @@ struct StoredAttributes {
     instances: BTreeSet<Name>,
 }
 
+/// Whether an operation reads the first parameter.
+fn is_self(code: &Function, temp: Temp) -> bool {
+    matches!(code.ops.get(temp as usize).map(|op| &op.kind), Some(OpKind::Load(Variable::Local(0))))
+}
+
 /// The attributes that a constructor stores, that nothing else in the class stores, and that some function of the module calls or reads.
-fn stored(module: &Module, init: &Function) -> StoredAttributes {
-    let is_self = |code: &Function, temp: u32| {
-        matches!(code.ops.get(temp as usize).map(|op| &op.kind), Some(OpKind::Load(Variable::Local(0))))
-    };
+fn stored<'m>(module: &'m Module, init: &Function, learned: &mut Option<SelfAttributes<'m>>) -> StoredAttributes {
     let mut wanted = StoredAttributes::default();
     for op in &init.ops {
         let OpKind::StoreAttribute(object, name, value) = &op.kind else { continue };
@@ -301,27 +312,54 @@ fn stored(module: &Module, init: &Function) -> StoredAttributes {
     if wanted.functions.is_empty() && wanted.instances.is_empty() {
         return wanted;
     }
-    let (mut called, mut read, mut stores) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
-    for code in &module.functions {
-        for op in &code.ops {
-            match &op.kind {
-                OpKind::Call(callee, _) => {
-                    if let Some(OpKind::Attribute(object, name)) = code.ops.get(*callee as usize).map(|op| &op.kind)
-                        && is_self(code, *object)
-                    {
-                        called.insert(name.clone());
+    // What is learned from the other functions is compared instead.
+    let learned = learned.get_or_insert_with(|| module.unrecorded(|| SelfAttributes::of(module)));
+    wanted.functions.retain(|name| learned.called.contains(name) && learned.is_stored_once(init, name));
+    wanted.instances.retain(|name| learned.is_read_outside(init, name) && learned.is_stored_once(init, name));
+    wanted
+}
+
+/// What the functions of a module do with attributes of their first parameters.
+struct SelfAttributes<'m> {
+    /// The attributes that some function calls.
+    called: FxHashSet<&'m Name>,
+    /// The names of the functions that read each attribute.
+    read: FxHashMap<&'m Name, FxHashSet<Span>>,
+    /// How often the methods of each class store an attribute of any object.
+    stores: FxHashMap<(Option<ClassId>, &'m Name), u32>,
+}
+
+impl<'m> SelfAttributes<'m> {
+    fn of(module: &'m Module) -> Self {
+        let mut found = Self { called: FxHashSet::default(), read: FxHashMap::default(), stores: FxHashMap::default() };
+        for code in &module.functions {
+            for op in &code.ops {
+                match &op.kind {
+                    OpKind::Call(callee, _) => {
+                        if let Some(OpKind::Attribute(object, name)) = code.ops.get(*callee as usize).map(|op| &op.kind)
+                            && is_self(code, *object)
+                        {
+                            found.called.insert(name);
+                        }
                     }
+                    OpKind::Attribute(object, name) if is_self(code, *object) => {
+                        found.read.entry(name).or_default().insert(code.span);
+                    }
+                    OpKind::StoreAttribute(_, name, _) => *found.stores.entry((code.class, name)).or_default() += 1,
+                    _ => {}
                 }
-                OpKind::Attribute(object, name) if code.span != init.span && is_self(code, *object) => {
-                    read.insert(name.clone());
-                }
-                OpKind::StoreAttribute(_, name, _) if code.class == init.class => stores.push(name.clone()),
-                _ => {}
             }
         }
+        found
     }
-    let is_stored_once = |name: &Name| stores.iter().filter(|stored| *stored == name).count() == 1;
-    wanted.functions.retain(|name| called.contains(name) && is_stored_once(name));
-    wanted.instances.retain(|name| read.contains(name) && is_stored_once(name));
-    wanted
+
+    /// Whether a function other than the constructor reads an attribute.
+    fn is_read_outside(&self, init: &Function, name: &Name) -> bool {
+        self.read.get(name).is_some_and(|readers| readers.iter().any(|reader| *reader != init.span))
+    }
+
+    /// Whether only one operation in the class of a constructor stores an attribute.
+    fn is_stored_once(&self, init: &Function, name: &Name) -> bool {
+        self.stores.get(&(init.class, name)) == Some(&1)
+    }
 }

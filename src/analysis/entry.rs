@@ -9,11 +9,12 @@ use std::sync::Arc;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Symbol;
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, PartialKind, Val, Value};
+use crate::analysis::kept::{EntryEnd, EntryStart, KeptRuns, Learned};
 use crate::analysis::machine::context::PendingClosure;
 use crate::analysis::machine::{Frame, Machine, annotate, call, captured, construct};
 use crate::analysis::program::names::{excludes_none, is_of_another_kind};
 use crate::analysis::program::{Program, is_entry};
-use crate::analysis::record::{Activation, Escape, Reader, Recording, Stage};
+use crate::analysis::record::{Activation, Escape, Reader, Recording, Shown, Stage};
 use crate::analysis::snapshot::ImportSnapshot;
 use crate::analysis::store::budget::{Budget, FUEL};
 use crate::analysis::store::heap::ObjectKind;
@@ -34,19 +35,35 @@ const CALLERS: usize = 16;
 
 /// Runs one module of a program, and each of its functions that may involve keys, in a snapshot of that program, or of a program that
 /// differs only in the text of this module and has the same functions in it. The reader sees what each run recorded.
-pub fn run(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex, reader: &mut Reader<'_>) {
+///
+/// With the runs of an earlier analysis, those that would be the same are not repeated. The caller has dropped those that a change of the
+/// program outside of `program.module(index)`, or of anything but operations in it, may affect.
+pub fn run(
+    snapshot: &mut ImportSnapshot,
+    program: &Program<'_>,
+    index: ModuleIndex,
+    mut kept: Option<&mut KeptRuns>,
+    reader: &mut Reader<'_>,
+) {
     if !program.relevance.any(index) {
         return;
     }
+    let module = program.module(index);
     let marks = snapshot.marks();
     let mut base = snapshot::within(snapshot, program, index);
+    if kept.is_some() {
+        module.take_read();
+    }
     base.run_module(index);
     run_pending(&mut base);
     note_annotations(&mut base);
     show(&mut base, Stage::Body, reader);
-    constructors::run_constructors(&mut base);
+    let wanted = constructors::run_constructors(&mut base);
+    let read = if kept.is_some() { module.take_read() } else { Vec::new() };
     let writes = late_writes::late_writes(&base);
-    let module = program.module(index);
+    if let Some(kept) = kept.as_deref_mut() {
+        kept.begin(read, Learned { wanted, writes: writes.clone() });
+    }
     let rebound = rebound_globals(module);
     let mut left = MODULE_OPERATIONS;
     for (number, function) in (0u32..).zip(&module.functions) {
@@ -54,17 +71,36 @@ pub fn run(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIn
         if !is_entry(module, function) || !program.relevance.is_entry(index, id) || !program.selects(id) {
             continue;
         }
+        let fuel = left.clamp(Budget::least_for(function), FUEL);
+        let last_mention = last_call(module, &rebound, id);
+        let fruitless = base.budget.fruitless.borrow().clone();
+        let start = EntryStart { fuel, last_mention, fruitless };
+        if let Some(end) = kept.as_deref_mut().and_then(|kept| kept.take(id, &start)) {
+            left = left.saturating_sub(end.used);
+            *base.budget.fruitless.borrow_mut() = end.fruitless;
+            reader(Shown::AsBefore(id));
+            continue;
+        }
+        if kept.is_some() {
+            module.take_read();
+        }
         let marks = (base.state.terms.mark(), base.state.paths.guards.mark());
         let mut entry = for_entry(&mut base);
-        let fuel = left.clamp(Budget::least_for(function), FUEL);
         entry.budget.fuel = fuel;
-        forget_later_globals(&mut entry, &rebound, id);
+        if let Some(last) = last_mention {
+            forget_later_globals(&mut entry, &rebound, last);
+        }
         late_writes::forget(&mut entry, &writes);
         run_entry(&mut entry, id);
         run_pending(&mut entry);
-        left = left.saturating_sub(fuel.saturating_sub(entry.budget.fuel));
+        let used = fuel.saturating_sub(entry.budget.fuel);
+        left = left.saturating_sub(used);
         show(&mut entry, Stage::Entry(id), reader);
         reclaim(&mut base, entry, marks);
+        if let Some(kept) = kept.as_deref_mut() {
+            let fruitless = base.budget.fruitless.borrow().clone();
+            kept.keep(id, start, module.take_read(), EntryEnd { used, fruitless });
+        }
     }
     show(&mut base, Stage::End, reader);
     snapshot.reclaim(base, marks);
@@ -93,7 +129,7 @@ fn show(machine: &mut Machine<'_>, stage: Stage, reader: &mut Reader<'_>) {
         operations: machine.budget.ran,
         uses: &machine.caches.uses,
     };
-    reader(&recording, &mut machine.state.paths.guards);
+    reader(Shown::Recorded(&recording, &mut machine.state.paths.guards));
 }
 
 /// The bound that may have hidden findings of this run: it ended all paths, or cut off a call with a key.
@@ -142,14 +178,16 @@ fn class_of(machine: &Machine<'_>, function: &Function) -> Option<ClassHandle> {
     Some(ClassHandle(u32::try_from(found).unwrap_or(u32::MAX)))
 }
 
-/// Forgets the globals that the module's body rebinds after its last call of a function: the function never sees their current values. A
-/// key stays known, because the function only needs to know whether it is one.
-fn forget_later_globals(machine: &mut Machine<'_>, rebound: &BTreeMap<&Name, (Temp, Temp)>, id: FunctionId) {
-    let module = machine.module(machine.context.home);
+/// Where the module's body last calls a function, directly or through others, if it rebinds globals.
+fn last_call(module: &Module, rebound: &BTreeMap<&Name, (Temp, Temp)>, id: FunctionId) -> Option<Temp> {
     let code = module.function(id);
     let is_global = code.parent == Some(Module::BODY) && code.class.is_none();
-    let last = if is_global && !rebound.is_empty() { last_mention(module, &code.name) } else { None };
-    let Some(last) = last else { return };
+    if is_global && !rebound.is_empty() { last_mention(module, &code.name) } else { None }
+}
+
+/// Forgets the globals that the module's body rebinds after its last call of a function: the function never sees their current values. A
+/// key stays known, because the function only needs to know whether it is one.
+fn forget_later_globals(machine: &mut Machine<'_>, rebound: &BTreeMap<&Name, (Temp, Temp)>, last: Temp) {
     let Some(state) = machine.state.store.modules.get_mut(&machine.context.home) else { return };
     for (name, _) in rebound.iter().filter(|(_, (first, end))| *first < last && *end > last) {
         // A function that is wrapped after its definition is still the same function; a key is reported with its final

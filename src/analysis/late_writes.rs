@@ -13,6 +13,7 @@ use crate::analysis::store::heap::ObjectKind;
 use crate::ir::{FunctionKind, Module, Name, OpKind, Variable};
 
 /// A container or attribute that a function of the module may fill before another one runs.
+#[derive(Clone, Debug, PartialEq)]
 pub enum LateWrite {
     /// The contents of a container.
     Contents(ObjectId),
@@ -25,7 +26,7 @@ pub fn late_writes(machine: &Machine<'_>) -> Vec<LateWrite> {
     let home = machine.context.home;
     let module = machine.module(home);
     let Some(state) = machine.state.store.modules.get(&home) else { return Vec::new() };
-    let named = filled_names(module);
+    let mut named = None;
     let mut found = Vec::new();
     for (name, value) in state.globals.iter() {
         let Some(Val::Object(id)) = value.single() else { continue };
@@ -35,7 +36,7 @@ pub fn late_writes(machine: &Machine<'_>) -> Vec<LateWrite> {
             ObjectKind::Dict { entries, unknown } => entries.is_empty() && !unknown,
             _ => false,
         };
-        if is_empty && named.contains(name) {
+        if is_empty && named.get_or_insert_with(|| filled_names(module)).contains(name) {
             found.push(LateWrite::Contents(*id));
         }
         let Some(class) = object.class.filter(|_| matches!(object.kind, ObjectKind::Instance)) else { continue };

@@ -5,6 +5,7 @@
 mod constructors;
 pub mod domain;
 mod entry;
+mod kept;
 mod late_writes;
 mod library;
 mod machine;
@@ -14,6 +15,7 @@ mod snapshot;
 mod store;
 
 pub use entry::run;
+pub use kept::KeptRuns;
 pub use program::{Overview, Program, is_entry};
 pub use snapshot::ImportSnapshot;
 pub(crate) use store::heap;

@@ -51,6 +51,8 @@ pub struct ImportSnapshot {
     activations: u32,
     loop_instances: u32,
     descendants: Descendants,
+    /// The modules that have run.
+    pub(crate) imported: Vec<ModuleIndex>,
 }
 
 impl ImportSnapshot {
@@ -59,8 +61,9 @@ impl ImportSnapshot {
         let mut snapshot = Self::default();
         let Some(first) = (0..program.len()).next() else { return snapshot };
         let mut run = within(&mut snapshot, program, first);
-        for index in imported(program) {
-            run.ensure_module(index);
+        let imported = imported(program);
+        for index in &imported {
+            run.ensure_module(*index);
         }
         prelude::define(&mut run);
         let Machine { state, recorder, context, transforms, caches, .. } = run;
@@ -81,6 +84,7 @@ impl ImportSnapshot {
             derivations: recorder.log().derivations.clone(),
             activations: context.activations,
             loop_instances: context.loop_instances,
+            imported,
         }
     }
 

@@ -64,11 +64,18 @@ pub(super) fn file_report(
         Ok(_) => return Some(unreadable(file, &path, "the file changed during the check; run again")),
         Err(problem) => return Some(unreadable(file, &path, &problem.message)),
     };
-    let (comments, statements) = comments_and_statements(&member.display, &text, &cells);
+    let read;
+    let (comments, statements) = match &loaded.edited {
+        Some(edited) => (&edited.read.comments, &edited.read.statements),
+        None => {
+            read = comments_and_statements(&member.display, &text, &cells);
+            (&read.0, &read.1)
+        }
+    };
     findings.retain(|finding| {
         !(finding.rule == RuleId::SplitDiscarded && notebook::is_shown(&cells, &text, finding.primary.span))
     });
-    let marks = if cells.is_empty() { marks(&text, &comments) } else { Vec::new() };
+    let marks = if cells.is_empty() { marks(&text, comments) } else { Vec::new() };
     notebook::note_separate_cells(&cells, &marks, &mut findings);
     notebook::note_cells(&cells, &mut findings);
     let lines = LineIndex::new(&text);
@@ -76,22 +83,15 @@ pub(super) fn file_report(
     note_stated_intent(
         project,
         (&path, &text, &lines),
-        &comments,
-        &statements,
+        comments,
+        statements,
         used_by(loaded.is_imported, member),
         &mut findings,
     );
-    let subject = Subject { path: &path, text: &text, statements: &statements };
+    let subject = Subject { path: &path, text: &text, statements };
     // Suppressed findings count as well, so that a suppression does not rename its neighbours.
     name_all(subject, &mut findings);
-    let commented = suppress::Source {
-        file,
-        text: &text,
-        lines: &lines,
-        cells: &cells,
-        comments: &comments,
-        statements: &statements,
-    };
+    let commented = suppress::Source { file, text: &text, lines: &lines, cells: &cells, comments, statements };
     let selected = project.settings.for_file(&member.path);
     let mut findings = if project.settings.ignores_comments {
         findings

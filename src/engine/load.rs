@@ -2,13 +2,17 @@
 //!
 //! **Invariant:** syntax tree and text are dropped before [`load`] returns; operations and names are kept.
 
+use std::sync::Arc;
+
+use super::Job;
 use super::contain::contained;
 use super::effects::{Effects, misdeclared, names_us};
 use super::imports::imports;
+use super::memory::{Edited, Read};
 use super::project::Project;
 use crate::ir;
 use crate::python::{self, SourceKind, SyntaxProblem, mentions};
-use crate::source::{self, Files};
+use crate::source;
 use crate::text::{Digest, Span};
 
 /// Words of which a file that handles keys through a library contains at least one.
@@ -56,6 +60,27 @@ pub(super) struct Loaded {
     pub(super) has_comments_for_us: bool,
     /// The digest of its bytes.
     pub(super) digest: Digest,
+    /// The text with steady places, which the operations have, if the file is remembered.
+    pub(super) edited: Option<Arc<Edited>>,
+}
+
+impl Loaded {
+    /// Nothing is known of the file.
+    fn nothing() -> Self {
+        Self {
+            unreadable: None,
+            broke: None,
+            problems: Vec::new(),
+            misdeclared: Vec::new(),
+            targets: Vec::new(),
+            is_imported: false,
+            named: Named::Nothing,
+            module: None,
+            has_comments_for_us: false,
+            digest: Digest::default(),
+            edited: None,
+        }
+    }
 }
 
 /// The words by which a file names a library that handles keys.
@@ -72,27 +97,10 @@ pub(super) fn library_words<'a>(project: &'a Project<'_>) -> Vec<&'a str> {
 }
 
 /// Reads, decodes and parses a file, and lowers it if requested.
-pub(super) fn load(
-    files: &dyn Files,
-    project: &Project<'_>,
-    position: usize,
-    words: &[&str],
-    want: LoadReason,
-) -> Loaded {
-    let mut loaded = Loaded {
-        unreadable: None,
-        broke: None,
-        problems: Vec::new(),
-        misdeclared: Vec::new(),
-        targets: Vec::new(),
-        is_imported: false,
-        named: Named::Nothing,
-        module: None,
-        has_comments_for_us: false,
-        digest: Digest::default(),
-    };
+pub(super) fn load(job: &Job<'_>, project: &Project<'_>, position: usize, words: &[&str], want: LoadReason) -> Loaded {
+    let mut loaded = Loaded::nothing();
     let Some(member) = project.members.get(position) else { return loaded };
-    let (source, digest) = source::read_with_digest(files, &member.path, &member.display);
+    let (source, digest) = source::read_with_digest(job.files, &member.path, &member.display);
     loaded.digest = digest;
     let (text, cells) = match source {
         Ok(source) => (source.text, source.cells),
@@ -108,24 +116,64 @@ pub(super) fn load(
     } else {
         Named::Nothing
     };
+    let named = loaded.named;
+    let memory = job.memory.filter(|_| member.is_reported && cells.is_empty());
     let parsed = contained(|| {
         let kind = SourceKind::of_path(&member.display);
-        let python::Parsed { module, problems, comments } = python::parse_cells(&text, &cells, kind);
         let is_wanted = want == LoadReason::Lowered || loaded.named == Named::Library;
-        let has_comments_for_us = comments.iter().any(|comment| names_us(&text, *comment));
-        let lowered = is_wanted.then(|| {
+        let again = memory.filter(|_| is_wanted).and_then(|memory| memory.begin_again(member.file, &text, kind));
+        if let Some((edited, module)) = again {
+            debug_assert!(is_as_a_whole(&edited, &module, kind), "one definition is lowered as part of its file");
+            return remembered(edited, module, loaded);
+        }
+        let python::Parsed { module, problems, comments } = python::parse_cells(&text, &cells, kind);
+        let mut found = Loaded {
+            has_comments_for_us: comments.iter().any(|comment| names_us(&text, *comment)),
+            targets: project.targets(position, &imports(&module)),
+            ..loaded
+        };
+        if is_wanted {
             let effects = Effects::of(&text, &comments);
             let mut lowered = ir::lower(member.file, &module, &|header| effects.on(header));
+            found.misdeclared = misdeclared(&lowered);
+            if let Some(memory) = memory {
+                let statements = python::statement_spans(&module, &text);
+                let targets = found.targets.clone();
+                let read = Read { problems: problems.clone(), comments, statements, targets };
+                let edited = memory.begin(text, &module, read);
+                lowered.replace_spans(&|span| edited.steady.of_place(span));
+                found.edited = Some(Arc::new(edited));
+            }
             lowered.pack();
-            lowered
-        });
-        (problems, project.targets(position, &imports(&module)), has_comments_for_us, lowered)
-    });
-    match parsed {
-        Ok((problems, targets, has_comments_for_us, module)) => {
-            let misdeclared = module.as_ref().map(misdeclared).unwrap_or_default();
-            Loaded { problems, misdeclared, targets, module, has_comments_for_us, ..loaded }
+            found.module = Some(lowered);
         }
-        Err(message) => Loaded { broke: Some(message), ..loaded },
+        found.problems = problems;
+        found
+    });
+    parsed.unwrap_or_else(|message| Loaded { broke: Some(message), digest, named, ..Loaded::nothing() })
+}
+
+/// A file of which only one definition was read again.
+fn remembered(edited: Edited, module: ir::Module, loaded: Loaded) -> Loaded {
+    let Edited { text, steady, read, .. } = &edited;
+    let misdeclared = misdeclared(&module).into_iter().map(|(span, problem)| (steady.place(span), problem));
+    Loaded {
+        misdeclared: misdeclared.collect(),
+        targets: read.targets.clone(),
+        has_comments_for_us: read.comments.iter().any(|comment| names_us(text, *comment)),
+        module: Some(module),
+        edited: Some(Arc::new(edited)),
+        ..loaded
     }
+}
+
+/// Whether a text that was loaded again in part would be the same if it had been loaded as a whole.
+fn is_as_a_whole(edited: &Edited, again: &ir::Module, kind: SourceKind) -> bool {
+    let Edited { text, steady, read, .. } = edited;
+    let python::Parsed { module, problems, comments } = python::parse(text, kind);
+    let effects = Effects::of(text, &comments);
+    let mut lowered = ir::lower(again.file, &module, &|header| effects.on(header));
+    lowered.replace_spans(&|span| steady.of_place(span));
+    let statements = python::statement_spans(&module, text);
+    problems.is_empty() && again.is_same_as(&lowered) && (&comments, &statements) == (&read.comments, &read.statements)
 }

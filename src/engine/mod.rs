@@ -20,15 +20,19 @@ mod fix_search;
 mod ignore_edits;
 mod imports;
 mod inspect;
+mod kept_replays;
 mod keys;
 mod lineage;
 mod load;
+mod memory;
 mod migrate;
 mod outcome;
 mod project;
+mod reload;
 mod replay_findings;
 mod run;
 mod run_context;
+mod steady;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -51,6 +55,7 @@ pub use ignore_edits::{can_be_ignored, ignore_comments};
 pub use inspect::{facts, ir, why};
 pub use keys::{KeyNote, Keys, NoteUse, keys};
 pub use lineage::{FunctionKeys, Lineage, LineageKey, LineageUse};
+pub use memory::Memory;
 pub use migrate::{Decisions, Migrated, UnmigratedPlace};
 pub use outcome::{Outcome, Refuted, Reported};
 pub use run::check;
@@ -125,6 +130,8 @@ pub struct Job<'a> {
     pub verify: bool,
     /// The interpreter.
     pub analyse: Analyse<'a>,
+    /// What is remembered of the last check of the only file to report on, if its next check is to be faster.
+    pub memory: Option<&'a Memory>,
 }
 
 impl<'a> Job<'a> {
@@ -144,6 +151,7 @@ impl<'a> Job<'a> {
             fixes: Fixes::None,
             verify: true,
             analyse: &analyse,
+            memory: None,
         }
     }
 }

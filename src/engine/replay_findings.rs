@@ -7,12 +7,14 @@
 //! panics is inconclusive.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use super::Job;
 use super::contain::contained;
 use super::file_report::FileReport;
+use super::kept_replays::KeptReplays;
 use super::load::Loaded;
 use super::outcome::Refuted;
 use super::project::Project;
@@ -39,24 +41,37 @@ pub(super) fn replay_all(
         by_file.entry(finding.primary.file).or_default().push(finding);
     }
     let by_file: Vec<Vec<&mut Finding>> = by_file.into_values().collect();
+    // Replays of several files at a time would record what the others read.
+    let edited = loaded.iter().flatten().filter(|_| by_file.len() == 1).find_map(|file| {
+        let (memory, edited, module) = (job.memory?, file.edited.as_ref()?, file.module.as_ref()?);
+        Some((memory, edited, module, memory.take_replays(edited)?))
+    });
+    let edited = Mutex::new(edited);
     let refuted_by_file: Vec<Vec<Refuted>> = by_file
         .into_par_iter()
         .map(|findings| {
             let mut budget = replay::Budget::FILE;
             let mut open = Vec::new();
+            let mut edited = edited.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let mut kept = edited.as_mut().map(|(_, _, module, kept)| (&mut *kept, *module));
+            kept.iter_mut().for_each(|(kept, _)| kept.begin());
             // A hard finding must not use up the budget of easy ones after it.
             for finding in findings {
                 let mut part = budget.first_attempt();
-                replay_one(job, project, &program, finding, &mut part);
+                replay_one(job, project, (&program, kept.as_mut()), finding, &mut part);
                 budget.release(part);
                 open.push(finding);
             }
             for finding in &mut open {
                 if finding.witness.as_ref().is_some_and(|witness| witness.gap.is_some()) {
                     let mut part = budget.second_attempt();
-                    replay_one(job, project, &program, finding, &mut part);
+                    replay_one(job, project, (&program, kept.as_mut()), finding, &mut part);
                     budget.release(part);
                 }
+            }
+            if let Some((memory, edited, _, mut kept)) = edited {
+                kept.end();
+                memory.keep_replays(edited, kept);
             }
             open.into_iter().filter_map(refuted).collect()
         })
@@ -79,7 +94,7 @@ pub(super) fn evaluate_buffer_accesses(job: &Job<'_>, project: &Project<'_>, rep
 fn replay_one(
     job: &Job<'_>,
     project: &Project<'_>,
-    program: &replay::Project<'_>,
+    (program, kept): (&replay::Project<'_>, Option<&mut (&mut KeptReplays, &ir::Module)>),
     finding: &mut Finding,
     budget: &mut replay::Budget,
 ) {
@@ -89,9 +104,14 @@ fn replay_one(
         return;
     }
     let around: Vec<Place> = finding.related.iter().map(|label| label.place).collect();
-    let witness =
-        if job.verify { replayed(program, &evidence, &around, budget) } else { Witness::silent(WitnessStatus::NotRun) };
-    finding.witness = Some(witness);
+    finding.witness = Some(match kept {
+        _ if !job.verify => Witness::silent(WitnessStatus::NotRun),
+        Some((kept, module)) => {
+            let claim = (evidence.clone(), around.clone(), *budget);
+            kept.witness(module, claim, budget, |budget| replayed(program, &evidence, &around, budget))
+        }
+        None => replayed(program, &evidence, &around, budget),
+    });
 }
 
 /// A finding that its replay refutes gets low confidence.

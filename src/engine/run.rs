@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -15,6 +15,7 @@ use super::cross_module::cross_module_usage;
 use super::file_report::{FileReport, file_report, unreadable};
 use super::fix_search::search_fixes;
 use super::load::{LoadReason, Loaded, Named, library_words, load};
+use super::memory::{Edited, Surroundings};
 use super::outcome::Refuted;
 use super::project::{Member, Project, group};
 use super::replay_findings::{evaluate_buffer_accesses, replay_all};
@@ -24,7 +25,7 @@ use crate::config::{JaxPin, absolute};
 use crate::finding::{Confidence, Finding, Level, Place, RuleId};
 use crate::ir;
 use crate::judge::facts::Facts;
-use crate::judge::reconcile;
+use crate::judge::{analyse_again, reconcile};
 use crate::python::WORKER_STACK_BYTES;
 use crate::rules;
 use crate::source;
@@ -193,11 +194,20 @@ pub(super) fn gather_facts(
     let program = Program::new(lowered(&loaded), project, models, roots);
     let first = (!selected.is_empty()).then(|| contained(|| ImportSnapshot::of(&program)).unwrap_or_default());
     let overview = program.overview();
+    let imported = first.as_ref().map(|first| first.imported.clone()).unwrap_or_default();
     // The bodies of modules, which have run now, are most of what was unpacked.
     loaded.iter_mut().flatten().filter_map(|file| file.module.as_mut()).for_each(ir::Module::fold);
     let program = Program::with_overview(lowered(&loaded), project, models, roots, overview);
+    let surroundings = |position: usize| Surroundings {
+        others: other_files(project, &loaded, position),
+        overview: program.overview(),
+        imported: imported.clone(),
+        settings: project.settings.deciding(),
+    };
     let results = on_each(selected, first, |snapshot, position| {
-        let mut result = interpret(job, project, &program, position, snapshot);
+        let edited = loaded.get(position).and_then(Option::as_ref).and_then(|file| file.edited.as_ref());
+        let edited = edited.map(|edited| (edited, surroundings(position)));
+        let mut result = interpret(job, project, &program, (position, edited), snapshot);
         result.iter_mut().for_each(reduce);
         progress.add(1);
         (position, result)
@@ -251,7 +261,7 @@ fn interpret(
     job: &Job<'_>,
     project: &Project<'_>,
     program: &Program<'_>,
-    position: usize,
+    (position, edited): (usize, Option<(&Arc<Edited>, Surroundings)>),
     snapshot: &mut Option<ImportSnapshot>,
 ) -> Result<Facts, String> {
     let module = project.members.get(position).and_then(|member| program.of_file(member.file));
@@ -262,7 +272,13 @@ fn interpret(
         let facts = module.map(|index| {
             // What is unpacked to analyse a module is not kept.
             let copy = program.module(index).clone();
-            (job.analyse)(&mut there, &program.with_copy(index, &copy), index)
+            let program = program.with_copy(index, &copy);
+            match job.memory.zip(edited).filter(|(_, (_, around))| !around.imported.contains(&index)) {
+                Some((memory, (edited, around))) => memory.analysed(edited, &copy, around, |remembered| {
+                    analyse_again(&mut there, &program, index, remembered)
+                }),
+                None => (job.analyse)(&mut there, &program, index),
+            }
         });
         (facts.unwrap_or_default(), there)
     });
@@ -270,6 +286,12 @@ fn interpret(
         *snapshot = Some(there);
         facts
     })
+}
+
+/// The files that were read beside one, with their digests.
+fn other_files(project: &Project<'_>, loaded: &[Option<Loaded>], position: usize) -> Vec<(FileId, Digest)> {
+    let read = project.members.iter().zip(loaded).enumerate().filter(|(other, _)| *other != position);
+    read.filter_map(|(_, (member, loaded))| Some((member.file, loaded.as_ref()?.digest))).collect()
 }
 
 fn mark_broken(loaded: &mut [Option<Loaded>], position: usize, message: String) {
@@ -291,7 +313,7 @@ pub(super) fn load_all(job: &Job<'_>, project: &Project<'_>) -> (Vec<Option<Load
     while !wanted.is_empty() {
         let fresh: Vec<(usize, LoadReason, Loaded)> = std::mem::take(&mut wanted)
             .into_par_iter()
-            .map(|(position, want)| (position, want, load(job.files, project, position, &words, want)))
+            .map(|(position, want)| (position, want, load(job, project, position, &words, want)))
             .collect();
         for (position, want, file) in fresh {
             // A file that could not be lowered now cannot be lowered the next time either.
@@ -391,7 +413,8 @@ fn judge(job: &Job<'_>, project: &Project<'_>, project_facts: ProjectFacts) -> (
             Err(message) => mark_broken(&mut loaded, position, message),
         }
     }
-    let refuted = replay_all(job, project, (&loaded, &overview), &mut all);
+    let mut refuted = replay_all(job, project, (&loaded, &overview), &mut all);
+    leave_steady_places(project, &loaded, &mut all, &mut refuted);
     let modules = loaded.iter_mut().flatten().map(|file| file.module.take());
     let mut modules: Vec<ir::Module> = modules.flatten().filter(|_| job.fixes != Fixes::None).collect();
     // What the replays have run is not what the search for fixes reads.
@@ -423,6 +446,25 @@ fn judge(job: &Job<'_>, project: &Project<'_>, project_facts: ProjectFacts) -> (
     });
     let reports = reports.into_iter().flatten().collect();
     (reports, refuted)
+}
+
+/// Gives findings the places that they have in the text.
+fn leave_steady_places(
+    project: &Project<'_>,
+    loaded: &[Option<Loaded>],
+    findings: &mut [Finding],
+    refuted: &mut [Refuted],
+) {
+    for (member, file) in project.members.iter().zip(loaded) {
+        let Some(edited) = file.as_ref().and_then(|file| file.edited.as_ref()) else { continue };
+        let mut leave = |place: &mut Place| {
+            if place.file == member.file {
+                place.span = edited.steady.place(place.span);
+            }
+        };
+        findings.iter_mut().for_each(|finding| finding.each_place(&mut leave));
+        refuted.iter_mut().for_each(|refuted| leave(&mut refuted.place));
+    }
 }
 
 /// Counts files that are done.

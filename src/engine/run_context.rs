@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Fixes, Input, Job, Outcome, Progress, Reported, Survey, cache_folder};
+use super::{Fixes, Input, Job, Memory, Outcome, Progress, Reported, Survey, cache_folder};
 use crate::cache::Cache;
 use crate::config::{self, ConfigError, Resolver, Settings};
 use crate::finding::{Finding, RuleId};
@@ -88,6 +88,8 @@ pub struct RunOptions<'a> {
     pub use_cache: bool,
     /// Whether every expression that is a key is recorded.
     pub observes: bool,
+    /// What is remembered of the last check of the only file.
+    pub memory: Option<&'a Memory>,
     /// Whether the run was cancelled: the rest is skipped, and the outcome is useless.
     pub is_cancelled: &'a (dyn Fn() -> bool + Sync),
 }
@@ -100,6 +102,7 @@ impl Default for RunOptions<'_> {
             progress: &|_, _| {},
             use_cache: false,
             observes: false,
+            memory: None,
             is_cancelled: &|| false,
         }
     }
@@ -247,6 +250,11 @@ impl<'a> RunContext<'a> {
             let models = self.models.get(&settings.models).map(|(_, digest)| *digest).unwrap_or_default();
             (Cache::at(cache_folder(settings)), models)
         };
+        if let Some(memory) = how.memory {
+            let mut models = Digester::default();
+            self.models.values().for_each(|(_, digest)| models.add(digest.to_string()));
+            memory.use_models(models.finish());
+        }
         // Results for unsaved texts would only replace those of the saved ones.
         let is_cached = how.use_cache && !how.observes && given.files.is_empty();
         work(&Job {
@@ -264,6 +272,8 @@ impl<'a> RunContext<'a> {
             threads: 0,
             verify: how.verify,
             fixes: how.fixes,
+            // The search for fixes reads the text together with the operations.
+            memory: how.memory.filter(|_| how.fixes == Fixes::None && !how.observes && given.inputs.len() == 1),
             analyse: &|snapshot, program, module| {
                 if (how.is_cancelled)() {
                     Facts::default()

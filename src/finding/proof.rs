@@ -21,7 +21,7 @@ pub enum Sharing {
 /// Two consumptions that are claimed to get equal keys.
 ///
 /// A consumption is identified by the calls that lead to it: from the reporting frame's own call to the consuming call itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Evidence {
     /// How the key is shared.
     pub sharing: Sharing,

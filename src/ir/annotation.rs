@@ -47,6 +47,19 @@ impl Annotation {
         }
     }
 
+    /// Replaces all places.
+    pub(super) fn replace_spans(&mut self, of: &dyn Fn(Span) -> Span) {
+        match self {
+            Self::Path(_, span) => *span = of(*span),
+            Self::Subscript(base, arguments) => {
+                base.replace_spans(of);
+                arguments.iter_mut().for_each(|argument| argument.replace_spans(of));
+            }
+            Self::Union(parts) => parts.iter_mut().for_each(|part| part.replace_spans(of)),
+            Self::Text(_) | Self::None | Self::Other => {}
+        }
+    }
+
     fn at_depth<'a>(expr: &'a Expr, depth: u32, intern: &mut dyn FnMut(&'a str) -> Name) -> Self {
         let Some(depth) = depth.checked_sub(1) else { return Self::Other };
         match expr {

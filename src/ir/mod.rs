@@ -74,7 +74,7 @@ use std::sync::Arc;
 use thin_vec::ThinVec;
 
 pub use annotation::Annotation;
-pub use lower::{EffectLookup, binary_operator, lower};
+pub use lower::{EffectLookup, binary_operator, lower, lower_again};
 pub use op::{Argument, Collection, Constant, Element, Handler, Op, OpKind, Operator, Variable};
 pub use packed::Ops;
 pub use reaching::{DefUses, ReachingDefinitions};
@@ -127,6 +127,63 @@ impl Module {
     /// Packs the operations of all functions. A copy of a packed module shares what is packed, and unpacks by itself what it reads.
     pub fn pack(&mut self) {
         packed::pack(self.functions.iter_mut().map(|function| &mut function.ops));
+    }
+
+    /// The functions whose operations were read since this was last asked.
+    pub fn take_read(&self) -> Vec<FunctionId> {
+        let numbered = (0u32..).map(FunctionId).zip(&self.functions);
+        numbered.filter(|(_, function)| function.ops.replace_read(false)).map(|(id, _)| id).collect()
+    }
+
+    /// Records that a result depends on the operations of a function.
+    pub fn note_read(&self, id: FunctionId) {
+        if let Some(function) = self.functions.get(id.0 as usize) {
+            function.ops.note_read();
+        }
+    }
+
+    /// Records that a result depends on the operations of all functions.
+    pub fn note_all_read(&self) {
+        self.functions.iter().for_each(|function| function.ops.note_read());
+    }
+
+    /// Runs `work` without recording which operations it reads.
+    pub fn unrecorded<T>(&self, work: impl FnOnce() -> T) -> T {
+        let before = self.take_read();
+        let result = work();
+        self.take_read();
+        for id in before {
+            self.function(id).ops.replace_read(true);
+        }
+        result
+    }
+
+    /// Whether it is lowered as another one.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        let is_same = |(one, other): (&Function, &Function)| {
+            one.full == other.full && one.has_signature_of(other) && one.has_body_of(other)
+        };
+        (self.file, self.functions.len(), &self.classes) == (other.file, other.functions.len(), &other.classes)
+            && self.functions.iter().zip(&other.functions).all(is_same)
+    }
+
+    /// Replaces all places. Operations must not be packed.
+    pub fn replace_spans(&mut self, of: &dyn Fn(Span) -> Span) {
+        self.functions.iter_mut().for_each(|function| function.replace_spans(of));
+        self.classes.iter_mut().for_each(|class| class.replace_spans(of));
+    }
+
+    /// Replaces neighbouring functions and classes by as many others, whose operations are not packed yet.
+    pub fn replace(&mut self, functions: (FunctionId, Vec<Function>), classes: (ClassId, Vec<Class>)) {
+        let (FunctionId(first), mut functions) = functions;
+        packed::pack(functions.iter_mut().map(|function| &mut function.ops));
+        for (place, function) in self.functions.iter_mut().skip(first as usize).zip(functions) {
+            *place = function;
+        }
+        let (ClassId(first), classes) = classes;
+        for (place, class) in self.classes.iter_mut().skip(first as usize).zip(classes) {
+            *place = class;
+        }
     }
 
     /// Forgets the operations that were unpacked.
@@ -194,7 +251,7 @@ pub enum ParameterKind {
 }
 
 /// A parameter; its slot is its index.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// The name.
     pub name: Name,
@@ -210,6 +267,7 @@ pub struct Parameter {
 
 /// A function, class body or module body.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the source, not a state")]
 pub struct Function {
     /// The name (`<lambda>`, `<genexpr>`, `<listcomp>`, `<module>` where there is none).
     pub name: Name,
@@ -248,7 +306,54 @@ pub struct Function {
     pub is_stub: bool,
 }
 
+impl Class {
+    /// Replaces all places.
+    pub fn replace_spans(&mut self, of: &dyn Fn(Span) -> Span) {
+        self.span = of(self.span);
+        self.fields.iter_mut().for_each(|field| field.annotation.replace_spans(of));
+    }
+}
+
 impl Function {
+    /// Records that a result depends on the operations.
+    pub fn note_read(&self) {
+        self.ops.note_read();
+    }
+
+    /// Replaces all places. Operations must not be packed.
+    pub fn replace_spans(&mut self, of: &dyn Fn(Span) -> Span) {
+        (self.span, self.full) = (of(self.span), of(self.full));
+        for parameter in &mut self.parameters {
+            parameter.span = of(parameter.span);
+            parameter.annotation.iter_mut().for_each(|annotation| annotation.replace_spans(of));
+        }
+        self.returns.iter_mut().for_each(|annotation| annotation.replace_spans(of));
+        self.effects.iter_mut().for_each(|declared| declared.span = of(declared.span));
+        for op in self.ops.unpacked_mut() {
+            op.span = of(op.span);
+            if let OpKind::Annotate(_, annotation) = &mut op.kind {
+                annotation.replace_spans(of);
+            }
+        }
+    }
+
+    /// Whether everything but the body, and how far it extends, is that of another function.
+    pub fn has_signature_of(&self, other: &Self) -> bool {
+        let Self { name, qualified, kind, parent, class, span, full, parameters, .. } = self;
+        let Self { is_generator, is_async, returns, effects, is_stub, .. } = self;
+        (name, qualified, kind, parent, class)
+            == (&other.name, &other.qualified, &other.kind, &other.parent, &other.class)
+            && (span, full.start, parameters) == (&other.span, other.full.start, &other.parameters)
+            && (is_generator, is_async, returns) == (&other.is_generator, &other.is_async, &other.returns)
+            && (effects, is_stub) == (&other.effects, &other.is_stub)
+    }
+
+    /// Whether the body is that of another function.
+    pub fn has_body_of(&self, other: &Self) -> bool {
+        (&self.slots, self.named, &self.body) == (&other.slots, other.named, &other.body)
+            && *self.ops.read() == *other.ops.read()
+    }
+
     /// The operations of a block and of the blocks within it, in order.
     pub fn within<'a>(&'a self, block: &'a [Temp]) -> impl Iterator<Item = Temp> + 'a {
         let mut open = vec![block.iter()];
@@ -288,7 +393,7 @@ pub enum EffectWord {
 }
 
 /// A class.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Class {
     /// The name.
     pub name: Name,
@@ -301,7 +406,7 @@ pub struct Class {
 }
 
 /// An annotated field of a class.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Field {
     /// The name.
     pub name: Name,

@@ -239,7 +239,7 @@ impl Argument {
 }
 
 /// An exception handler.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Handler {
     /// The exception types: an operation of `body`. Absent, everything is caught.
     pub types: Option<Temp>,
@@ -250,7 +250,7 @@ pub struct Handler {
 }
 
 /// An operation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Op {
     /// The source text.
     pub span: Span,
@@ -259,7 +259,7 @@ pub struct Op {
 }
 
 /// The closed set of operations.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum OpKind {
     /// A literal.
     Constant(Constant),

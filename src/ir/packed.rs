@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
@@ -21,6 +22,8 @@ use crate::text::Span;
 pub struct Ops {
     packed: Option<Packed>,
     open: OnceLock<Box<[Op]>>,
+    /// Whether they were read since they were last asked. Nothing is ordered by it.
+    is_read: AtomicBool,
 }
 
 /// The bytes of one function within those of its module.
@@ -42,6 +45,7 @@ struct PackedModule {
 impl Ops {
     /// The operations, which stay packed if they are.
     pub fn read(&self) -> Cow<'_, [Op]> {
+        self.note_read();
         match (self.open.get(), &self.packed) {
             (Some(open), _) => Cow::Borrowed(open),
             (None, Some(packed)) => Cow::Owned(packed.unpack()),
@@ -51,6 +55,7 @@ impl Ops {
 
     /// How many there are, without unpacking them.
     pub fn len(&self) -> usize {
+        self.note_read();
         match (self.open.get(), &self.packed) {
             (Some(open), _) => open.len(),
             (None, Some(packed)) => packed.unpacker().index() as usize,
@@ -61,6 +66,27 @@ impl Ops {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Records that a result depends on them.
+    pub(super) fn note_read(&self) {
+        if !self.is_read.load(Ordering::Relaxed) {
+            self.is_read.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether they were read since this was last asked, or set.
+    pub(super) fn replace_read(&self, is_read: bool) -> bool {
+        let was_read = self.is_read.load(Ordering::Relaxed);
+        if was_read != is_read {
+            self.is_read.store(is_read, Ordering::Relaxed);
+        }
+        was_read
+    }
+
+    /// The operations that were never packed.
+    pub(super) fn unpacked_mut(&mut self) -> &mut [Op] {
+        self.open.get_mut().map_or(&mut [], |open| &mut **open)
     }
 
     /// Forgets what was unpacked.
@@ -75,6 +101,7 @@ impl Deref for Ops {
     type Target = [Op];
 
     fn deref(&self) -> &[Op] {
+        self.note_read();
         self.open.get_or_init(|| self.packed.as_ref().map(Packed::unpack).unwrap_or_default().into())
     }
 }
@@ -90,7 +117,7 @@ impl<'a> IntoIterator for &'a Ops {
 
 impl From<Vec<Op>> for Ops {
     fn from(ops: Vec<Op>) -> Self {
-        Self { packed: None, open: OnceLock::from(ops.into_boxed_slice()) }
+        Self { open: OnceLock::from(ops.into_boxed_slice()), ..Self::default() }
     }
 }
 
@@ -98,7 +125,7 @@ impl From<Vec<Op>> for Ops {
 impl Clone for Ops {
     fn clone(&self) -> Self {
         let open = if self.packed.is_some() { OnceLock::new() } else { self.open.clone() };
-        Self { packed: self.packed.clone(), open }
+        Self { packed: self.packed.clone(), open, is_read: AtomicBool::default() }
     }
 }
 
@@ -117,7 +144,7 @@ pub(super) fn pack<'a>(functions: impl Iterator<Item = &'a mut Ops>) {
     rare.shrink_to_fit();
     let module = Arc::new(PackedModule { bytes, names, rare });
     for (start, ops) in done {
-        *ops = Ops { packed: Some(Packed { module: Arc::clone(&module), start }), open: OnceLock::new() };
+        *ops = Ops { packed: Some(Packed { module: Arc::clone(&module), start }), ..Ops::default() };
     }
 }
 

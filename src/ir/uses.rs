@@ -3,11 +3,12 @@
 //! **Invariant:** one pass over the operations answers all queries, so that querying each of many operations stays linear.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Block, DefUses, Function, Module, OpKind, Temp, Variable};
+use super::{Block, DefUses, Function, FunctionId, FunctionKind, Module, OpKind, Temp, Variable};
 use crate::text::Span;
 
 /// The definitions and uses of one function.
@@ -27,8 +28,25 @@ pub struct Uses {
     stores: FxHashMap<u32, Vec<Temp>>,
     /// Slots that a function within it reads or writes.
     captured: FxHashSet<u32>,
+    /// The functions within it; not those in a module's body.
+    inner: Vec<FunctionId>,
     /// Definitions and their uses, for the variables for which they were requested.
     reaching: RefCell<FxHashMap<Variable, Rc<DefUses>>>,
+}
+
+impl Function {
+    /// The slots of enclosing functions that it reads, and those that it writes.
+    pub fn outer_slots(&self) -> (BTreeSet<u32>, BTreeSet<u32>) {
+        let (mut loaded, mut stored) = (BTreeSet::new(), BTreeSet::new());
+        for op in &self.ops {
+            match &op.kind {
+                OpKind::Load(Variable::Outer(_, slot)) => loaded.insert(*slot),
+                OpKind::Store(Variable::Outer(_, slot), _) => stored.insert(*slot),
+                _ => continue,
+            };
+        }
+        (loaded, stored)
+    }
 }
 
 impl Uses {
@@ -42,6 +60,7 @@ impl Uses {
             loads: FxHashMap::default(),
             stores: FxHashMap::default(),
             captured: FxHashSet::default(),
+            inner: Vec::new(),
             reaching: RefCell::default(),
         };
         for (temp, op) in (0u32..).zip(&code.ops) {
@@ -74,16 +93,28 @@ impl Uses {
                 _ => {}
             }
         }
-        let inner = module.functions.iter().filter(|inner| inner.full != code.full && code.full.covers(inner.full));
-        for op in inner.flat_map(|inner| &inner.ops) {
-            if let OpKind::Load(Variable::Outer(_, slot)) = &op.kind {
-                uses.read.insert(*slot);
-            }
-            if let OpKind::Load(Variable::Outer(_, slot)) | OpKind::Store(Variable::Outer(_, slot), _) = &op.kind {
-                uses.captured.insert(*slot);
-            }
+        let inner = |(_, inner): &(FunctionId, &Function)| inner.full != code.full && code.full.covers(inner.full);
+        let within = (0u32..).map(FunctionId).zip(&module.functions).filter(inner);
+        let mut add = |inner: &Function| {
+            let (loaded, stored) = inner.outer_slots();
+            uses.read.extend(&loaded);
+            uses.captured.extend(loaded.iter().chain(&stored));
+        };
+        if code.kind == FunctionKind::Module {
+            // Of the functions in a module's body only these slots matter, so they are compared when a function is edited.
+            module.unrecorded(|| within.for_each(|(_, inner)| add(inner)));
+        } else {
+            let within: Vec<_> = within.collect();
+            within.iter().for_each(|(_, inner)| add(inner));
+            uses.inner = within.into_iter().map(|(id, _)| id).collect();
         }
         uses
+    }
+
+    /// Records that a result depends on the operations from which they were computed.
+    pub fn note_read(&self, module: &Module, code: &Function) {
+        code.ops.note_read();
+        self.inner.iter().for_each(|inner| module.function(*inner).ops.note_read());
     }
 
     /// The operations around one, innermost first, each with the number of its block that holds it.

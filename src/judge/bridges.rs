@@ -5,34 +5,30 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::domain::value::ModuleIndex;
-use crate::analysis::program::Program;
 use crate::analysis::program::imported::ImportedNames;
 use crate::finding::Place;
-use crate::ir::{Argument, Function, FunctionKind, Module, OpKind, Temp, Variable};
+use crate::ir::{Argument, Function, FunctionId, FunctionKind, Module, OpKind, Temp, Variable};
 use crate::judge::facts::{Facts, RawBridge};
 use crate::models::{Effect, is_of_arrays};
 
-/// The bridges of a module.
-pub fn extract_bridges(program: &Program<'_>, index: ModuleIndex, facts: &mut Facts) {
-    let module = program.module(index);
-    let names = ImportedNames::of(module, program.models, program.roots);
-    for code in &module.functions {
-        for (temp, op) in (0u32..).zip(&code.ops) {
-            let OpKind::Call(callee, _) = &op.kind else { continue };
-            let (OpKind::Load(_) | OpKind::Attribute(..)) = &code.ops[*callee as usize].kind else { continue };
-            let Some(path) = names.path(code, *callee) else { continue };
-            let takes_words =
-                names.models.callable(&path).is_some_and(|callable| matches!(callable.effect, Effect::KeyData { .. }));
-            if takes_words && let Some((leaves_at, passed_to)) = leaves(&names, code, temp) {
-                facts.bridges.push(RawBridge {
-                    place: Place { file: module.file, span: op.span },
-                    callee: path,
-                    leaves_at: Place { file: module.file, span: leaves_at },
-                    passed_to,
-                    function: code.qualified.to_string(),
-                });
-            }
+/// The bridges of a function.
+pub fn extract_bridges(names: &ImportedNames<'_>, id: FunctionId, facts: &mut Facts) {
+    let module = names.module;
+    let code = module.function(id);
+    for (temp, op) in (0u32..).zip(&code.ops) {
+        let OpKind::Call(callee, _) = &op.kind else { continue };
+        let (OpKind::Load(_) | OpKind::Attribute(..)) = &code.ops[*callee as usize].kind else { continue };
+        let Some(path) = names.path(code, *callee) else { continue };
+        let takes_words =
+            names.models.callable(&path).is_some_and(|callable| matches!(callable.effect, Effect::KeyData { .. }));
+        if takes_words && let Some((leaves_at, passed_to)) = leaves(names, code, temp) {
+            facts.bridges.push(RawBridge {
+                place: Place { file: module.file, span: op.span },
+                callee: path,
+                leaves_at: Place { file: module.file, span: leaves_at },
+                passed_to,
+                function: code.qualified.to_string(),
+            });
         }
     }
 }

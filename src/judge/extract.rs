@@ -299,7 +299,6 @@ fn extract_captures(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
 pub fn defaults(run: &Recording<'_>, facts: &mut Facts, id: FunctionId) {
     let Some(closure) = run.made.get(&(run.home, id)).cloned() else { return };
     let code = run.module(run.home).function(id);
-    let is_called_once = is_called_once_where_defined(run, id);
     let environment = run.log.entered.clone();
     let inner = || run.module(run.home).functions.iter().filter(|inner| inner.parent == Some(id));
     for (slot, default) in closure.defaults.iter() {
@@ -342,7 +341,7 @@ pub fn defaults(run: &Recording<'_>, facts: &mut Facts, id: FunctionId) {
                 _ => None,
             }),
             name: parameter.name.to_string(),
-            confidence: if is_called_once { Confidence::Low } else { Confidence::Medium },
+            confidence: if is_called_once_where_defined(run, id) { Confidence::Low } else { Confidence::Medium },
             function: code.qualified.to_string(),
         });
     }

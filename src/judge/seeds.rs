@@ -6,7 +6,6 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::program::Program;
 use crate::analysis::program::imported::ImportedNames;
 use crate::finding::{Confidence, Place};
@@ -28,31 +27,37 @@ struct Source {
     confidence: Confidence,
 }
 
-/// The unstable seeds of a module.
-pub fn extract_seeds(program: &Program<'_>, index: ModuleIndex, facts: &mut Facts) {
-    let module = program.module(index);
-    let names = ImportedNames::of(module, program.models, program.roots);
-    let seeded = RefCell::default();
-    for (number, code) in (0u32..).zip(&module.functions) {
-        for op in &code.ops {
-            let OpKind::Call(callee, arguments) = &op.kind else { continue };
-            let Some((maker, seed)) = seed_of(&names, code, *callee, arguments) else { continue };
-            let (seen, carriers) = (BTreeSet::new(), BTreeSet::new());
-            let mut walk = Walk { program, names: &names, seeded: &seeded, seen, carriers };
-            let Some(source) = walk.source(FunctionId(number), seed) else { continue };
-            if walk.is_displayed() {
-                continue;
-            }
-            facts.unstable.push(UnstableSeed {
-                place: Place { file: module.file, span: op.span },
-                callee: maker,
-                source: source.path,
-                source_at: source.place,
-                is_hash: source.is_hash,
-                confidence: source.confidence,
-                function: code.qualified.to_string(),
-            });
+/// Whether the program seeds the generators of modules, as far as that is known.
+pub type Seeded = RefCell<BTreeMap<String, bool>>;
+
+/// The unstable seeds of a function.
+pub fn extract_seeds<'a>(
+    program: &Program<'a>,
+    names: &ImportedNames<'a>,
+    seeded: &Seeded,
+    id: FunctionId,
+    facts: &mut Facts,
+) {
+    let module = names.module;
+    let code = module.function(id);
+    for op in &code.ops {
+        let OpKind::Call(callee, arguments) = &op.kind else { continue };
+        let Some((maker, seed)) = seed_of(names, code, *callee, arguments) else { continue };
+        let (seen, carriers) = (BTreeSet::new(), BTreeSet::new());
+        let mut walk = Walk { program, names, seeded, seen, carriers };
+        let Some(source) = walk.source(id, seed) else { continue };
+        if walk.is_displayed() {
+            continue;
         }
+        facts.unstable.push(UnstableSeed {
+            place: Place { file: module.file, span: op.span },
+            callee: maker,
+            source: source.path,
+            source_at: source.place,
+            is_hash: source.is_hash,
+            confidence: source.confidence,
+            function: code.qualified.to_string(),
+        });
     }
 }
 
@@ -86,8 +91,7 @@ fn seed_of<'a>(
 struct Walk<'n, 'a> {
     program: &'n Program<'a>,
     names: &'n ImportedNames<'a>,
-    /// Whether the program seeds the generator of a module, as far as that is known.
-    seeded: &'n RefCell<BTreeMap<String, bool>>,
+    seeded: &'n Seeded,
     seen: BTreeSet<(u32, Temp)>,
     /// Variables that hold the seed, or what it is computed from, by function.
     carriers: BTreeSet<(u32, Carrier)>,
@@ -200,6 +204,8 @@ impl<'a> Walk<'_, 'a> {
     /// Whether the program seeds the generator that a function draws from: `random.seed(0)`.
     fn is_seeded(&self, path: &str) -> bool {
         let (package, _) = path.rsplit_once('.').unwrap_or_default();
+        // It depends on the operations of all functions.
+        self.names.module.note_all_read();
         *self.seeded.borrow_mut().entry(package.to_owned()).or_insert_with(|| self.seeds(package))
     }
 

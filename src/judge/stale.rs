@@ -25,6 +25,7 @@ use crate::models::Effect;
 const CALLERS: u32 = 4;
 
 /// A method that consumes an attribute of its instance, or a function that consumes a global, and stores nothing.
+#[derive(Clone)]
 struct Candidate {
     class: Option<ClassHandle>,
     name: Name,
@@ -32,7 +33,7 @@ struct Candidate {
 }
 
 /// What functions store, and what they consume without storing, accumulated over all runs of a module.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Stale {
     candidates: Vec<Candidate>,
     stores: Vec<LoggedStore>,
@@ -42,6 +43,7 @@ pub struct Stale {
 }
 
 /// A key that a constructor consumes and leaves in an attribute.
+#[derive(Clone)]
 struct ConsumedAttribute {
     class: ClassHandle,
     name: Name,
@@ -49,6 +51,14 @@ struct ConsumedAttribute {
 }
 
 impl Stale {
+    /// Adds what another run stored and consumed.
+    pub fn absorb(&mut self, other: Self) {
+        self.candidates.extend(other.candidates);
+        self.stores.extend(other.stores);
+        self.left.extend(other.left);
+        self.advanced.extend(other.advanced);
+    }
+
     /// Collects what a run stored.
     pub fn note_stores(&mut self, run: &Recording<'_>) {
         self.stores.extend(run.log.stores.iter().cloned());

@@ -43,6 +43,21 @@ pub struct StatementSpan {
     pub full: Span,
 }
 
+impl StatementSpan {
+    /// The same statement at other places.
+    #[must_use]
+    pub fn moved(self, to: &dyn Fn(Span) -> Span) -> Self {
+        let kind = match self.kind {
+            StatementKind::Function { name, docstring } => {
+                StatementKind::Function { name: to(name), docstring: docstring.map(to) }
+            }
+            StatementKind::Class { docstring } => StatementKind::Class { docstring: docstring.map(to) },
+            StatementKind::DirectRun | StatementKind::Loop | StatementKind::Other => self.kind,
+        };
+        Self { kind, header: to(self.header), full: to(self.full) }
+    }
+}
+
 /// The spans of all statements of a module parsed from `text`.
 pub fn statement_spans(module: &ast::ModModule, text: &str) -> Vec<StatementSpan> {
     let mut walk = Walk { text: text.as_bytes(), spans: Vec::new(), bodies: vec![&module.body[..]] };

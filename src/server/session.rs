@@ -54,6 +54,7 @@ impl Session {
             surveyed: Arc::default(),
             checks: Arc::default(),
             keys: Arc::default(),
+            memories: Arc::default(),
         };
         let mut session = Self {
             snapshot,
@@ -228,6 +229,7 @@ impl Session {
         let opened = Arc::make_mut(&mut self.snapshot.open).remove(&path)?;
         self.snapshot.checks.lock().unwrap_or_else(PoisonError::into_inner).remove(&path);
         self.snapshot.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(&path);
+        self.snapshot.memories.lock().unwrap_or_else(PoisonError::into_inner).remove(&path);
         self.mark_changed(&path);
         Some((path, opened))
     }
@@ -245,6 +247,7 @@ impl Session {
         self.snapshot.changed = Arc::default();
         self.troubles.clear();
         self.snapshot.surveyed = Arc::new(Mutex::default());
+        self.snapshot.memories = Arc::default();
         let roots: Vec<PathBuf> = self.roots.iter().map(|(path, _)| path.clone()).collect();
         let roots = roots.iter().map(|cwd| self.folder(cwd)).collect();
         self.snapshot.roots = Arc::new(roots);

@@ -11,7 +11,7 @@ use gen_lsp_types::Uri;
 use super::client::Client;
 use super::settings::EditorSettings;
 use crate::config::{ConfigError, Resolver};
-use crate::engine::{self, Fixes, Keys, Outcome, RunContext, RunInputs, RunOptions};
+use crate::engine::{self, Fixes, Keys, Memory, Outcome, RunContext, RunInputs, RunOptions};
 use crate::finding::{Applicability, Finding};
 
 /// An open document.
@@ -50,6 +50,12 @@ pub(super) type Surveyed = Mutex<BTreeMap<PathBuf, Arc<Vec<PathBuf>>>>;
 /// The key facts of files, each with the epoch of its analysis.
 type KnownKeys = BTreeMap<PathBuf, (u64, Arc<Keys>)>;
 
+/// What is remembered of files.
+pub(super) type Memories = BTreeMap<PathBuf, Arc<Memory>>;
+
+/// Most files that are remembered.
+const REMEMBERED: usize = 16;
+
 /// The state that a request uses.
 #[derive(Clone)]
 pub(super) struct Snapshot {
@@ -70,6 +76,8 @@ pub(super) struct Snapshot {
     pub(super) checks: Arc<Mutex<BTreeMap<PathBuf, Arc<Checked>>>>,
     /// The key facts of files.
     pub(super) keys: Arc<Mutex<KnownKeys>>,
+    /// What is remembered for the next checks of open files, under these settings and with this set of files.
+    pub(super) memories: Arc<Mutex<Memories>>,
 }
 
 /// Why a check has no outcome.
@@ -112,9 +120,10 @@ impl Snapshot {
         {
             return Ok(known);
         }
+        let memory = self.memory(path);
         let outcome = self.run(path, |context, given, folder| {
-            let verify = folder.settings.verify;
-            context.check(given, RunOptions { fixes, verify, is_cancelled, ..RunOptions::default() })
+            let (verify, memory) = (folder.settings.verify, Some(&*memory));
+            context.check(given, RunOptions { fixes, verify, memory, is_cancelled, ..RunOptions::default() })
         })?;
         if is_cancelled() {
             return Err(CheckError::Cancelled);
@@ -126,6 +135,15 @@ impl Snapshot {
             checks.insert(path.to_owned(), checked.clone());
         }
         Ok(checked)
+    }
+
+    /// What is remembered of a file.
+    fn memory(&self, path: &Path) -> Arc<Memory> {
+        let mut memories = self.memories.lock().unwrap_or_else(PoisonError::into_inner);
+        if memories.len() >= REMEMBERED && !memories.contains_key(path) {
+            memories.clear();
+        }
+        memories.entry(path.to_owned()).or_default().clone()
     }
 
     /// An earlier check that is still valid.

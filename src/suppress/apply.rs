@@ -378,8 +378,15 @@ impl Source<'_> {
     /// is in neither, its own rows.
     pub(super) fn reach(self, primary: Span) -> Reach {
         let holds = |span: Span| span.start <= primary.start && (primary.start < span.end || span == primary);
-        let around = self.statements.iter().filter(|statement| holds(statement.full));
-        let span = match around.min_by_key(|statement| statement.full.len()) {
+        // Statements are sorted by where they begin, and nested: the last one that holds the place is the innermost.
+        let begun = self.statements.partition_point(|statement| statement.full.start <= primary.start);
+        let begun = self.statements.get(..begun).unwrap_or_default();
+        let innermost = begun.iter().rposition(|statement| holds(statement.full));
+        let around = innermost.and_then(|last| {
+            let full = begun[last].full;
+            begun[..=last].iter().rev().take_while(|statement| statement.full == full).last()
+        });
+        let span = match around {
             Some(statement) if holds(statement.header) => statement.header,
             _ => primary,
         };

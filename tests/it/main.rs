@@ -29,6 +29,7 @@ mod ir;
 mod jax_truth;
 mod jep;
 mod laws;
+mod memory;
 mod migrate;
 mod mistakes;
 mod models;

@@ -51,7 +51,7 @@ pub enum DefaultImplementation {
 }
 
 /// What the modules of a program choose, module by module.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choices(Vec<Vec<Choice>>);
 
 impl Choices {

@@ -82,6 +82,7 @@ impl<'a> ImportedNames<'a> {
             }
             Variable::Global(_) => (self.module.function(Module::BODY), variable.clone()),
         };
+        home.note_read();
         let mut known = self.stores.borrow_mut();
         let stores = known.entry(std::ptr::from_ref(home)).or_insert_with(|| stores(home));
         Some((home, stores.get(&target).cloned().unwrap_or_default()))

@@ -50,6 +50,13 @@ pub struct Overview {
     pub choices: Arc<Choices>,
 }
 
+impl Overview {
+    /// Whether the same is known of the modules of another program.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        (&self.by_file, &self.relevance, &self.choices) == (&other.by_file, &other.relevance, &other.choices)
+    }
+}
+
 impl<'a> Program<'a> {
     /// The program with these modules.
     pub fn new(modules: Vec<&'a Module>, resolver: &'a dyn Resolver, models: &'a Models, roots: &'a [String]) -> Self {

@@ -33,7 +33,7 @@ const MODULES_SEARCHED: usize = 64;
 const NESTED_DISPLAYS: u32 = 4;
 
 /// The relevant functions, by module.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Relevance {
     /// What each function mentions, itself or through its callees.
     mentions: Vec<Vec<Mentions>>,

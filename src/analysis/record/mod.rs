@@ -33,8 +33,16 @@ pub type UsesOfFunctions = FxHashMap<(ModuleIndex, FunctionId), Rc<Uses>>;
 /// The attributes of an array that do not depend on its numbers.
 pub const MEASURES: [&str; 4] = ["dtype", "ndim", "shape", "size"];
 
-/// The reader of each recording, with the diagrams that contain its guards.
-pub type Reader<'a> = dyn FnMut(&Recording<'_>, &mut Guards) + 'a;
+/// The reader of each run.
+pub type Reader<'a> = dyn FnMut(Shown<'_, '_>) + 'a;
+
+/// What a reader is shown of a run.
+pub enum Shown<'s, 'r> {
+    /// What it recorded, with the diagrams that contain its guards.
+    Recorded(&'s Recording<'r>, &'s mut Guards),
+    /// It would record what the last analysis of the module showed of this entry.
+    AsBefore(FunctionId),
+}
 
 /// What was run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,6 +165,12 @@ impl<'r> Recording<'r> {
 
 /// The definitions and uses of a function, counted once.
 pub fn uses_of(known: &RefCell<UsesOfFunctions>, module: &Module, (index, id): (ModuleIndex, FunctionId)) -> Rc<Uses> {
-    let count = || Rc::new(Uses::of(module, module.function(id)));
-    known.borrow_mut().entry((index, id)).or_insert_with(count).clone()
+    let code = module.function(id);
+    if let Some(uses) = known.borrow().get(&(index, id)) {
+        uses.note_read(module, code);
+        return uses.clone();
+    }
+    let uses = Rc::new(Uses::of(module, code));
+    known.borrow_mut().insert((index, id), uses.clone());
+    uses
 }

@@ -32,22 +32,29 @@ pub type EffectLookup<'a> = dyn Fn(Span) -> Vec<DeclaredEffect> + 'a;
 
 /// Lowers a parsed module.
 pub fn lower(file: FileId, module: &ast::ModModule, effects: &EffectLookup<'_>) -> Module {
-    let mut lowering = Lowering {
-        names: FxHashMap::default(),
-        functions: Vec::new(),
-        classes: Vec::new(),
-        scopes: Vec::new(),
-        temps: Vec::new(),
-        arenas: Vec::new(),
-        maps: Vec::new(),
-        depth: 0,
-        effects,
-    };
-    lowering.module(module);
+    let mut lowering = Lowering::new(effects);
+    lowering.module_after(module, FunctionId(1));
     let mut functions: Vec<Function> = lowering.functions.into_iter().flatten().collect();
     functions.shrink_to_fit();
     lowering.classes.shrink_to_fit();
     Module { file, functions, classes: lowering.classes }
+}
+
+/// Lowers one statement of a module at its place among functions and classes that were lowered before.
+///
+/// Returns the functions and classes that it defines, numbered after those of the statements before it. What it adds to the module's body
+/// is dropped.
+pub fn lower_again(
+    module: &ast::ModModule,
+    effects: &EffectLookup<'_>,
+    before: FunctionId,
+    classes: &[Class],
+) -> (Vec<Function>, Vec<Class>) {
+    let mut lowering = Lowering::new(effects);
+    lowering.classes = classes.to_vec();
+    lowering.module_after(module, before);
+    let functions = lowering.functions.into_iter().skip(before.0 as usize).flatten().collect();
+    (functions, lowering.classes.split_off(classes.len()))
 }
 
 /// State of the lowering of one module.
@@ -136,7 +143,22 @@ struct FunctionSpec<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn module(&mut self, module: &'a ast::ModModule) {
+    fn new(effects: &'a EffectLookup<'a>) -> Self {
+        Self {
+            names: FxHashMap::default(),
+            functions: Vec::new(),
+            classes: Vec::new(),
+            scopes: Vec::new(),
+            temps: Vec::new(),
+            arenas: Vec::new(),
+            maps: Vec::new(),
+            depth: 0,
+            effects,
+        }
+    }
+
+    /// The module's body, whose first function has this number.
+    fn module_after(&mut self, module: &'a ast::ModModule, first: FunctionId) {
         let qualified = self.name("<module>");
         let id = self.open(FunctionSpec {
             kind: FunctionKind::Module,
@@ -145,6 +167,7 @@ impl<'a> Lowering<'a> {
             receiver: false,
             bindings: Bindings::default(),
         });
+        self.functions.resize_with(first.0 as usize, || None);
         self.body(&module.body);
         self.close(id, |function| {
             function.name = qualified;

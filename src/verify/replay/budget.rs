@@ -40,7 +40,7 @@ const SECOND_LOOK: u32 = 250_000;
 const ALL_OF_A_FILE: u32 = 1_000_000;
 
 /// How many operations a number of replays may take together.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Budget {
     pub(super) left: u32,
 }

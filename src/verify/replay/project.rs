@@ -55,13 +55,18 @@ impl<'a> Project<'a> {
     }
 
     pub(super) fn mentions(&self) -> &Mentions {
-        self.mentions.get_or_init(|| mentions(&self.modules[..self.own]))
+        let own = &self.modules[..self.own];
+        // They depend on the operations of all functions.
+        own.iter().for_each(|module| module.note_all_read());
+        self.mentions.get_or_init(|| mentions(own))
     }
 
     /// What a function reaches though it is not its own.
     pub(super) fn reached_within(&self, module: usize, function: FunctionId) -> Option<&FreeVariables> {
         let code = self.modules.get(module)?;
-        self.reached_within.get(module)?.get_or_init(|| reached_within(code)).get(function.0 as usize)
+        let within = self.reached_within.get(module)?.get_or_init(|| code.unrecorded(|| reached_within(code)));
+        code.note_read(function);
+        within.get(function.0 as usize)
     }
 
     /// Whether a module is one of the prelude.
