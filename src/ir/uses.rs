@@ -24,7 +24,7 @@ pub struct Uses {
     read: FxHashSet<u32>,
     /// The function's own operations that read each slot.
     loads: FxHashMap<u32, Vec<Temp>>,
-    /// The values that each slot is bound to.
+    /// The operations that write each slot.
     stores: FxHashMap<u32, Vec<Temp>>,
     /// Slots that a function within it reads or writes.
     captured: FxHashSet<u32>,
@@ -89,7 +89,7 @@ impl Uses {
                 OpKind::Delete(Variable::Local(slot)) => {
                     uses.read.insert(*slot);
                 }
-                OpKind::Store(Variable::Local(slot), value) => uses.stores.entry(*slot).or_default().push(*value),
+                OpKind::Store(Variable::Local(slot), _) => uses.stores.entry(*slot).or_default().push(temp),
                 _ => {}
             }
         }
@@ -158,8 +158,8 @@ impl Uses {
         self.loads.get(&slot).map_or(&[], Vec::as_slice)
     }
 
-    /// The values to which the function binds a slot.
-    pub fn values_of(&self, slot: u32) -> &[Temp] {
+    /// The operations of the function that write a slot.
+    pub fn stores_of(&self, slot: u32) -> &[Temp] {
         self.stores.get(&slot).map_or(&[], Vec::as_slice)
     }
 

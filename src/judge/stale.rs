@@ -298,7 +298,7 @@ pub fn is_called_once_where_defined(run: &Recording<'_>, id: FunctionId) -> bool
     });
     let is_it = |kind: &OpKind| matches!(kind, OpKind::Load(variable) if Some(variable) == stored.as_ref());
     let is_own = match &stored {
-        Some(Variable::Local(slot)) => !uses.is_captured(*slot) && uses.values_of(*slot).len() == 1,
+        Some(Variable::Local(slot)) => !uses.is_captured(*slot) && uses.stores_of(*slot).len() == 1,
         Some(Variable::Global(_)) => runs_once(run, code, CALLERS),
         _ => false,
     };

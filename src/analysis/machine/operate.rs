@@ -11,12 +11,15 @@ use crate::analysis::domain::term::{Symbol, Term};
 use crate::analysis::domain::value::{Array, Elements, Key, Val, Value};
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, arrays, implied, name_cache};
-use crate::analysis::store::args::{Arg, Args};
+use crate::analysis::store::args::Arg;
 use crate::analysis::store::heap::{Item, ObjectKind};
 use crate::analysis::store::{State, container_mutation, paths};
 use crate::finding::Place;
-use crate::ir::{Op, Operator, Temp};
-use crate::models::is_of_arrays;
+use crate::ir::{Collection, Op, OpKind, Operator, Temp};
+use crate::models::{BuiltinOp, Effect, is_of_arrays};
+
+/// Most operations that are followed to see whether operands are lists.
+const OPERANDS: usize = 32;
 
 /// `len(x)`
 pub fn length<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, of: Option<&Arg>, place: Place) -> Value {
@@ -29,11 +32,12 @@ pub fn length<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, of: Option<&
             Value::term(this.state.length_of_term(term))
         });
     }
+    // Every call may give another number: what a loop stores in an object is known for its first iterations only.
     if let Some(val @ Val::Object(id)) = value.single()
         && machine.state.store.objects[id.0 as usize].kind == ObjectKind::Instance
-        && let Some(method) = machine.state.instance_method(val, &"__len__".into())
+        && machine.state.instance_method(val, &"__len__".into()).is_some()
     {
-        return machine.call_value(frame, &method, Args::default(), Some(place));
+        return Value::term(machine.state.terms.fresh(Symbol::Opaque, "<len>", Some(place)));
     }
     if let Some(Val::Key(key)) = value.single().cloned()
         && key.kind != crate::analysis::domain::kinds::KeyKind::Unknown
@@ -83,7 +87,7 @@ pub fn operate<'p>(
     let Some(left) = left else { return machine.state.terms.opaque("<operator>", None) };
     let texts = operands.map(|temp| temp.and_then(|temp| name_cache::written_text(machine, frame, temp)));
     if operator == Operator::Add
-        && let Some(lists) = right.as_ref().and_then(|right| joined_lists(machine, &left, right))
+        && let Some(lists) = right.as_ref().and_then(|right| joined_lists(machine, frame, [&left, right], operands))
     {
         return lists;
     }
@@ -190,19 +194,20 @@ fn arithmetic_result(state: &mut State, key: Key, operator: Operator, left: &Val
     Value::of(Val::Key(Key { term, kind: KeyKind::Raw, derivation: 0 }))
 }
 
-/// `list(split(a, n)) + list(split(b, m))`: a list of keys whose number is not known is known by its keys only, and nobody adds two whole
-/// arrays of keys.
-fn joined_lists(machine: &Machine<'_>, left: &Value, right: &Value) -> Option<Value> {
+/// `list(split(a, n)) + list(split(b, m))`: a list of keys whose number is not known is known by its keys only.
+fn joined_lists<'p>(
+    machine: &Machine<'p>,
+    frame: &Frame<'p>,
+    [left, right]: [&Value; 2],
+    operands: [Option<Temp>; 2],
+) -> Option<Value> {
     let keys = |value: &Value| match value.single()? {
         Val::Array(array) if arrays::is_evident(machine, array) => Some(array.clone()),
         _ => None,
     };
     let (first, second) = (keys(left)?, keys(right)?);
-    let has_known_number = |array: &Array| {
-        let count = array.dims.as_ref().and_then(|dims| dims.first().copied()).flatten();
-        count.is_some_and(|count| machine.state.terms.as_int(count).is_some())
-    };
-    if has_known_number(&first) && has_known_number(&second) {
+    // Nothing is known of a sum of two lists with the same keys.
+    if left == right || !are_lists(machine, frame, operands) {
         return None;
     }
     let rank = first.dims.as_ref().map(|dims| dims.len());
@@ -213,6 +218,47 @@ fn joined_lists(machine: &Machine<'_>, left: &Value, right: &Value) -> Option<Va
         elements: Elements::Joined([left.clone(), right.clone()].into()),
     };
     Some(Value::of(Val::Array(Arc::new(array))))
+}
+
+/// Whether operands are lists or tuples as written: calls of `list`, sums or slices of lists, or variables that are bound to nothing else.
+fn are_lists(machine: &Machine<'_>, frame: &Frame<'_>, operands: [Option<Temp>; 2]) -> bool {
+    let ops = &frame.code.ops;
+    let mut work: Vec<Temp> = operands.into_iter().flatten().collect();
+    let mut seen: Vec<Temp> = Vec::new();
+    while let Some(temp) = work.pop() {
+        if seen.contains(&temp) {
+            continue;
+        }
+        seen.push(temp);
+        if seen.len() > OPERANDS {
+            return false;
+        }
+        match &ops[temp as usize].kind {
+            OpKind::Call(callee, _) => {
+                let Some(Val::Library(path)) = frame.value(*callee).single().cloned() else { return false };
+                let effect = machine.program.models.callable(&path).map(|callable| &callable.effect);
+                if !matches!(effect, Some(Effect::Builtin(BuiltinOp::List | BuiltinOp::Tuple))) {
+                    return false;
+                }
+            }
+            OpKind::Operate(Operator::Add, added, _) => work.extend(added.iter().flatten()),
+            OpKind::Item(of, index) if matches!(ops[*index as usize].kind, OpKind::Build(Collection::Slice, _)) => {
+                work.push(*of);
+            }
+            OpKind::Load(variable) => {
+                let before = work.len();
+                work.extend(ops.iter().filter_map(|op| match &op.kind {
+                    OpKind::Store(stored, value) if stored == variable => Some(*value),
+                    _ => None,
+                }));
+                if work.len() == before {
+                    return false;
+                }
+            }
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// Whether all alternatives of a value are terms.

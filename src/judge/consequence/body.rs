@@ -136,7 +136,7 @@ pub struct Body<'a, 'r> {
     pub module: ModuleIndex,
     pub id: FunctionId,
     pub code: &'r Function,
-    uses: Rc<Uses>,
+    pub(super) uses: Rc<Uses>,
     /// Operations that do not run on the paths in question.
     pub excluded: &'a FxHashSet<Temp>,
     /// An attribute, as variable and name, that gets a new key and does not count as an observer.
@@ -154,10 +154,10 @@ pub struct Body<'a, 'r> {
     /// What is followed from the start.
     starts: Vec<Temp>,
     seen: FxHashSet<(Temp, Path)>,
-    /// The slots, with parts, into whose objects something was put.
-    shared: FxHashSet<(u32, Path)>,
+    /// The definitions, with parts, into whose objects something was put.
+    pub(super) shared: FxHashSet<(Temp, Path)>,
     work: Vec<(Temp, Path)>,
-    effects: Effects,
+    pub(super) effects: Effects,
 }
 
 impl<'a, 'r> Body<'a, 'r> {
@@ -487,70 +487,6 @@ impl<'a, 'r> Body<'a, 'r> {
         }
     }
 
-    /// A part of a value is put into an object.
-    pub fn put_into(&mut self, object: Temp, path: &Path) {
-        match &self.code.ops[object as usize].kind {
-            OpKind::Load(Variable::Local(slot)) => {
-                let uses = self.uses.clone();
-                if (*slot as usize) < self.code.parameters.len() {
-                    self.effects.mutated.push((*slot, path.clone()));
-                }
-                for load in uses.loads_of(*slot) {
-                    if !self.excluded.contains(load) {
-                        self.hold(*load, path.clone());
-                    }
-                }
-                if uses.is_captured(*slot) {
-                    self.add(Sinks::STORED);
-                }
-                if self.shared.insert((*slot, path.clone())) {
-                    for value in uses.values_of(*slot) {
-                        self.put_into_original(*value, path);
-                    }
-                }
-            }
-            OpKind::Attribute(of, name) => self.put_into(*of, &within(Part::Field(name.clone()), path)),
-            OpKind::Item(of, _) => self.put_into(*of, &within(Part::Any, path)),
-            OpKind::Build(..) => self.hold(object, path.clone()),
-            // The result of a call may be stored elsewhere: `super()` stands for `self`.
-            kind => {
-                if let OpKind::Load(variable @ (Variable::Global(_) | Variable::Outer(..))) = kind {
-                    self.add_taker(variable.clone());
-                    self.add(Sinks::SHARED);
-                }
-                self.add(Sinks::STORED);
-                self.hold(object, path.clone());
-            }
-        }
-    }
-
-    /// A part of a value is put into an object that a variable shares with what it was taken from: an element of a container, an attribute,
-    /// another variable.
-    fn put_into_original(&mut self, value: Temp, path: &Path) {
-        match &self.code.ops[value as usize].kind {
-            OpKind::Load(_) | OpKind::Attribute(..) | OpKind::Item(..) => self.put_into(value, path),
-            OpKind::Project(of, _) => self.put_into_original(*of, &within(Part::Any, path)),
-            OpKind::Unpack { value: of, .. } | OpKind::Iterate(of) => self.put_into_original(*of, path),
-            OpKind::Next(of) => {
-                let OpKind::Iterate(all) = &self.code.ops[*of as usize].kind else { return self.add(Sinks::STORED) };
-                match &self.code.ops[*all as usize].kind {
-                    // The elements of what `zip` or `items` returns are those of other containers.
-                    OpKind::Call(..) => self.add(Sinks::STORED),
-                    _ => self.put_into_original(*all, &within(Part::Any, path)),
-                }
-            }
-            // A function may return an object that something else holds.
-            OpKind::Call(..) => {
-                let callees = self.flows.run.log.callees.get(&self.place(value));
-                let is_new = |callee: &Callee| matches!(callee, Callee::Class(_) | Callee::Library(_));
-                if !callees.is_some_and(|callees| callees.iter().all(is_new)) {
-                    self.add(Sinks::STORED);
-                }
-            }
-            _ => {}
-        }
-    }
-
     fn is_renewed(&self, object: Temp, name: &Name) -> bool {
         self.renewed.as_ref().is_some_and(|(variable, attribute)| {
             attribute == name && matches!(&self.code.ops[object as usize].kind, OpKind::Load(of) if of == variable)
@@ -621,7 +557,7 @@ impl<'a, 'r> Body<'a, 'r> {
         match &self.code.ops[index as usize].kind {
             OpKind::Constant(Constant::Str(key)) => Part::Key(key.clone()),
             OpKind::Constant(Constant::Int(index)) => u32::try_from(**index).map_or(Part::Any, Part::Index),
-            OpKind::Load(Variable::Local(slot)) if self.uses.values_of(*slot).is_empty() => {
+            OpKind::Load(Variable::Local(slot)) if self.uses.stores_of(*slot).is_empty() => {
                 self.argument_number(*slot).map_or(Part::Any, Part::Index)
             }
             _ => Part::Any,

@@ -11,6 +11,7 @@ pub mod body;
 mod calls;
 mod exclusive;
 mod meet;
+mod objects;
 pub mod repeating_loop;
 pub mod unused_children;
 mod zero_spread;

@@ -1,13 +1,12 @@
-//! Draws whose spread the program sets to zero: `policy(params, observation, temperature=0.0).sample(seed=key)` gives the mean, and
-//! `randint(key, shape, 0, 1)` gives zeros.
+//! Draws whose spread the program sets to zero: `policy(params, observation, temperature=0.0).sample(seed=key)` gives the mean.
 //!
 //! **Invariant:** the number is zero on every analysed path to the draw, and is passed under a name that `[words]` lists.
 
 use std::rc::Rc;
 
 use crate::analysis::domain::value::{Val, Value};
-use crate::analysis::record::{Callee, Consumption, Recording};
-use crate::ir::{Argument, Constant, Function, OpKind, Temp, Uses, Variable};
+use crate::analysis::record::{Consumption, Recording};
+use crate::ir::{Argument, Function, OpKind, Temp, Uses, Variable};
 use crate::judge::facts::Role;
 
 /// Whether the sampled distribution has no spread, or, for a split, all distributions that are sampled with its
@@ -25,33 +24,8 @@ pub fn has_no_spread(run: &Recording<'_>, event: &Consumption) -> bool {
             let mut drawn = run.log.consumptions.iter().filter(is_below).peekable();
             drawn.peek().is_some() && drawn.all(|other| samples_the_mean(run, other))
         }
-        Role::Sample => draws_one_integer(run, event),
-        Role::Fold | Role::Unresolved => false,
+        Role::Sample | Role::Fold | Role::Unresolved => false,
     }
-}
-
-/// Whether a sampler chooses among integers of which there is one, as written: `randint(key, shape, minval=0, maxval=1)`.
-fn draws_one_integer(run: &Recording<'_>, event: &Consumption) -> bool {
-    let Some(call) = run.call_at(&event.activation, event.place) else { return false };
-    let code = run.code(&event.activation);
-    let OpKind::Call(_, arguments) = &code.ops[call as usize].kind else { return false };
-    let callees = run.log.callees.get(&event.place).map_or(&[][..], Vec::as_slice);
-    let [Callee::Library(path)] = callees else { return false };
-    let Some(callable) = run.program.models.callable(path) else { return false };
-    let bound = |name: &str| {
-        let at = callable.position(name)?;
-        let mut given = arguments.iter().enumerate().filter_map(|(index, argument)| match argument {
-            Argument::Positional(value) if index == at => Some(*value),
-            Argument::Keyword(keyword, value) if **keyword == *name => Some(*value),
-            _ => None,
-        });
-        match &code.ops[given.next()? as usize].kind {
-            OpKind::Constant(Constant::Int(number)) => Some(**number),
-            _ => None,
-        }
-    };
-    let spreads = arguments.iter().any(|argument| matches!(argument, Argument::Spread(_)));
-    !spreads && bound("minval").zip(bound("maxval")).is_some_and(|(least, end)| least.checked_add(1) == Some(end))
 }
 
 /// Whether the sampled distribution was made without spread, by a call in the same function.
@@ -96,7 +70,7 @@ impl Caller<'_, '_> {
             OpKind::Store(Variable::Local(stored), value) if stored == slot => Some(*value),
             _ => None,
         });
-        stores.next().filter(|_| self.uses.values_of(*slot).len() == 1)
+        stores.next().filter(|_| self.uses.stores_of(*slot).len() == 1)
     }
 
     /// Whether an argument says that there is no spread: `temperature=0.0`, or the parameter `temperature`, if it is
@@ -119,7 +93,7 @@ impl Caller<'_, '_> {
             OpKind::Constant(number) => number.is_zero(),
             OpKind::Load(Variable::Local(slot)) => {
                 let is_parameter =
-                    (*slot as usize) < self.code.parameters.len() && self.uses.values_of(*slot).is_empty();
+                    (*slot as usize) < self.code.parameters.len() && self.uses.stores_of(*slot).is_empty();
                 let given = self.slots.get(*slot as usize).filter(|_| is_parameter).and_then(Value::single);
                 matches!(given, Some(Val::Term(term)) if self.run.terms.is_zero(*term))
             }

@@ -63,7 +63,7 @@ fn one_lane(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> 
         for reader in uses.readers(temp) {
             match &code.ops[*reader as usize].kind {
                 OpKind::Store(Variable::Local(slot), _)
-                    if uses.values_of(*slot).len() == 1 && !uses.is_captured(*slot) =>
+                    if uses.stores_of(*slot).len() == 1 && !uses.is_captured(*slot) =>
                 {
                     work.extend(uses.loads_of(*slot));
                 }

@@ -23,7 +23,7 @@ pub fn paired_gradients(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
     }
     match derivatives {
         [None, None] => None,
-        [Some(one), Some(other)] if one != other => {
+        [Some(one), Some(other)] if one != other && takes_one_argument(&calls) => {
             Some(because(IntentKind::PairedCalls, "two derivatives of one function use the same draw", again))
         }
         [one, _] => has_one_batch(&calls).then(|| {
@@ -60,6 +60,21 @@ fn runs_one_function(run: &Recording<'_>, once: Place, again: Place) -> bool {
         })
     };
     functions(once).any(|one| functions(again).any(|other| one == other))
+}
+
+/// Whether both calls pass the function one argument only, so that its data are those that it captures: `grad(f)(w)`, `vjp(f, w)`,
+/// `jvp(f, (w,), (v,))`.
+fn takes_one_argument(calls: &Calls<'_>) -> bool {
+    [calls.once, calls.again].into_iter().all(|call| match &calls.code.ops[call as usize].kind {
+        OpKind::Call(_, given) => match &given[..] {
+            [_] | [_, Argument::Positional(_)] => true,
+            [_, Argument::Positional(primals), Argument::Positional(_)] => {
+                matches!(&calls.code.ops[*primals as usize].kind, OpKind::Build(_, elements) if elements.len() == 1)
+            }
+            _ => false,
+        },
+        _ => false,
+    })
 }
 
 /// Whether two calls have the same arguments, apart from the first.

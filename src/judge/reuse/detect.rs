@@ -254,7 +254,7 @@ fn are_children_chosen(run: &Recording<'_>, split: &Consumption) -> bool {
     while let Some(temp) = work.pop() {
         match &code.ops[temp as usize].kind {
             OpKind::Unpack { .. } | OpKind::Project(..) => work.extend(uses.readers(temp)),
-            OpKind::Store(Variable::Local(slot), _) if uses.values_of(*slot).len() == 1 && !uses.is_captured(*slot) => {
+            OpKind::Store(Variable::Local(slot), _) if uses.stores_of(*slot).len() == 1 && !uses.is_captured(*slot) => {
                 work.extend(uses.loads_of(*slot).iter().flat_map(|load| uses.readers(*load)));
             }
             OpKind::Call(..) => {
