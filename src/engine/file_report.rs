@@ -65,12 +65,11 @@ pub(super) fn file_report(
         Err(problem) => return Some(unreadable(file, &path, &problem.message)),
     };
     let read;
-    let (comments, statements) = match &loaded.edited {
-        Some(edited) => (&edited.read.comments, &edited.read.statements),
-        None => {
-            read = comments_and_statements(&member.display, &text, &cells);
-            (&read.0, &read.1)
-        }
+    let (comments, statements) = if let Some(edited) = &loaded.edited {
+        (&edited.read.comments, &edited.read.statements)
+    } else {
+        read = comments_and_statements(&member.display, &text, &cells);
+        (&read.0, &read.1)
     };
     findings.retain(|finding| {
         !(finding.rule == RuleId::SplitDiscarded && notebook::is_shown(&cells, &text, finding.primary.span))

@@ -114,8 +114,12 @@ fn lowered_again(
     if functions.len() != count || classes.len() != class_count {
         return None;
     }
-    functions.iter_mut().for_each(|function| function.replace_spans(place));
-    classes.iter_mut().for_each(|class| class.replace_spans(place));
+    for function in &mut *functions {
+        function.replace_spans(place);
+    }
+    for class in &mut *classes {
+        class.replace_spans(place);
+    }
     let mut module = old.clone();
     let first_class = ClassId(u32::try_from(first_class).ok()?);
     module.replace((FunctionId(first), functions), (first_class, classes));

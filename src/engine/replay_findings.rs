@@ -54,7 +54,9 @@ pub(super) fn replay_all(
             let mut open = Vec::new();
             let mut edited = edited.lock().unwrap_or_else(PoisonError::into_inner).take();
             let mut kept = edited.as_mut().map(|(_, _, module, kept)| (&mut *kept, *module));
-            kept.iter_mut().for_each(|(kept, _)| kept.begin());
+            if let Some((kept, _)) = kept.as_mut() {
+                kept.begin();
+            }
             // A hard finding must not use up the budget of easy ones after it.
             for finding in findings {
                 let mut part = budget.first_attempt();

@@ -462,8 +462,12 @@ fn leave_steady_places(
                 place.span = edited.steady.place(place.span);
             }
         };
-        findings.iter_mut().for_each(|finding| finding.each_place(&mut leave));
-        refuted.iter_mut().for_each(|refuted| leave(&mut refuted.place));
+        for finding in &mut *findings {
+            finding.each_place(&mut leave);
+        }
+        for refuted in &mut *refuted {
+            leave(&mut refuted.place);
+        }
     }
 }
 

@@ -267,7 +267,6 @@ pub struct Parameter {
 
 /// A function, class body or module body.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the source, not a state")]
 pub struct Function {
     /// The name (`<lambda>`, `<genexpr>`, `<listcomp>`, `<module>` where there is none).
     pub name: Name,

@@ -105,7 +105,9 @@ impl Uses {
             module.unrecorded(|| within.for_each(|(_, inner)| add(inner)));
         } else {
             let within: Vec<_> = within.collect();
-            within.iter().for_each(|(_, inner)| add(inner));
+            for (_, inner) in &within {
+                add(inner);
+            }
             uses.inner = within.into_iter().map(|(id, _)| id).collect();
         }
         uses

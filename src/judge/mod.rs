@@ -125,10 +125,8 @@ fn analysed(
     let mut facts = Facts::default();
     let (mut stale, mut values) = (Stale::default(), Values::default());
     let file = program.module(index).file;
-    let (runs, mut found_before, shown_before) = match remembered {
-        Some(Remembered { runs, found, shown }) => (Some(runs), Some(found), Some(shown)),
-        None => (None, None, None),
-    };
+    let (runs, mut found_before, shown_before) = remembered
+        .map_or((None, None, None), |Remembered { runs, found, shown }| (Some(runs), Some(found), Some(shown)));
     let read = shown(program, index, shown_before);
     run(snapshot, program, index, runs, &mut |shown| {
         let (run, guards) = match shown {

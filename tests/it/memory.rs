@@ -129,7 +129,7 @@ fn checked(text: &str, helper: Option<&str>, settings: &Arc<Settings>, memory: O
 }
 
 fn settings() -> Arc<Settings> {
-    let isolated = CommandLine { isolated: true, in_memory: true, ..CommandLine::default() };
+    let isolated = CommandLine { isolated: true, ..CommandLine::default() };
     let cwd = Path::new("/project");
     Resolver::new(cwd, known_rules(), isolated).unwrap().for_directory(cwd).unwrap()
 }

@@ -57,7 +57,9 @@ impl<'a> Project<'a> {
     pub(super) fn mentions(&self) -> &Mentions {
         let own = &self.modules[..self.own];
         // They depend on the operations of all functions.
-        own.iter().for_each(|module| module.note_all_read());
+        for module in own {
+            module.note_all_read();
+        }
         self.mentions.get_or_init(|| mentions(own))
     }
 
