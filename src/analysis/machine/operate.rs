@@ -15,7 +15,7 @@ use crate::analysis::store::args::Arg;
 use crate::analysis::store::heap::{Item, ObjectKind};
 use crate::analysis::store::{State, container_mutation, paths};
 use crate::finding::Place;
-use crate::ir::{Collection, Op, OpKind, Operator, Temp};
+use crate::ir::{Collection, Name, Op, OpKind, Operator, Temp};
 use crate::models::{BuiltinOp, Effect, is_of_arrays};
 
 /// Most operations that are followed to see whether operands are lists.
@@ -86,36 +86,10 @@ pub fn operate<'p>(
     let [left, right] = operands.map(|temp| temp.map(|temp| frame.value(temp)));
     let Some(left) = left else { return machine.state.terms.opaque("<operator>", None) };
     let texts = operands.map(|temp| temp.and_then(|temp| name_cache::written_text(machine, frame, temp)));
-    if operator == Operator::Add
-        && let Some(lists) = right.as_ref().and_then(|right| joined_lists(machine, frame, [&left, right], operands))
+    if is_arithmetic(operator)
+        && let Some(value) = arithmetic(machine, frame, operator, [Some(&left), right.as_ref()], (operands, &texts), op)
     {
-        return lists;
-    }
-    if is_arithmetic(operator) {
-        for (value, index) in [(Some(&left), 0), (right.as_ref(), 1)] {
-            let Some(value) = value else { continue };
-            let value = machine.state.possible(value);
-            if let Some(Val::Term(term)) = value.single() {
-                implied::is_present(&mut machine.state, *term);
-            }
-            for alternative in value.alternatives() {
-                let Some(key) = evident_key(machine, &alternative.val) else { continue };
-                // `[key] * n` and `keys + [key]` are lists; `+key` is the key.
-                if operator == Operator::Pos {
-                    return value;
-                }
-                if other_is_list(&machine.state, if index == 0 { right.as_ref() } else { Some(&left) }) {
-                    continue;
-                }
-                let place = machine.place(frame, op.span);
-                let guard = alternative.guard;
-                let text = operator_text(operator, &texts);
-                paths::under(machine, guard, |this| {
-                    notes::buffer_use(this, frame, key, place, BufferUse::new(BufferOp::Arithmetic, text, true));
-                });
-                return arithmetic_result(&mut machine.state, key, operator, &left, right.as_ref());
-            }
-        }
+        return value;
     }
     let Some(right) = right else {
         return if operator == Operator::Not {
@@ -177,6 +151,47 @@ pub fn operate<'p>(
             Value::term(machine.state.terms.operate(operator, &[a, b]))
         }
     }
+}
+
+/// Arithmetic on keys, which uses their words as numbers, and on lists of them.
+fn arithmetic<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    operator: Operator,
+    [left, right]: [Option<&Value>; 2],
+    (operands, texts): ([Option<Temp>; 2], &[Option<Name>; 2]),
+    op: &'p Op,
+) -> Option<Value> {
+    if operator == Operator::Add
+        && let Some(lists) = joined_lists(machine, frame, [left?, right?], operands)
+    {
+        return Some(lists);
+    }
+    for (value, other) in [(left, right), (right, left)] {
+        let Some(value) = value else { continue };
+        let value = machine.state.possible(value);
+        if let Some(Val::Term(term)) = value.single() {
+            implied::is_present(&mut machine.state, *term);
+        }
+        for alternative in value.alternatives() {
+            let Some(key) = evident_key(machine, &alternative.val) else { continue };
+            // `[key] * n` and `keys + [key]` are lists; `+key` is the key.
+            if operator == Operator::Pos {
+                return Some(value);
+            }
+            if other_is_list(&machine.state, other) {
+                continue;
+            }
+            let place = machine.place(frame, op.span);
+            let guard = alternative.guard;
+            let text = operator_text(operator, texts);
+            paths::under(machine, guard, |this| {
+                notes::buffer_use(this, frame, key, place, BufferUse::new(BufferOp::Arithmetic, text, true));
+            });
+            return Some(arithmetic_result(&mut machine.state, key, operator, left?, right));
+        }
+    }
+    None
 }
 
 /// `key + 1` on raw words: the result is still usable as a key if it stays `uint32`.
@@ -537,9 +552,9 @@ fn is_arithmetic(operator: Operator) -> bool {
     )
 }
 
-fn operator_text(operator: Operator, texts: &[Option<crate::ir::Name>; 2]) -> String {
+fn operator_text(operator: Operator, texts: &[Option<Name>; 2]) -> String {
     let symbol = operator.sign();
-    let part = |text: &Option<crate::ir::Name>| text.as_deref().unwrap_or("…").to_owned();
+    let part = |text: &Option<Name>| text.as_deref().unwrap_or("…").to_owned();
     match operator {
         Operator::Invert | Operator::Neg => format!("{symbol}{}", part(&texts[0])),
         _ => format!("{} {symbol} {}", part(&texts[0]), part(&texts[1])),
