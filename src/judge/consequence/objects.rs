@@ -81,11 +81,12 @@ impl Body<'_, '_> {
                     }
                 }
             }
-            // A function may return an object that something else holds.
+            // A function may return an object that something else holds; a class makes one, and runs its constructor.
             OpKind::Call(..) => {
-                let callees = self.flows.run.log.callees.get(&self.place(value));
-                let is_new = |callee: &Callee| matches!(callee, Callee::Class(_) | Callee::Library(_));
-                if !callees.is_some_and(|callees| callees.iter().all(is_new)) {
+                let callees = self.flows.run.log.callees.get(&self.place(value)).map_or(&[][..], Vec::as_slice);
+                let is_made = callees.iter().any(|callee| matches!(callee, Callee::Class(_)));
+                let is_library = |callee: &Callee| matches!(callee, Callee::Library(_));
+                if !is_made && (callees.is_empty() || !callees.iter().all(is_library)) {
                     self.add(Sinks::STORED);
                 }
             }
