@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn another_number_of_statements_or_no_room_is_told() {
+    fn another_number_of_statements_or_no_room_has_no_difference() {
         let old = "def f():\n    pass\nx = 1\n";
         let before = steady(old);
         for new in

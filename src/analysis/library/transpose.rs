@@ -37,18 +37,17 @@ impl Exchange {
             ShapeOp::Transpose => &["axes", "permutation", "args"],
             ShapeOp::Swapaxes => &["axis1", "axis2"],
             ShapeOp::Moveaxis => &["source", "destination"],
-            ShapeOp::MatrixTranspose => &[],
+            ShapeOp::MatrixTranspose => return Self::Reversal,
             _ => return Self::Unknown,
         };
-        if names.is_empty() || op == ShapeOp::Transpose && args.positional.len() == 1 && args.keywords.is_empty() {
+        if op == ShapeOp::Transpose && args.positional.len() == 1 && args.keywords.is_empty() {
             return Self::Reversal;
         }
-        let given = names.iter().flat_map(|name| args.all_of(callable, name)).map(|arg| arg.value.clone());
-        let given: Vec<Value> = given.collect();
         let mut axes = Vec::new();
-        for value in &given {
-            let parts = machine.items_of(frame, value).map(|items| items.into_iter().map(|item| item.value).collect());
-            for part in parts.unwrap_or_else(|| vec![value.clone()]) {
+        for given in names.iter().flat_map(|name| args.all_of(callable, name)) {
+            let items = machine.items_of(frame, &given.value);
+            let parts = items.map(|items| items.into_iter().map(|item| item.value).collect());
+            for part in parts.unwrap_or_else(|| vec![given.value.clone()]) {
                 let Some(axis) = machine.state.int_of(&part) else { return Self::Unknown };
                 axes.push(axis);
             }
@@ -128,9 +127,9 @@ fn exchanged(machine: &mut Machine<'_>, array: &Arc<Array>, exchange: &Exchange)
     let Elements::View { family, start, step, to_end, order: Order::Known } = &array.elements else {
         return arrays::reordered(array);
     };
-    let axes = match exchange {
-        Exchange::Order(axes) | Exchange::Among(axes) => axes.as_slice(),
-        Exchange::Reversal | Exchange::Unknown => &[],
+    let axes: &[i128] = match exchange {
+        Exchange::Order(axes) | Exchange::Among(axes) => axes,
+        Exchange::Reversal | Exchange::Unknown => return arrays::reordered(array),
     };
     let terms = &mut machine.state.terms;
     let mut marks = vec![*family, *start, terms.int(i128::from(*step))];

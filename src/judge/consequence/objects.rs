@@ -1,6 +1,7 @@
 //! What a value is put into: objects, and the containers and attributes that they were taken from.
 //!
-//! **Invariant:** a variable may share its object with what it was bound to. What cannot be followed counts as stored.
+//! **Invariant:** a variable may share its object with what it was bound to, unless a class or a library function made it there. What a
+//! function of the program returns counts as stored, and so does what the bound cuts off.
 
 use crate::analysis::record::Callee;
 use crate::ir::{Argument, Element, OpKind, Temp, Variable};
