@@ -72,9 +72,11 @@ pub fn list_method<'p>(
             Value::of(Val::Object(machine.state.allocate(kind, "<list>", Some(place))))
         }
         ("clear", _) => {
-            if let ObjectKind::List { items, unknown } = &mut machine.state.store.objects[id.0 as usize].kind {
+            let object = &mut machine.state.store.objects[id.0 as usize];
+            if let ObjectKind::List { items, unknown } = &mut object.kind {
                 items.clear();
                 *unknown = !certain;
+                object.further = Value::unbound();
             }
             machine.state.terms.none()
         }

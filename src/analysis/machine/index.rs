@@ -73,7 +73,10 @@ fn item_of_val<'p>(
                 None => machine.state.terms.opaque("<word>", Some(place)),
             }
         }
-        Val::Object(object) => object_item(machine, frame, *object, index, place),
+        Val::Object(object) => {
+            let item = object_item(machine, frame, *object, index, place);
+            machine.state.possible(&item)
+        }
         Val::Term(term) => {
             let parts = index_parts(machine, index);
             note_shape_slice(machine, frame, *term, &parts, place, written);

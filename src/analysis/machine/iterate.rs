@@ -508,7 +508,7 @@ pub fn leave_iterator(state: &mut State, iterator: &Value, broke: bool) {
 
 /// The keys of a dict, without duplicates: values that were stored under one key on different paths are several
 /// entries.
-fn keys_of(guards: &mut Guards, entries: &[Entry]) -> Vec<Item> {
+pub fn keys_of(guards: &mut Guards, entries: &[Entry]) -> Vec<Item> {
     let mut keys: Vec<Item> = Vec::with_capacity(entries.len());
     let mut seen: FxHashMap<TermId, usize> = FxHashMap::default();
     for entry in entries {

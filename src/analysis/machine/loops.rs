@@ -4,18 +4,19 @@
 //! Consumptions of one iteration are compared with those of a later one because every copy runs on the state that the
 //! copy before it left.
 //!
-//! **Invariant:** at most [`UNROLLED`] copies run, fewer in nested loops, and [`SYMBOLIC_COPIES`] for later iterations; the paths that would continue
-//! exit after the last copy.
+//! **Invariant:** at most [`UNROLLED`] copies run, fewer in nested loops, and a few for later iterations ([`super::widening`]); the paths that would
+//! continue exit after the last copy.
 
 use std::rc::Rc;
 
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::term::{Queries, Symbol, TermId};
+use crate::analysis::domain::term::Queries;
 use crate::analysis::domain::value::Value;
+use crate::analysis::machine::widening::SymbolicIterations;
 use crate::analysis::machine::{Frame, LoopState, Machine, implied, iterate, prelude};
 use crate::analysis::record::Iteration;
 use crate::finding::Place;
-use crate::ir::{Block, Constant, Op, OpKind, Operator, Temp};
+use crate::ir::{Block, Constant, Op, OpKind, Temp};
 
 /// Most copies of a body, for iterables whose few elements are known.
 pub const UNROLLED: u32 = 8;
@@ -34,86 +35,6 @@ pub struct Step {
 }
 
 impl<'p> Machine<'p> {
-    /// Prepares for later iterations of a loop with this many copies for its first ones.
-    pub fn symbolic_iterations(
-        &self,
-        frame: &Frame<'p>,
-        body: &'p Block,
-        first: u32,
-        may_continue: bool,
-    ) -> SymbolicIterations<'p> {
-        let may_continue = may_continue && self.context.loop_depth <= NESTED;
-        let (mut conditional_writes, mut counted) = (Vec::new(), Vec::new());
-        let mut work = if may_continue { vec![(body, false)] } else { Vec::new() };
-        while let Some((block, is_branch)) = work.pop() {
-            for temp in block {
-                let op = Self::op(frame, *temp);
-                match &op.kind {
-                    OpKind::Store(..) if is_branch => conditional_writes.push(op),
-                    OpKind::Store(_, value)
-                        if matches!(Self::op(frame, *value).kind, OpKind::Operate(Operator::Add, ..)) =>
-                    {
-                        counted.push((op, [None; 2]));
-                    }
-                    OpKind::Loop { .. } => work.extend(op.kind.blocks().into_iter().map(|inner| (inner, is_branch))),
-                    kind => work.extend(kind.blocks().into_iter().map(|inner| (inner, true))),
-                }
-            }
-        }
-        SymbolicIterations {
-            first,
-            may_continue,
-            queries_number: false,
-            queries: Queries::default(),
-            conditional_writes,
-            counted,
-            number: None,
-        }
-    }
-
-    /// Records the queries of a copy, and the values of its variables at its end.
-    pub fn end_copy(&mut self, symbolic: &mut SymbolicIterations<'p>, frame: &Frame<'p>, copy: u32, within: Queries) {
-        if copy < symbolic.first {
-            symbolic.queries_number = copy > 0 && within.questions != symbolic.queries.questions;
-            for (op, values) in &mut symbolic.counted {
-                let OpKind::Store(variable, _) = &op.kind else { continue };
-                let value = self.load(frame, variable, op);
-                let term = value.single().map(|_| self.state.term_of(&value));
-                *values = [values[1], term.and_then(|term| self.state.terms.as_int(term))];
-            }
-        }
-        symbolic.queries = Queries { questions: within.questions, ..symbolic.queries.then(within) };
-    }
-
-    /// Begins a copy for a later iteration: the number of the iteration.
-    pub fn begin_symbolic_iteration(
-        &mut self,
-        symbolic: &mut SymbolicIterations<'p>,
-        frame: &Frame<'p>,
-        place: Place,
-    ) -> TermId {
-        let number = match symbolic.number {
-            Some(number) => self.state.terms.offset(number, symbolic.queries.multiple),
-            None => self.state.terms.fresh(Symbol::Iteration(symbolic.first), "<iteration>", Some(place)),
-        };
-        symbolic.number = Some(number);
-        for op in &symbolic.conditional_writes {
-            let OpKind::Store(variable, _) = &op.kind else { continue };
-            let unseen = self.state.terms.fresh(Symbol::Havoc, "<written in a loop>", Some(self.place(frame, op.span)));
-            self.store(frame, variable, &Value::term(unseen), op);
-        }
-        for (op, values) in &symbolic.counted {
-            if let OpKind::Store(variable, _) = &op.kind
-                && let [Some(before), Some(now)] = values
-                && now - before == 1
-            {
-                let count = self.state.terms.offset(number, now - i128::from(symbolic.first));
-                self.store(frame, variable, &Value::term(count), op);
-            }
-        }
-        number
-    }
-
     /// How many copies of a body run; `known` is the number of elements, if it is known.
     pub fn copies(&self, known: Option<u32>) -> u32 {
         let depth = usize::try_from(self.context.loop_depth).unwrap_or(usize::MAX);
@@ -168,7 +89,7 @@ impl<'p> Machine<'p> {
         let (instance, outer) = self.begin_loop();
         let may_continue =
             iterator.is_none() && test.is_some() || iterator.is_some() && known.is_none_or(|known| known > copies);
-        let mut symbolic = self.symbolic_iterations(frame, body, copies, may_continue);
+        let mut symbolic = SymbolicIterations::begin(self, frame, body, (copies, may_continue));
         let is_for = iterator.is_some() && orelse.is_empty();
         let (first_event, before) = (self.recorder.log().consumptions.len(), self.state.paths.pc);
         let (mut exit, mut none, mut counted) = (Guard::FALSE, Guard::FALSE, None);
@@ -179,7 +100,7 @@ impl<'p> Machine<'p> {
             }
             self.begin_copy(instance, copy, place, outer.clone());
             let is_symbolic = copy >= copies && !symbolic.ends(copy);
-            let number = is_symbolic.then(|| self.begin_symbolic_iteration(&mut symbolic, frame, place));
+            let number = is_symbolic.then(|| symbolic.begin_copy(self, frame, place));
             let continues = match (iterator, test) {
                 (Some((temp, iterator)), _) => {
                     let value = frame.value(iterator);
@@ -224,7 +145,7 @@ impl<'p> Machine<'p> {
             let outside = self.state.terms.replace_queries(Queries::default());
             self.block(frame, body);
             let within = self.state.terms.replace_queries(outside);
-            self.end_copy(&mut symbolic, frame, copy, within);
+            symbolic.end_copy(self, frame, copy, within);
             let continued = frame.loops.last_mut().map(|state| std::mem::replace(&mut state.continues, Guard::FALSE));
             for paths in [continued.unwrap_or(Guard::FALSE), continues] {
                 self.state.paths.pc = self.state.paths.guards.or(self.state.paths.pc, paths);
@@ -232,13 +153,13 @@ impl<'p> Machine<'p> {
         }
         // Paths that would continue exit here: a later iteration does what one of the copies did. A `while True` has no such exit.
         if !endless && (iterator.is_some() || exit.is_false()) {
+            symbolic.leave(self, frame, place);
             exit = self.state.paths.guards.or(exit, self.state.paths.pc);
             frame.may_continue |= may_continue && !self.state.paths.pc.is_false();
         }
         self.end_loop(outer);
         self.recorder.note_loop(first_event, before, if is_for { none } else { Guard::FALSE });
-        let outside = self.state.terms.queries().then(symbolic.queries());
-        self.state.terms.replace_queries(outside);
+        symbolic.end(self);
         let breaks = self.leave_loop(frame, iterator, exit, left);
         implied::end_loop(self, frame, (begun, body), (none, counted));
         self.block(frame, orelse);
@@ -269,45 +190,6 @@ fn iterated(frame: &Frame<'_>, head: &Block, test: Option<Temp>) -> Option<(Temp
     match Machine::op(frame, last).kind {
         OpKind::Next(iterator) => Some((last, iterator)),
         _ => None,
-    }
-}
-
-/// Copies of the body that stand for all later iterations.
-pub const SYMBOLIC_COPIES: u32 = 2;
-
-/// Most nested loops that have copies for later iterations.
-pub const NESTED: u32 = 2;
-
-/// The data that a loop's copies for later iterations need.
-pub struct SymbolicIterations<'p> {
-    /// Number of copies for the first iterations.
-    first: u32,
-    /// Whether there may be more iterations.
-    may_continue: bool,
-    /// Whether the first copies query the iteration number.
-    queries_number: bool,
-    queries: Queries,
-    /// The variables that the body writes only on some paths.
-    conditional_writes: Vec<&'p Op>,
-    /// The variables that may be counters, with their values after the last two copies.
-    counted: Vec<(&'p Op, [Option<i128>; 2])>,
-    number: Option<TermId>,
-}
-
-impl SymbolicIterations<'_> {
-    /// Most copies of the body.
-    pub fn most(&self) -> u32 {
-        if self.may_continue { self.first + SYMBOLIC_COPIES } else { self.first }
-    }
-
-    /// Whether nothing runs after this many copies.
-    pub fn ends(&self, copy: u32) -> bool {
-        copy == self.first && !(self.may_continue && self.queries_number) || copy == self.first + SYMBOLIC_COPIES
-    }
-
-    /// The queries that the copies made about numbers.
-    pub fn queries(&self) -> Queries {
-        self.queries
     }
 }
 

@@ -34,6 +34,7 @@ pub mod split_escape;
 pub mod stream_use;
 pub mod suspend;
 pub mod text;
+pub mod widening;
 pub mod writes;
 
 use std::rc::Rc;

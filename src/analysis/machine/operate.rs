@@ -60,7 +60,11 @@ pub fn length<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, of: Option<&
         && let Some(items) = machine.items_of(frame, &value)
         && let Some(count) = machine.state.count(&items)
     {
-        return count;
+        let further = match value.single() {
+            Some(Val::Object(id)) => machine.state.store.objects[id.0 as usize].further.clone(),
+            _ => Value::unbound(),
+        };
+        return machine.state.sum(&count, &further);
     }
     if let Some(Val::Object(id)) = value.single() {
         return machine.state.length_now(*id);

@@ -26,15 +26,35 @@ pub struct Shared<T> {
     /// Values that replace elements of `frozen`.
     changed: FxHashMap<usize, Arc<T>>,
     own: Vec<Arc<T>>,
+    /// The elements that were written since [`Shared::watch`].
+    written: Option<BTreeSet<usize>>,
 }
 
 impl<T> Default for Shared<T> {
     fn default() -> Self {
-        Self { frozen: Arc::default(), changed: FxHashMap::default(), own: Vec::new() }
+        Self { frozen: Arc::default(), changed: FxHashMap::default(), own: Vec::new(), written: None }
     }
 }
 
 impl<T> Shared<T> {
+    /// Begins to record which elements are written; returns the records that this interrupts.
+    pub fn watch(&mut self) -> Option<BTreeSet<usize>> {
+        self.written.replace(BTreeSet::new())
+    }
+
+    /// Continues records that [`Shared::watch`] interrupted.
+    pub fn unwatch(&mut self, interrupted: Option<BTreeSet<usize>>) {
+        let since = std::mem::replace(&mut self.written, interrupted);
+        if let Some(written) = &mut self.written {
+            written.extend(since.into_iter().flatten());
+        }
+    }
+
+    /// The elements that were written since [`Shared::watch`], in order.
+    pub fn written(&self) -> impl Iterator<Item = usize> {
+        self.written.iter().flatten().copied()
+    }
+
     /// Adds an element.
     pub fn push(&mut self, element: T) {
         self.own.push(Arc::new(element));
@@ -88,6 +108,9 @@ impl<T> Index<usize> for Shared<T> {
 
 impl<T: Clone> IndexMut<usize> for Shared<T> {
     fn index_mut(&mut self, index: usize) -> &mut T {
+        if let Some(written) = &mut self.written {
+            written.insert(index);
+        }
         Arc::make_mut(match index.checked_sub(self.frozen.len()) {
             Some(own) => &mut self.own[own],
             None => self.changed.entry(index).or_insert_with(|| Arc::clone(&self.frozen[index])),
@@ -285,6 +308,8 @@ pub struct Object {
     /// The term of the object as a whole, where `symbol` is that of the object it was copied from: attributes that were not replaced are
     /// equal, items and length may differ.
     pub copied: Option<TermId>,
+    /// How many elements it has beside those listed, if a loop may have added any.
+    pub further: Value,
     /// The attributes that are also its items, in order, if its class does not list them.
     pub items: Option<Arc<[Name]>>,
     /// How often unknown code may have changed its contents.

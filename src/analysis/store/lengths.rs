@@ -56,6 +56,16 @@ impl State {
         (!value.is_unbound()).then_some(value)
     }
 
+    /// The sum of two numbers, the second of which is unbound where it is zero.
+    pub fn sum(&mut self, number: &Value, further: &Value) -> Value {
+        let further = self.possible(further);
+        if further.is_unbound() {
+            return number.clone();
+        }
+        let parts = [number, &further].map(|part| self.term_of(part));
+        Value::term(self.terms.operate(Operator::Add, &parts))
+    }
+
     /// The current length of an object; it is a new one once the contents have changed.
     pub fn length_now(&mut self, id: ObjectId) -> Value {
         let object = &self.store.objects[id.0 as usize];

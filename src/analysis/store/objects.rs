@@ -34,6 +34,7 @@ impl State {
             class,
             symbol,
             copied: None,
+            further: Value::unbound(),
             items: None,
             epoch: 0,
             changed: BTreeSet::new(),

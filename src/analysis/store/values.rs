@@ -222,11 +222,11 @@ impl State {
             Val::Object(object) => match &self.store.objects[object.0 as usize].kind {
                 crate::analysis::store::heap::ObjectKind::List { items, unknown: false } => {
                     let guards: Vec<Guard> = items.iter().map(|item| item.guard).collect();
-                    guards.into_iter().fold(Guard::FALSE, |all, guard| self.paths.guards.or(all, guard))
+                    self.has_any(*object, guards)
                 }
                 crate::analysis::store::heap::ObjectKind::Dict { entries, unknown: false } => {
                     let guards: Vec<Guard> = entries.iter().map(|entry| entry.guard).collect();
-                    guards.into_iter().fold(Guard::FALSE, |all, guard| self.paths.guards.or(all, guard))
+                    self.has_any(*object, guards)
                 }
                 crate::analysis::store::heap::ObjectKind::Iterator(..)
                 | crate::analysis::store::heap::ObjectKind::Stream(_) => Guard::TRUE,
@@ -245,6 +245,14 @@ impl State {
                 self.paths.guards.literal(term)
             }
         }
+    }
+
+    /// The paths on which a container has one of these elements or a further one.
+    fn has_any(&mut self, id: ObjectId, listed: Vec<Guard>) -> Guard {
+        let listed = listed.into_iter().fold(Guard::FALSE, |all, guard| self.paths.guards.or(all, guard));
+        let further = self.store.objects[id.0 as usize].further.clone();
+        let further = self.truth(&further);
+        self.paths.guards.or(listed, further)
     }
 
     pub fn truth_of_term(&mut self, term: TermId) -> Guard {
