@@ -242,7 +242,7 @@ impl<'p> Machine<'p> {
             (self.library.consume)(self, frame, arg, Role::Unresolved, &text, place);
         }
         for value in args.values() {
-            self.state.havoc(value);
+            cutoff::change(self, value);
         }
         self.escape_arguments(args);
         if let Some((receiver, _)) = receiver {

@@ -6,8 +6,8 @@
 //! **Invariant:** a call that is skipped has the result of one that was cut off.
 
 use crate::analysis::domain::kinds::Role;
-use crate::analysis::domain::value::{Closure, Value};
-use crate::analysis::machine::{Machine, captured, name_cache, split_escape, stream_use};
+use crate::analysis::domain::value::{Closure, Val, Value};
+use crate::analysis::machine::{Machine, captured, name_cache, notes, split_escape, stream_use};
 use crate::analysis::store::args::Args;
 use crate::finding::Place;
 use crate::ir::Function;
@@ -58,7 +58,28 @@ pub fn unknown_result(machine: &mut Machine<'_>, given: &[Value], code: &Functio
     for value in given {
         stream_use::note(machine, value);
         split_escape::escape(machine, value);
-        machine.state.havoc(value);
+        change(machine, value);
     }
     name_cache::unknown_result(machine, &code.name, place)
+}
+
+/// Unknown code gets a value, and may change it unless it is data.
+pub fn change(machine: &mut Machine<'_>, value: &Value) {
+    if !is_data(machine, value) {
+        machine.state.havoc(value);
+    }
+}
+
+/// Whether a value is data as far as the program shows: it comes from outside, nothing stores to it, and it is not named like a key or a
+/// stream of keys. Code written for JAX returns new data and does not change what it gets.
+fn is_data(machine: &Machine<'_>, value: &Value) -> bool {
+    value.alternatives().iter().all(|alternative| match &alternative.val {
+        Val::Term(term) => {
+            let shadow = machine.state.store.shadows.get(term);
+            let is_changed =
+                shadow.is_some_and(|id| !machine.state.store.objects[id.0 as usize].attributes.is_empty());
+            !is_changed && !notes::looks_like_a_key(machine, *term, None)
+        }
+        _ => false,
+    })
 }
