@@ -99,11 +99,14 @@ fn block_axis(machine: &Machine<'_>, spec: &Value, value: &Value, depth: u32) ->
     Axis::Parts(pairs.iter().map(|(spec, part)| block_axis(machine, spec, part, depth - 1)).collect())
 }
 
-/// Whether a specification names no axis of a mesh: `P()`, `P(None)`.
+/// Whether a specification names no axis of a mesh: `P()`, `P(None)`, `None`.
 fn is_replicated(machine: &Machine<'_>, spec: &Value) -> bool {
     let terms = &machine.state.terms;
     let is_none = |term: &TermId| matches!(terms.get(*term), Term::None);
-    matches!(spec.single(), Some(Val::Term(term)) if matches!(terms.get(*term), Term::Apply(_, axes) if axes.iter().all(is_none)))
+    matches!(spec.single(), Some(Val::Term(term)) if match terms.get(*term) {
+        Term::Apply(_, axes) => axes.iter().all(is_none),
+        term => matches!(term, Term::None),
+    })
 }
 
 fn run_along<'p>(
