@@ -76,8 +76,7 @@ fn is_data(machine: &Machine<'_>, value: &Value) -> bool {
     value.alternatives().iter().all(|alternative| match &alternative.val {
         Val::Term(term) => {
             let shadow = machine.state.store.shadows.get(term);
-            let is_changed =
-                shadow.is_some_and(|id| !machine.state.store.objects[id.0 as usize].attributes.is_empty());
+            let is_changed = shadow.is_some_and(|id| !machine.state.store.objects[id.0 as usize].attributes.is_empty());
             !is_changed && !notes::looks_like_a_key(machine, *term, None)
         }
         _ => false,

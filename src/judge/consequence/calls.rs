@@ -6,7 +6,7 @@ use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val, Value};
 use crate::analysis::record::{Callee, Recording};
 use crate::ir::{Argument, FunctionId, Name, OpKind, Temp, Variable};
 use crate::judge::consequence::body::{Body, Part, Passed, Path, Sinks, within};
-use crate::models::{BuiltinOp, Callable, Effect, KeyPlace, Returns, Runs, TreeOp};
+use crate::models::{BuiltinOp, Callable, Effect, KeyPlace, Protocol, ProtocolEffect, Returns, Runs, TreeOp};
 
 /// The method that an instance runs when it is called.
 const CALLED: &str = "__call__";
@@ -40,7 +40,7 @@ impl Body<'_, '_> {
         if self.only_keys && is_modelled {
             return;
         }
-        if given == ArgumentRole::Argument && self.reads_only_shapes(callee, arguments, temp) && is_modelled {
+        if given == ArgumentRole::Argument && self.reads_only_shapes(callee, arguments, temp, is_modelled) {
             self.add(Sinks::SHAPE);
             return;
         }
@@ -119,8 +119,9 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Whether a method that a model knows reads nothing but the shape of an argument: an example input of `init`, not its key.
-    fn reads_only_shapes(&self, callee: Temp, arguments: &[Argument], temp: Temp) -> bool {
+    /// Whether a method that a model knows reads nothing but the shape of an argument: an example input of `init`, not its key. A method
+    /// that takes no key is known by its library alone.
+    fn reads_only_shapes(&self, callee: Temp, arguments: &[Argument], temp: Temp, is_modelled: bool) -> bool {
         let OpKind::Attribute(_, name) = &self.code.ops[callee as usize].kind else { return false };
         let is_key = |place: &KeyPlace| {
             arguments.iter().enumerate().any(|(index, argument)| match argument {
@@ -131,8 +132,18 @@ impl Body<'_, '_> {
                 Argument::Spread(value) | Argument::SpreadMapping(value) => *value == temp,
             })
         };
-        let protocols = self.flows.run.program.models.protocols(name);
-        protocols.iter().any(|protocol| protocol.reads_shapes && !is_key(&protocol.key))
+        let program = self.flows.run.program;
+        let takes_no_key = |protocol: &Protocol| {
+            protocol.effect == ProtocolEffect::Observe
+                && protocol.max_positional.is_none_or(|most| arguments.len() <= most)
+                && protocol.libraries.iter().any(|library| program.relevance.imports(self.module, library))
+        };
+        program
+            .models
+            .protocols(name)
+            .iter()
+            .filter(|protocol| protocol.reads_shapes)
+            .any(|protocol| if is_modelled { !is_key(&protocol.key) } else { takes_no_key(protocol) })
     }
 
     fn is_of_array(&self, callee: Temp) -> bool {
