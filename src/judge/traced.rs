@@ -125,7 +125,7 @@ pub fn extract_constant_keys(
         }
         let Some(derivation) = run.derivation(event.target.derivation) else { continue };
         let is_for_nothing = || is_initialiser(run, event) || called_so(run, event).is_some();
-        let Some(number) = seed(run, event.target.term).filter(|_| !is_for_nothing()) else { continue };
+        let Some((made, number)) = seed(run, event.target.term).filter(|_| !is_for_nothing()) else { continue };
         // Code that tests for a seed wants repeatable numbers: `if self.seed is not None: key = jax.random.key(self.seed)`.
         let asks = |literal: &TermId| run.terms.mentions(*literal, &|part| part == number);
         let is_known = run.terms.as_int(number).is_some();
@@ -136,8 +136,12 @@ pub fn extract_constant_keys(
         let steps = steps(run, (&derivation.activation, derivation.place), None, file, |activation| {
             let code = run.code(activation);
             let takes_arguments = code.parameters.len() > usize::from(code.class.is_some());
-            let may_be =
-                takes_arguments && !passed.contains(&activation.id) && is_within(&event.activation, activation);
+            let makes_it =
+                || run.log.derivations.iter().any(|one| one.term == made && is_within(&one.activation, activation));
+            let may_be = takes_arguments
+                && !passed.contains(&activation.id)
+                && is_within(&event.activation, activation)
+                && makes_it();
             let is_intended = || !is_known && draws_from_a_given_key(run, activation);
             let is_anew = || event.iterations().is_empty() && is_of_a_caller(run, event.target.term, activation);
             is_fixed(run, event.target.term, activation).filter(|_| may_be && !is_intended() && !is_anew())
@@ -162,17 +166,18 @@ pub fn extract_constant_keys(
     }
 }
 
-/// The number from which a key is made, directly or before a fold.
-fn seed(run: &Recording<'_>, key: TermId) -> Option<TermId> {
+/// The key that is made from a number, directly or before a fold, and the number.
+fn seed(run: &Recording<'_>, key: TermId) -> Option<(TermId, TermId)> {
     let mut current = key;
     for _ in 0..STEPS {
         match *run.terms.get(current) {
             Term::Fold(parent, _) => current = parent,
             Term::Seed(seed) => {
-                return match run.terms.get(seed) {
-                    Term::Apply(name, parts) if &**name == SEEDED => Some(parts[0]),
-                    _ => Some(seed),
+                let number = match run.terms.get(seed) {
+                    Term::Apply(name, parts) if &**name == SEEDED => parts[0],
+                    _ => seed,
                 };
+                return Some((current, number));
             }
             _ => return None,
         }
