@@ -72,6 +72,8 @@ lists! {
     texts => makes_text,
     /// Names of Python's functions that collect their arguments.
     collections => collects,
+    /// Names of functions that test whether two values are equal.
+    equalities => tests_equality,
     /// What compares ways to do one thing, as one word of a name.
     comparisons,
     /// What evaluates or shows a result, as one word of the name of a function or script.

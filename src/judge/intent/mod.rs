@@ -7,6 +7,7 @@
 //! intended reuse is still reported, as a note.
 
 mod aligned_rows;
+mod compared_results;
 pub mod default_key;
 pub mod demonstration;
 pub mod documented;
@@ -49,7 +50,13 @@ pub struct Pair<'r> {
 type Reason = fn(&Recording<'_>, &Pair<'_>) -> Option<Intent>;
 
 /// Two draws that must be equal for their purpose, or of which only one matters.
-const PAIRED: [Reason; 4] = [timing::warm_up, masks::masked, target_copy::target_copy, paired_calls::paired_gradients];
+const PAIRED: [Reason; 5] = [
+    timing::warm_up,
+    masks::masked,
+    target_copy::target_copy,
+    paired_calls::paired_gradients,
+    compared_results::compared_results,
+];
 
 /// The reason if two draws are the sides of one choice.
 const ALTERNATIVES: &str = "each element uses only one of the two draws";
@@ -76,9 +83,8 @@ fn as_written(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<I
             &PAIRED,
             &[default_key::both_fallbacks],
         ],
-        ReuseKind::SplitAndSampled | ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => {
-            &[]
-        }
+        ReuseKind::SplitAndSampled => &[&[compared_results::compared_results]],
+        ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => &[],
     };
     let reasons = groups.iter().copied().flatten();
     reasons.into_iter().find_map(|reason| reason(run, pair)).or_else(|| placeholder::placeholder(run, pair))

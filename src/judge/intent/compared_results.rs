@@ -1,0 +1,97 @@
+//! Two calls whose results the program compares: the difference of one function at two arguments, or whether two results are equal.
+//!
+//! **Invariant:** the results themselves are compared, not what is computed from them; a difference is one of two calls of one function
+//! of the program.
+
+use std::collections::BTreeSet;
+
+use crate::analysis::record::Recording;
+use crate::finding::{Intent, IntentKind};
+use crate::ir::{Argument, Function, OpKind, Operator, Temp, Uses, Variable};
+use crate::judge::intent::{Calls, Pair, STEPS, because, calls_apart, is_written_alike};
+
+/// The results of two calls that draw are compared: `loss(w + d, key) - loss(w - d, key)`, `assert jnp.allclose(fast(key, x), slow(key, x))`.
+pub fn compared_results(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
+    if pair.repeated_by.is_some() {
+        return None;
+    }
+    let calls = calls_apart(run, pair, 0)?;
+    let (code, uses) = (calls.code, &calls.uses);
+    if calls.once == calls.again {
+        return None;
+    }
+    let (one, other) = (copies(code, uses, calls.once), copies(code, uses, calls.again));
+    let are_both = |a: Temp, b: Temp| one.contains(&a) && other.contains(&b) || one.contains(&b) && other.contains(&a);
+    let is_one_function = || calls_apart(run, pair, 1).is_some() && is_one_callee(&calls);
+    one.iter().flat_map(|temp| uses.readers(*temp)).find_map(|reader| match &code.ops[*reader as usize].kind {
+        OpKind::Operate(operator, [Some(a), Some(b)], _) if are_both(*a, *b) => {
+            let reason = match operator {
+                Operator::Eq | Operator::Ne => "the program tests whether the two results are equal",
+                Operator::Sub | Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge if is_one_function() => {
+                    "the program compares two calls of one function"
+                }
+                _ => return None,
+            };
+            Some(because(IntentKind::Comparison, reason, calls.place(*reader)))
+        }
+        OpKind::Call(callee, given) => match &given[..] {
+            [Argument::Positional(a), Argument::Positional(b), ..]
+                if are_both(*a, *b) && tests_equality(run, pair, code, *callee) =>
+            {
+                let reason = "the program tests whether the two results are equal";
+                Some(because(IntentKind::Comparison, reason, calls.place(*reader)))
+            }
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+/// Whether a callee tests two values for equality, by its name: `jnp.allclose`, `np.testing.assert_array_equal`.
+fn tests_equality(run: &Recording<'_>, pair: &Pair<'_>, code: &Function, callee: Temp) -> bool {
+    let words = &run.program.models.words;
+    let library = run.library_named(pair.first.activation.module, code, callee);
+    let written = match &code.ops[callee as usize].kind {
+        OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name)) => Some(name),
+        _ => None,
+    };
+    let last = |path: &str| path.rsplit('.').next().is_some_and(|name| words.tests_equality(name));
+    library.as_ref().or(written).is_some_and(|path| last(path))
+}
+
+/// Whether two calls are written with one callee, and not with the same arguments.
+fn is_one_callee(calls: &Calls<'_>) -> bool {
+    let (once, again) = (&calls.code.ops[calls.once as usize].kind, &calls.code.ops[calls.again as usize].kind);
+    let (OpKind::Call(one, _), OpKind::Call(other, _)) = (once, again) else { return false };
+    is_written_alike(calls.code, *one, *other) && !is_written_alike(calls.code, calls.once, calls.again)
+}
+
+/// A value, and the reads of variables that hold nothing else.
+fn copies(code: &Function, uses: &Uses, value: Temp) -> BTreeSet<Temp> {
+    let mut found = BTreeSet::from([value]);
+    let mut work = vec![value];
+    while let Some(temp) = work.pop().filter(|_| found.len() <= STEPS) {
+        for reader in uses.readers(temp) {
+            let OpKind::Store(variable, _) = &code.ops[*reader as usize].kind else { continue };
+            let loads = sole_loads(code, uses, variable, *reader);
+            work.extend(loads.iter().filter(|load| found.insert(**load)));
+        }
+    }
+    found
+}
+
+/// The reads of a variable in the function, if it is stored once.
+fn sole_loads(code: &Function, uses: &Uses, variable: &Variable, store: Temp) -> Vec<Temp> {
+    if let Variable::Local(slot) = variable {
+        return if uses.stores_of(*slot) == [store] { uses.loads_of(*slot).to_vec() } else { Vec::new() };
+    }
+    let mut loads = Vec::new();
+    for (temp, op) in (0..).zip(&code.ops) {
+        match &op.kind {
+            OpKind::Store(other, _) if other == variable && temp != store => return Vec::new(),
+            OpKind::Load(other) if other == variable => loads.push(temp),
+            _ => {}
+        }
+    }
+    loads
+}
