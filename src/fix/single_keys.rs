@@ -16,7 +16,7 @@ use crate::text::{Edit, Span};
 pub struct SingleKeys<'a> {
     /// The file.
     pub text: &'a str,
-    /// Expressions of the file that are no single key on some path.
+    /// Expressions of the file that are no single key on some path, as numbers that keys are made from.
     pub before: &'a BTreeSet<Span>,
     /// The same of the fixed file.
     pub after: &'a BTreeSet<Span>,
@@ -32,7 +32,8 @@ impl SingleKeys<'_> {
         let is_exchanged = edits.iter().zip(&inserted).any(|(edit, new)| {
             let are_rows = || edit.content.split(", ").all(|name| rows.contains(name));
             let is_several = || self.after.contains(new) || are_rows();
-            self.before.contains(&edit.span) && !is_several() || self.is_doubtful(&patched.models.words, edit.span)
+            self.before.contains(&edit.span) && !is_several() && !self.is_sum(edit)
+                || self.is_doubtful(&patched.models.words, edit.span)
         });
         let is_new = |call: &ast::ExprCall| {
             let span = span_of(call);
@@ -48,6 +49,12 @@ impl SingleKeys<'_> {
         };
         let calls = tree::calls(patched.module);
         !is_exchanged && !calls.into_iter().any(|call| is_new(call) && takes(call) && derives(call))
+    }
+
+    /// Whether a number replaces another one: `seed + 1`.
+    fn is_sum(&self, edit: &Edit) -> bool {
+        let before = self.text.get(edit.span.start as usize..edit.span.end as usize).unwrap_or_default();
+        edit.content.strip_prefix(before).is_some_and(|rest| rest.starts_with(" + "))
     }
 
     /// Whether an expression may be several keys: its name is plural, and `apply(variables, x, rngs=rngs)` takes a dict

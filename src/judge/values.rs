@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::domain::term::TermId;
-use crate::analysis::record::{Consumption, Observed, Recording};
+use crate::analysis::domain::marks::SEEDED;
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::record::{Consumption, Derivation, Observed, Recording};
 use crate::finding::Place;
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{Facts, KeyUse, KeyValue, Role};
@@ -34,11 +35,16 @@ impl Values {
         facts.not_single.extend(run.log.not_single.iter().filter(|place| is_asked(**place)));
         let observed: BTreeSet<&Observed> = run.log.observed.iter().filter(|seen| is_asked(seen.place)).collect();
         let events = if observed.is_empty() { FxHashMap::default() } else { by_term(run) };
+        let seeds: FxHashSet<TermId> = if observed.is_empty() { FxHashSet::default() } else { seeds(run) };
         let mut last: Option<(Place, usize)> = None;
         for seen in observed {
             let count = last.filter(|(place, _)| *place == seen.place).map_or(0, |(_, count)| count);
             let passed = if seen.is_called { self.passed.get(&seen.place).copied().unwrap_or(0) } else { 0 };
             if count.max(passed) >= KEYS_OF_A_PLACE {
+                continue;
+            }
+            if seen.is_guess && seeds.contains(&seen.term) {
+                facts.not_single.push(seen.place);
                 continue;
             }
             let uses = uses(run, seen, &events);
@@ -63,6 +69,18 @@ impl Values {
             });
         }
     }
+}
+
+/// The numbers from which keys are made.
+fn seeds(run: &Recording<'_>) -> FxHashSet<TermId> {
+    let number = |made: &Derivation| match run.terms.get(made.term) {
+        Term::Seed(number) => match run.terms.get(*number) {
+            Term::Apply(name, parts) if &**name == SEEDED => parts.first().copied(),
+            _ => Some(*number),
+        },
+        _ => None,
+    };
+    run.log.derivations.iter().filter_map(number).collect()
 }
 
 /// The consumptions of each key.

@@ -45,8 +45,9 @@ pub fn run_tree_map<'p>(
     let (mut walk, mut slices) = (Walk::to(DEPTH), Walk::to(NESTED));
     let result = map_leaves(machine, frame, trees, &mut walk, &mut |this, frame, leaves, more| {
         let mut result = Value::unbound();
+        let mut is_one = true;
         // A leaf of unknown shape may be many.
-        for _ in 0..=u32::from(more) {
+        for leaf in 0..=u32::from(more) {
             this.begin_copy(instance, copy, place, outer.clone());
             copy += 1;
             let mut values: Vec<Value> = (0..leading).map(|_| this.state.terms.opaque("<path>", Some(place))).collect();
@@ -56,9 +57,22 @@ pub fn run_tree_map<'p>(
             } else {
                 leaves.to_vec()
             });
-            result = this.call_value(frame, function, Args::positional(values), Some(place));
+            let mapped = this.call_value(frame, function, Args::positional(values), Some(place));
+            is_one &= leaf == 0 || mapped == result;
+            result = mapped;
         }
-        if more { this.state.terms.opaque("<mapped tree>", Some(place)) } else { result }
+        match result.single() {
+            _ if !more => result,
+            // `tree.map(lambda _: key, params)`
+            Some(Val::Key(key)) if is_one => {
+                let (kind, derivation) = (key.kind, key.derivation);
+                Value::array(kind, derivation, None, Elements::Copies(Arc::new(result)))
+            }
+            Some(Val::Term(term)) if is_one && evidence::may_be_key(&this.state.terms, *term) => {
+                Value::array(KeyKind::Unknown, 0, None, Elements::Copies(Arc::new(result)))
+            }
+            _ => this.state.terms.opaque("<mapped tree>", Some(place)),
+        }
     });
     machine.end_loop(outer);
     result

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::Role;
-use crate::analysis::domain::term::{Term, Terms};
+use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{
     ClassHandle, Closure, EnvironmentId, ModuleIndex, ObjectId, PartialKind, Val, Value,
 };
@@ -212,7 +212,15 @@ impl<'p> Machine<'p> {
         for value in args.values().cloned().collect::<Vec<_>>() {
             key.push(self.state.term_of(&value));
         }
-        if let Some((guard, known)) = self.caches.results.get(&key).cloned()
+        // Arguments that may be equal count as equal.
+        let is_alike = |known: &[TermId], terms: &Terms| {
+            known.len() == key.len()
+                && known.first() == key.first()
+                && known.iter().zip(&key).all(|(one, other)| one == other || !terms.distinct(*one, *other))
+        };
+        let found = self.caches.results.iter().filter(|(known, _)| is_alike(known, &self.state.terms));
+        let found = found.min_by_key(|(known, _)| (**known != key, (*known).clone())).map(|(_, found)| found.clone());
+        if let Some((guard, known)) = found
             && self.state.paths.guards.without(self.state.paths.pc, guard).is_false()
         {
             return known;

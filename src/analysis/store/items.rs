@@ -73,6 +73,13 @@ pub fn dict_item(state: &mut State, object: ObjectId, entries: &[Entry], unknown
             }
             rest = state.paths.guards.without(rest, entry.guard);
         } else if uncertain(state, entry) {
+            // All entries are one key.
+            if matches!(entry.value.single(), Some(Val::Key(_)))
+                && !unknown
+                && entries.iter().all(|other| other.value == entry.value)
+            {
+                return entry.value.clone();
+            }
             return Value::term(state.terms.intern(Term::Item(symbol, key, 0)));
         }
     }

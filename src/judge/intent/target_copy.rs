@@ -1,6 +1,6 @@
 //! A network and its target, which starts as its copy.
 //!
-//! **Invariant:** the two calls are alike; names count only to distinguish the target from the network.
+//! **Invariant:** the two calls are alike; their names show which is the target, and that it is the target of the other.
 
 use crate::analysis::record::Recording;
 use crate::finding::{Intent, IntentKind};
@@ -24,16 +24,22 @@ pub fn target_copy(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
         (Some(Argument::Keyword(..)), Some(Argument::Keyword(..))) | (None, None) => true,
         _ => false,
     };
-    let is_target = |temp: Temp| {
-        let names = names_of(code, &calls.uses, temp);
-        (!names.is_empty()).then(|| names.iter().any(|name| run.program.models.words.names_a_target(name)))
-    };
+    let [named, others] = [once, again].map(|temp| names_of(code, &calls.uses, temp));
     let is_pair = once != again
         && pair.first.callee == pair.second.callee
         && is_written_alike(code, one, other)
         && is_one_network;
-    let (is_first, is_second) = (is_target(once).filter(|_| is_pair)?, is_target(again)?);
-    (is_first != is_second).then(|| intent(IntentKind::TargetCopy, calls.place(if is_first { once } else { again })))
+    let words = &run.program.models.words;
+    let has_target = |names: &[Name], others: &[Name]| {
+        names.iter().any(|name| others.iter().any(|other| words.is_target_of(name, other)))
+            && !others.iter().any(|other| words.names_a_target(other))
+    };
+    let place = match (has_target(&named, &others), has_target(&others, &named)) {
+        (true, false) => calls.place(once),
+        (false, true) => calls.place(again),
+        _ => return None,
+    };
+    is_pair.then(|| intent(IntentKind::TargetCopy, place))
 }
 
 /// The names of a result, or of what is computed from it: of keywords, entries, attributes and variables.
