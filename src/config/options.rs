@@ -67,7 +67,7 @@ pub struct Options {
     pub baseline: Option<String>,
     /// The folder of the cache, relative to this file; by default `.keylint_cache` beside it.
     pub cache_dir: Option<String>,
-    /// Patterns of test files, instead of `tests/`, `test_*.py`, `*_test.py` and `conftest.py`. In test files the
+    /// Patterns of test files, instead of `tests/`, `test_*.py`, `*_test.py`, `*_tests.py` and `conftest.py`. In test files the
     /// findings of `KEY1xx`, `KEY2xx`, `KEY301`, `KEY304` and `KEY402` are notes.
     pub tests: Option<Vec<String>>,
     /// Levels of rules, by selector.

@@ -76,7 +76,7 @@ pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -
     if can_rebind && cx.names.scopes[site.scope].kind == ScopeKind::Module && !cx.are_near(first.span(), last.span()) {
         proposals.extend(writer.one_by_one(uses, &|one| rebinds && std::ptr::eq(one, last)));
     }
-    if can_rebind && is_bare_split(first) {
+    if can_rebind && is_bare_split(cx, first) {
         proposals.extend(writer.bind(first, &uses[1..]));
     }
     if name.is_some() && !rebinds && !is_live(cx, &site, uses) {
@@ -248,11 +248,12 @@ fn is_live(cx: &FixContext<'_>, site: &Site<'_>, uses: &[Use<'_>]) -> bool {
 }
 
 /// Whether a use is a statement that splits and discards the result.
-fn is_bare_split(one: &Use<'_>) -> bool {
-    one.steps.last().is_some_and(|step| match step.statement() {
-        Stmt::Expr(statement) => span_of(&*statement.value) == span_of(one.call),
-        _ => false,
-    })
+fn is_bare_split(cx: &FixContext<'_>, one: &Use<'_>) -> bool {
+    cx.is_split(one.call)
+        && one.steps.last().is_some_and(|step| match step.statement() {
+            Stmt::Expr(statement) => span_of(&*statement.value) == span_of(one.call),
+            _ => false,
+        })
 }
 
 /// If no statement can be inserted, or the key cannot be rebound: a derived key for each use, written in its place.

@@ -101,9 +101,13 @@ fn argument_holding(run: &Recording<'_>, inner: &Activation, term: TermId) -> Op
 /// The variable of a frame, or of a function around it, that holds a key.
 fn variable_holding(run: &Recording<'_>, activation: &Activation, term: TermId) -> Option<String> {
     let mut environment: Option<&Environment> = Some(&run.environments[activation.environment.0 as usize]);
+    let mut inner: Vec<&Function> = Vec::new();
     for code in around(run, activation) {
         let here = environment?;
-        let named = || code.slots.iter().take(code.named as usize).zip(&here.slots);
+        // A variable of a function within hides one of the same name around it.
+        let is_hidden = |name: &str| inner.iter().any(|code| holds_slot(code, name));
+        let slots = || code.slots.iter().take(code.named as usize).zip(&here.slots);
+        let named = || slots().filter(|(name, _)| !is_hidden(name));
         let is_plain = |name: &str| name != "_" && !name.starts_with(['<', '.']);
         let is_scope = code.kind != FunctionKind::ClassBody;
         let whole = named().find(|(name, value)| is_scope && is_plain(name) && is_key(value, term));
@@ -115,6 +119,7 @@ fn variable_holding(run: &Recording<'_>, activation: &Activation, term: TermId) 
             return Some(found);
         }
         environment = here.parent.map(|parent| &run.environments[parent.0 as usize]);
+        inner.push(code);
     }
     None
 }

@@ -171,6 +171,11 @@ fn arithmetic<'p>(
     {
         return Some(lists);
     }
+    if operator == Operator::Mul
+        && let Some(list) = repeated_list(machine, frame, [left?, right?], operands)
+    {
+        return Some(list);
+    }
     for (value, other) in [(left, right), (right, left)] {
         let Some(value) = value else { continue };
         let value = machine.state.possible(value);
@@ -211,6 +216,22 @@ fn arithmetic_result(state: &mut State, key: Key, operator: Operator, left: &Val
     let computed = state.terms.intern(Term::Operate(operator, parts.into()));
     let term = state.terms.intern(Term::Apply("<computed key>".into(), Box::new([computed])));
     Value::of(Val::Key(Key { term, kind: KeyKind::Raw, derivation: 0 }))
+}
+
+/// `[key] * n * m`: a list that is repeated, of unknown length.
+fn repeated_list<'p>(
+    machine: &Machine<'p>,
+    frame: &Frame<'p>,
+    factors: [&Value; 2],
+    operands: [Option<Temp>; 2],
+) -> Option<Value> {
+    factors.into_iter().zip(operands).find_map(|(factor, operand)| match factor.single()? {
+        Val::Array(array) if are_lists(machine, frame, [operand, None]) => {
+            let dims = array.dims.as_ref().map(|dims| vec![None; dims.len()].into());
+            Some(Value::of(Val::Array(Arc::new(Array { dims, ..(**array).clone() }))))
+        }
+        _ => None,
+    })
 }
 
 /// `list(split(a, n)) + list(split(b, m))`: a list of keys whose number is not known is known by its keys only.
@@ -260,7 +281,13 @@ fn are_lists(machine: &Machine<'_>, frame: &Frame<'_>, operands: [Option<Temp>; 
                     return false;
                 }
             }
+            OpKind::Build(Collection::List | Collection::Tuple, _) => {}
             OpKind::Operate(Operator::Add, added, _) => work.extend(added.iter().flatten()),
+            OpKind::Operate(Operator::Mul, [Some(left), Some(right)], _) => {
+                let is_list =
+                    matches!(ops[*right as usize].kind, OpKind::Build(Collection::List | Collection::Tuple, _));
+                work.push(if is_list { *right } else { *left });
+            }
             OpKind::Item(of, index) if matches!(ops[*index as usize].kind, OpKind::Build(Collection::Slice, _)) => {
                 work.push(*of);
             }
