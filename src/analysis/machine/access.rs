@@ -70,7 +70,8 @@ impl<'p> Machine<'p> {
         {
             self.note_reference(frame, &path_of_dtype(name).into(), ReferenceKind::Value, place);
         }
-        let epoch = self.state.epoch_of(term);
+        let is_key = self.program.models.words.is_keyish(name);
+        let epoch = if is_key { self.state.key_epoch_of(term) } else { self.state.epoch_of(term) };
         let attribute = self.state.terms.intern(Term::Attribute(term, name.clone(), epoch));
         self.recorder.read(attribute, place);
         Value::term(attribute)

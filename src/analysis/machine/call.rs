@@ -250,7 +250,7 @@ impl<'p> Machine<'p> {
             (self.library.consume)(self, frame, arg, Role::Unresolved, &text, place);
         }
         for value in args.values() {
-            cutoff::change(self, value);
+            cutoff::change(self, frame, value, place);
         }
         self.escape_arguments(args);
         if let Some((receiver, _)) = receiver {
@@ -318,11 +318,11 @@ impl<'p> Machine<'p> {
         self.recorder.reach(place, if code.is_stub { Callee::Unknown } else { reached });
         let given: Vec<Value> = args.values().cloned().collect();
         if !self.is_relevant_call(closure, code, &args) {
-            return cutoff::unknown_result(self, &given, code, place);
+            return cutoff::unknown_result(self, frame, &given, code, place);
         }
         let running = self.context.stack.iter().filter(|entry| **entry == (closure.module, closure.function)).count();
         if code.is_stub {
-            cutoff::unknown_result(self, &given, code, place);
+            cutoff::unknown_result(self, frame, &given, code, place);
             if closure.class.is_some()
                 && let (Some(receiver), args) = args.without_receiver()
                 && let Some(val) = receiver.value.single().cloned()
@@ -338,10 +338,10 @@ impl<'p> Machine<'p> {
                 self.budget.exhausted.get_or_insert((place, "nested calls"));
                 cutoff::note_limited(self, &given, (place, "nested calls"));
             }
-            return cutoff::unknown_result(self, &given, code, place);
+            return cutoff::unknown_result(self, frame, &given, code, place);
         }
         if !code.is_generator && cutoff::would_be_cut_off(self, closure, &args) {
-            return cutoff::unknown_result(self, &given, code, place);
+            return cutoff::unknown_result(self, frame, &given, code, place);
         }
         let environment = self.entered(code, closure, args, place);
         if code.is_generator {
@@ -365,7 +365,7 @@ impl<'p> Machine<'p> {
         }
         // The caller continues, and knows nothing of what the callee did after it was cut off.
         self.state.paths.run(running);
-        cutoff::unknown_result(self, &given, code, place)
+        cutoff::unknown_result(self, frame, &given, code, place)
     }
 
     /// Whether a function may affect keys, or return its arguments: it is short, or a key or a function is passed to it.

@@ -6,8 +6,10 @@
 //! **Invariant:** a call that is skipped has the result of one that was cut off.
 
 use crate::analysis::domain::kinds::Role;
+use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Closure, Val, Value};
-use crate::analysis::machine::{Machine, captured, name_cache, notes, split_escape, stream_use};
+use crate::analysis::machine::{Frame, Machine, captured, name_cache, notes, split_escape, stream_use};
+use crate::analysis::record::uses_of;
 use crate::analysis::store::args::Args;
 use crate::finding::Place;
 use crate::ir::Function;
@@ -54,31 +56,54 @@ pub fn note_limited(machine: &mut Machine<'_>, given: &[Value], bound: (Place, &
 }
 
 /// The result of a call with unknown effects on its arguments.
-pub fn unknown_result(machine: &mut Machine<'_>, given: &[Value], code: &Function, place: Place) -> Value {
+pub fn unknown_result<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    given: &[Value],
+    code: &Function,
+    place: Place,
+) -> Value {
     for value in given {
         stream_use::note(machine, value);
         split_escape::escape(machine, value);
-        change(machine, value);
+        change(machine, frame, value, place);
     }
     name_cache::unknown_result(machine, &code.name, place)
 }
 
-/// Unknown code gets a value, and may change it unless it is data.
-pub fn change(machine: &mut Machine<'_>, value: &Value) {
-    if !is_data(machine, value) {
-        machine.state.havoc(value);
+/// Unknown code gets a value, and may change it. Code written for JAX returns new data: a call whose result is used leaves the keys in data
+/// as they are.
+pub fn change<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, place: Place) {
+    let Some(terms) = data(machine, value).filter(|_| is_used(machine, frame, place)) else {
+        return machine.state.havoc(value);
+    };
+    for term in terms {
+        machine.state.havoc_data(term);
     }
 }
 
-/// Whether a value is data as far as the program shows: it comes from outside, nothing stores to it, and it is not named like a key or a
-/// stream of keys. Code written for JAX returns new data and does not change what it gets.
-fn is_data(machine: &Machine<'_>, value: &Value) -> bool {
-    value.alternatives().iter().all(|alternative| match &alternative.val {
-        Val::Term(term) => {
-            let shadow = machine.state.store.shadows.get(term);
-            let is_changed = shadow.is_some_and(|id| !machine.state.store.objects[id.0 as usize].attributes.is_empty());
-            !is_changed && !notes::looks_like_a_key(machine, *term, None)
-        }
-        _ => false,
-    })
+/// The terms of a value that is data as far as the program shows: it comes from outside, nothing stores to it, and it is not named like a
+/// key or a stream of keys.
+fn data(machine: &Machine<'_>, value: &Value) -> Option<Vec<TermId>> {
+    let alternatives = value.alternatives().iter();
+    alternatives
+        .map(|alternative| match &alternative.val {
+            Val::Term(term) => {
+                let shadow = machine.state.store.shadows.get(term);
+                let is_changed =
+                    shadow.is_some_and(|id| !machine.state.store.objects[id.0 as usize].attributes.is_empty());
+                let is_open =
+                    matches!(machine.state.terms.get(*term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..));
+                (is_open && !is_changed && !notes::looks_like_a_key(machine, *term, None)).then_some(*term)
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+/// Whether the program uses the result of a call.
+fn is_used(machine: &Machine<'_>, frame: &Frame<'_>, place: Place) -> bool {
+    let module = machine.module(frame.module);
+    let uses = uses_of(&machine.caches.uses, module, (frame.module, frame.activation.function));
+    uses.call_at(place.span).is_some_and(|call| !uses.readers(call).is_empty())
 }

@@ -113,7 +113,7 @@ pub fn run_inlined<'p>(
     let code = machine.module(module).function(function);
     if is_too_deep(machine, frame, module) {
         let given: Vec<Value> = args.values().cloned().collect();
-        return cutoff::unknown_result(machine, &given, code, place);
+        return cutoff::unknown_result(machine, frame, &given, code, place);
     }
     let slots = machine.bind(code, closure, args, Some(place));
     let environment = call::new_environment(&mut machine.state, slots, closure.environment);

@@ -314,6 +314,8 @@ pub struct Object {
     pub items: Option<Arc<[Name]>>,
     /// How often unknown code may have changed its contents.
     pub epoch: u32,
+    /// How often it may have changed the keys in it.
+    pub key_epoch: u32,
     /// Attributes that it had before: what it holds in them is unknown unless it is stored anew, and never the default of
     /// its class.
     pub changed: BTreeSet<Name>,

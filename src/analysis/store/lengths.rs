@@ -11,9 +11,9 @@ use crate::analysis::domain::constraint::{LENGTH, MAXIMUM, MINIMUM};
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{ALTERNATIVES, Array, Elements, ObjectId, Order, Val, Value};
-use crate::analysis::store::State;
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{Item, ObjectKind};
+use crate::analysis::store::{State, paths};
 use crate::ir::Operator;
 use crate::models::{Callable, Effect, ShapeOp};
 
@@ -56,14 +56,18 @@ impl State {
         (!value.is_unbound()).then_some(value)
     }
 
-    /// The sum of two numbers, the second of which is unbound where it is zero.
+    /// The sum of two numbers, path by path, the second of which is unbound if it is zero.
     pub fn sum(&mut self, number: &Value, further: &Value) -> Value {
         let further = self.possible(further);
         if further.is_unbound() {
             return number.clone();
         }
-        let parts = [number, &further].map(|part| self.term_of(part));
-        Value::term(self.terms.operate(Operator::Add, &parts))
+        paths::on_alternatives(self, number, |this, one| {
+            paths::on_alternatives(this, &further, |this, other| {
+                let parts = [one, other].map(|part| this.term_of_val(part));
+                Value::term(this.terms.operate(Operator::Add, &parts))
+            })
+        })
     }
 
     /// The current length of an object; it is a new one once the contents have changed.

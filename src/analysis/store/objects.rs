@@ -37,6 +37,7 @@ impl State {
             further: Value::unbound(),
             items: None,
             epoch: 0,
+            key_epoch: 0,
             changed: BTreeSet::new(),
             open,
             made: self.paths.pc,
@@ -87,6 +88,11 @@ impl State {
         self.store.shadows.get(&term).map_or(0, |id| self.store.objects[id.0 as usize].epoch)
     }
 
+    /// How often the keys in a value from outside may have changed.
+    pub fn key_epoch_of(&self, term: TermId) -> u32 {
+        self.store.shadows.get(&term).map_or(0, |id| self.store.objects[id.0 as usize].key_epoch)
+    }
+
     /// The value that visible code wrote to an item of a value from outside.
     pub fn shadow_item(&mut self, base: TermId, key: TermId) -> Option<Value> {
         let id = self.store.shadows.get(&base)?;
@@ -133,6 +139,13 @@ impl State {
         }
     }
 
+    /// Unknown code may have changed the contents of a value from outside, except for its keys.
+    pub fn havoc_data(&mut self, term: TermId) {
+        self.store.mutations += 1;
+        let id = self.shadow_of(term);
+        self.store.objects[id.0 as usize].epoch += 1;
+    }
+
     pub fn havoc_object(&mut self, id: ObjectId) {
         self.store.mutations += 1;
         // A new identity from here on: copies of one object share its contents so far, not later changes.
@@ -140,6 +153,7 @@ impl State {
         let object = &mut self.store.objects[id.0 as usize];
         let symbol = object.symbol;
         object.epoch += 1;
+        object.key_epoch += 1;
         match &mut object.kind {
             ObjectKind::List { unknown, .. } | ObjectKind::Dict { unknown, .. } => *unknown = true,
             ObjectKind::Iterator(_, position) => *position = None,
@@ -149,6 +163,7 @@ impl State {
                 let frozen = object.class.is_some_and(|class| self.store.classes[class.0 as usize].frozen);
                 if frozen {
                     object.epoch -= 1;
+                    object.key_epoch -= 1;
                 } else {
                     let (kept, forgotten): (BTreeMap<Name, Value>, BTreeMap<Name, Value>) =
                         std::mem::take(&mut object.attributes)

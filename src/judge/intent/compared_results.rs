@@ -1,7 +1,7 @@
-//! Two calls whose results the program compares: the difference of one function at two arguments, or whether two results are equal.
+//! Two calls whose results the program compares: a finite difference of one function, or a test whether two results are equal.
 //!
-//! **Invariant:** the results themselves are compared, not what is computed from them; a difference is one of two calls of one function
-//! of the program.
+//! **Invariant:** the results themselves are compared, not what is computed from them; the arguments of a finite difference differ only by
+//! what one of them adds or subtracts. Other differences may need independent draws.
 
 use std::collections::BTreeSet;
 
@@ -22,14 +22,12 @@ pub fn compared_results(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
     }
     let (one, other) = (copies(code, uses, calls.once), copies(code, uses, calls.again));
     let are_both = |a: Temp, b: Temp| one.contains(&a) && other.contains(&b) || one.contains(&b) && other.contains(&a);
-    let is_one_function = || calls_apart(run, pair, 1).is_some() && is_one_callee(&calls);
+    let is_finite = || calls_apart(run, pair, 1).is_some() && is_finite_difference(&calls);
     one.iter().flat_map(|temp| uses.readers(*temp)).find_map(|reader| match &code.ops[*reader as usize].kind {
         OpKind::Operate(operator, [Some(a), Some(b)], _) if are_both(*a, *b) => {
             let reason = match operator {
                 Operator::Eq | Operator::Ne => "the program tests whether the two results are equal",
-                Operator::Sub | Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge if is_one_function() => {
-                    "the program compares two calls of one function"
-                }
+                Operator::Sub if is_finite() => "the program takes a finite difference of one function",
                 _ => return None,
             };
             Some(because(IntentKind::Comparison, reason, calls.place(*reader)))
@@ -59,11 +57,31 @@ fn tests_equality(run: &Recording<'_>, pair: &Pair<'_>, code: &Function, callee:
     library.as_ref().or(written).is_some_and(|path| last(path))
 }
 
-/// Whether two calls are written with one callee, and not with the same arguments.
-fn is_one_callee(calls: &Calls<'_>) -> bool {
-    let (once, again) = (&calls.code.ops[calls.once as usize].kind, &calls.code.ops[calls.again as usize].kind);
-    let (OpKind::Call(one, _), OpKind::Call(other, _)) = (once, again) else { return false };
-    is_written_alike(calls.code, *one, *other) && !is_written_alike(calls.code, calls.once, calls.again)
+/// Whether two calls of one callee differ only in arguments that are shifted: `f(x + d, key)` and `f(x - d, key)`, or `f(x, key)`.
+fn is_finite_difference(calls: &Calls<'_>) -> bool {
+    let (code, ops) = (calls.code, &calls.code.ops);
+    let (once, again) = (&ops[calls.once as usize].kind, &ops[calls.again as usize].kind);
+    let (OpKind::Call(callee, given), OpKind::Call(other, others)) = (once, again) else { return false };
+    let base = |argument: Temp| match &ops[argument as usize].kind {
+        OpKind::Operate(Operator::Add | Operator::Sub, [Some(base), Some(_)], _) => *base,
+        _ => argument,
+    };
+    let is_shifted = |one: Temp, other: Temp| {
+        let (from, to) = (base(one), base(other));
+        (from != one || to != other) && is_written_alike(code, from, to)
+    };
+    let mut shifted = 0;
+    let are_alike = given.iter().zip(others).all(|pair| {
+        let (one, other) = match pair {
+            (Argument::Positional(one), Argument::Positional(other)) => (*one, *other),
+            (Argument::Keyword(name, one), Argument::Keyword(named, other)) if name == named => (*one, *other),
+            _ => return false,
+        };
+        let differs = !is_written_alike(code, one, other);
+        shifted += usize::from(differs);
+        !differs || is_shifted(one, other)
+    });
+    is_written_alike(code, *callee, *other) && given.len() == others.len() && are_alike && shifted > 0
 }
 
 /// A value, and the reads of variables that hold nothing else.
