@@ -56,10 +56,8 @@ lists! {
     mapping_types => is_mapping_type,
     /// Words for a target network.
     targets,
-    /// Words for the network whose copy the target is.
-    originals,
-    /// Words for a network and its parameters, whatever they are for.
-    network_parts,
+    /// Words for a network that predicts what the target computes.
+    predictors,
     /// Words for the spread of a sample: with zero, the result is the mean or the most likely value.
     spreads => scales_noise,
     /// Last names of base classes of tests.
@@ -209,21 +207,9 @@ impl Words {
         name.split('_').any(|word| self.targets.iter().any(|target| word.eq_ignore_ascii_case(target)))
     }
 
-    /// Whether a name indicates the target of what another name denotes: `target_critic` of `critic`, `target_params` of `online_params`, but not
-    /// `target` of `predictor`, which differ on purpose.
-    pub fn is_target_of(&self, name: &str, other: &str) -> bool {
-        let rest = |name: &str, without: &[String]| -> Vec<String> {
-            let words = name.split('_').filter(|word| !word.is_empty()).map(str::to_ascii_lowercase);
-            words.filter(|word| !holds(without, word)).collect()
-        };
-        let (name_rest, other_rest) = (rest(name, &self.targets), rest(other, &self.originals));
-        let are_parameters = |words: &[String]| words.iter().all(|word| holds(&self.network_parts, word));
-        let is_alike = match (name_rest.first(), other_rest.first()) {
-            (Some(one), Some(other)) => one == other || are_parameters(&name_rest),
-            (None, None) => true,
-            _ => false,
-        };
-        self.names_a_target(name) && is_alike
+    /// Whether a name indicates a network that is trained to predict what another one computes: it must not start as its copy.
+    pub fn names_a_predictor(&self, name: &str) -> bool {
+        has_word(&self.predictors, name)
     }
 
     /// The clause of a comment or docstring that says that a key is shared on purpose, or that a draw is not used.

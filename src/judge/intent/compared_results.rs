@@ -10,6 +10,8 @@ use crate::finding::{Intent, IntentKind};
 use crate::ir::{Argument, Function, OpKind, Operator, Temp, Uses, Variable};
 use crate::judge::intent::{Calls, Pair, STEPS, because, calls_apart, is_written_alike};
 
+const EQUAL: &str = "the program asserts that the two results are equal";
+
 /// The results of two calls that draw are compared: `loss(w + d, key) - loss(w - d, key)`, `assert jnp.allclose(fast(key, x), slow(key, x))`.
 pub fn compared_results(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     if pair.repeated_by.is_some() {
@@ -26,7 +28,7 @@ pub fn compared_results(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
     one.iter().flat_map(|temp| uses.readers(*temp)).find_map(|reader| match &code.ops[*reader as usize].kind {
         OpKind::Operate(operator, [Some(a), Some(b)], _) if are_both(*a, *b) => {
             let reason = match operator {
-                Operator::Eq | Operator::Ne => "the program tests whether the two results are equal",
+                Operator::Eq if is_asserted(code, uses, *reader) => EQUAL,
                 Operator::Sub if is_finite() => "the program takes a finite difference of one function",
                 _ => return None,
             };
@@ -34,10 +36,9 @@ pub fn compared_results(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
         }
         OpKind::Call(callee, given) => match &given[..] {
             [Argument::Positional(a), Argument::Positional(b), ..]
-                if are_both(*a, *b) && tests_equality(run, pair, code, *callee) =>
+                if are_both(*a, *b) && asserts_equality(run, pair, (code, uses), (*reader, *callee)) =>
             {
-                let reason = "the program tests whether the two results are equal";
-                Some(because(IntentKind::Comparison, reason, calls.place(*reader)))
+                Some(because(IntentKind::Comparison, EQUAL, calls.place(*reader)))
             }
             _ => None,
         },
@@ -45,16 +46,43 @@ pub fn compared_results(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
     })
 }
 
-/// Whether a callee tests two values for equality, by its name: `jnp.allclose`, `np.testing.assert_array_equal`.
-fn tests_equality(run: &Recording<'_>, pair: &Pair<'_>, code: &Function, callee: Temp) -> bool {
+/// Whether a call asserts that its arguments are equal: `np.testing.assert_array_equal(a, b)`, or `jnp.allclose(a, b)` under `assert`.
+fn asserts_equality(
+    run: &Recording<'_>,
+    pair: &Pair<'_>,
+    (code, uses): (&Function, &Uses),
+    (call, callee): (Temp, Temp),
+) -> bool {
     let words = &run.program.models.words;
     let library = run.library_named(pair.first.activation.module, code, callee);
     let written = match &code.ops[callee as usize].kind {
         OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name)) => Some(name),
         _ => None,
     };
-    let last = |path: &str| path.rsplit('.').next().is_some_and(|name| words.tests_equality(name));
-    library.as_ref().or(written).is_some_and(|path| last(path))
+    let Some(path) = library.as_ref().or(written) else { return false };
+    let name = path.rsplit('.').next().unwrap_or(path);
+    words.tests_equality(name) && (name.starts_with(ASSERT) || is_asserted(code, uses, call))
+}
+
+/// How the names of functions begin that raise unless what they test holds.
+const ASSERT: &str = "assert";
+
+/// Whether a value is the test of an `assert`, perhaps through `bool(…)`, `jnp.all(…)` or `.all()`.
+fn is_asserted(code: &Function, uses: &Uses, value: Temp) -> bool {
+    let mut temp = value;
+    for _ in 0..STEPS {
+        let [reader] = uses.readers(temp) else { return false };
+        match &code.ops[*reader as usize].kind {
+            OpKind::If { then, orelse, .. } => {
+                let raises = |temp: &Temp| matches!(code.ops[*temp as usize].kind, OpKind::Raise(_));
+                return then.is_empty() && orelse.last().is_some_and(raises);
+            }
+            OpKind::Call(_, given) if given.len() <= 1 => temp = *reader,
+            OpKind::Attribute(..) => temp = *reader,
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// Whether two calls of one callee differ only in arguments that are shifted: `f(x + d, key)` and `f(x - d, key)`, or `f(x, key)`.

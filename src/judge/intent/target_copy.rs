@@ -1,10 +1,11 @@
 //! A network and its target, which starts as its copy.
 //!
-//! **Invariant:** the two calls are alike; their names show which is the target, and that it is the target of the other.
+//! **Invariant:** the two calls are alike; their names show which is the target.
 
-use crate::analysis::record::Recording;
+use crate::analysis::record::{Consumption, Recording};
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{Argument, Collection, Constant, Element, Function, Name, OpKind, Temp, Uses, Variable};
+use crate::judge::facts::Role;
 use crate::judge::intent::{Pair, STEPS, calls_apart, intent, is_written_alike};
 
 /// Two draws happen within calls that make one network twice, once as the target that starts as its copy:
@@ -25,14 +26,19 @@ pub fn target_copy(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
         _ => false,
     };
     let [named, others] = [once, again].map(|temp| names_of(code, &calls.uses, temp));
+    // `target_state = uniform(key, …)` is no network.
+    let is_made = |event: &Consumption| event.role != Role::Sample || calls_apart(run, pair, 1).is_some();
     let is_pair = once != again
+        && is_made(pair.first)
+        && is_made(pair.second)
         && pair.first.callee == pair.second.callee
         && is_written_alike(code, one, other)
         && is_one_network;
     let words = &run.program.models.words;
     let has_target = |names: &[Name], others: &[Name]| {
-        names.iter().any(|name| others.iter().any(|other| words.is_target_of(name, other)))
-            && !others.iter().any(|other| words.names_a_target(other))
+        names.iter().any(|name| words.names_a_target(name))
+            && !others.is_empty()
+            && !others.iter().any(|other| words.names_a_target(other) || words.names_a_predictor(other))
     };
     let place = match (has_target(&named, &others), has_target(&others, &named)) {
         (true, false) => calls.place(once),
