@@ -56,6 +56,8 @@ lists! {
     mapping_types => is_mapping_type,
     /// Words for a target network.
     targets,
+    /// Words for a replay buffer, as one word of a name.
+    buffers,
     /// Words for a network that predicts what the target computes.
     predictors,
     /// Words for the spread of a sample: with zero, the result is the mean or the most likely value.
@@ -205,6 +207,11 @@ impl Words {
     /// Whether a name indicates a target network: `target_critic`, `qf1_target_params`.
     pub fn names_a_target(&self, name: &str) -> bool {
         name.split('_').any(|word| self.targets.iter().any(|target| word.eq_ignore_ascii_case(target)))
+    }
+
+    /// Whether a name indicates a replay buffer.
+    pub fn names_a_buffer(&self, name: &str) -> bool {
+        has_word(&self.buffers, name)
     }
 
     /// Whether a name indicates a network that is trained to predict what another one computes: it must not start as its copy.

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::analysis::domain::constraint::LENGTH;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::term::{Term, TermId, Terms};
@@ -212,11 +213,21 @@ impl<'p> Machine<'p> {
         for value in args.values().cloned().collect::<Vec<_>>() {
             key.push(self.state.term_of(&value));
         }
-        // Arguments that may be equal count as equal.
+        // Lengths that may be equal count as equal: what a loop changes mostly keeps its shape.
+        let is_of_shape = |term: TermId, terms: &Terms| {
+            terms.mentions(term, &|part| match terms.get(part) {
+                Term::Attribute(_, name, _) => matches!(&**name, "shape" | "ndim" | "size"),
+                Term::Apply(name, _) => &**name == LENGTH,
+                _ => false,
+            })
+        };
         let is_alike = |known: &[TermId], terms: &Terms| {
+            let may_equal = |one: TermId, other: TermId| {
+                is_of_shape(one, terms) && is_of_shape(other, terms) && !terms.distinct(one, other)
+            };
             known.len() == key.len()
                 && known.first() == key.first()
-                && known.iter().zip(&key).all(|(one, other)| one == other || !terms.distinct(*one, *other))
+                && known.iter().zip(&key).all(|(one, other)| one == other || may_equal(*one, *other))
         };
         let found = self.caches.results.iter().filter(|(known, _)| is_alike(known, &self.state.terms));
         let found = found.min_by_key(|(known, _)| (**known != key, (*known).clone())).map(|(_, found)| found.clone());

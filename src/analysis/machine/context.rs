@@ -141,6 +141,8 @@ pub struct Caches {
     pub uses: Rc<RefCell<UsesOfFunctions>>,
     /// Results of memoised functions, by function and arguments, with the paths on which they were computed.
     pub results: FxHashMap<Vec<TermId>, (Guard, Value)>,
+    /// The attributes to which functions of a module store remainders.
+    pub cyclic: FxHashMap<ModuleIndex, Rc<FxHashSet<Name>>>,
     /// Parameters that lead to no draw.
     pub deterministic: DeterministicModules,
     /// Where methods of modules draw, by instance and method.

@@ -7,15 +7,18 @@
 //! last two copies before them left different is not known in them, nor after the loop.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use rustc_hash::FxHashSet;
 
 use crate::analysis::domain::term::{Queries, Symbol, Term, TermId};
-use crate::analysis::domain::value::{ObjectId, Val, Value};
+use crate::analysis::domain::value::{ModuleIndex, ObjectId, Val, Value};
 use crate::analysis::machine::{Frame, Machine, iterate};
 use crate::analysis::store::State;
 use crate::analysis::store::heap::{Object, ObjectKind};
 use crate::analysis::store::items;
 use crate::finding::Place;
-use crate::ir::{Block, Name, Op, OpKind};
+use crate::ir::{Block, Function, Name, Op, OpKind, Operator};
 
 /// Copies of the body that stand for all later iterations.
 pub const SYMBOLIC_COPIES: u32 = 2;
@@ -123,8 +126,19 @@ impl<'p> SymbolicIterations<'p> {
         copy == self.first && !(self.may_continue && self.queries_number) || copy == self.first + SYMBOLIC_COPIES
     }
 
+    /// Forgets the changes of numbers that the program takes modulo another: they repeat, and the copies compute them.
+    fn keep_cyclic(&mut self, machine: &mut Machine<'p>, frame: &Frame<'p>) {
+        let writes = &self.writes;
+        self.changed.retain(|part, _| match part {
+            Part::Variable(index) => !writes.get(*index).is_some_and(|op| is_remainder(frame.code, op)),
+            Part::Attribute(_, name) => !cyclic_attributes(machine, frame.module).contains(name),
+            Part::Entry(..) | Part::Length(_) => true,
+        });
+    }
+
     /// Begins a copy for a later iteration: the number of the iteration.
     pub fn begin_copy(&mut self, machine: &mut Machine<'p>, frame: &Frame<'p>, place: Place) -> TermId {
+        self.keep_cyclic(machine, frame);
         let terms = &mut machine.state.terms;
         let number = match self.number {
             Some(number) => terms.offset(number, self.queries.multiple),
@@ -174,10 +188,11 @@ impl<'p> SymbolicIterations<'p> {
     }
 
     /// Leaves the loop on the paths that would continue after the copies for the first iterations, if no others ran.
-    pub fn leave(&self, machine: &mut Machine<'p>, frame: &Frame<'p>, place: Place) {
+    pub fn leave(&mut self, machine: &mut Machine<'p>, frame: &Frame<'p>, place: Place) {
         if self.number.is_some() || machine.state.paths.pc.is_false() {
             return;
         }
+        self.keep_cyclic(machine, frame);
         for (part, change) in &self.changed {
             let change = match *change {
                 Change::Counts(now) => u32::try_from(now).map_or(Change::Unknown, Change::Grows),
@@ -253,6 +268,31 @@ impl<'p> SymbolicIterations<'p> {
             Part::Length(id) => lengthen(&mut machine.state, *id, number),
         }
     }
+}
+
+/// Whether an operation stores a remainder: `index = (index + 1) % 4`.
+fn is_remainder(code: &Function, op: &Op) -> bool {
+    let stored = match &op.kind {
+        OpKind::Store(_, value) | OpKind::StoreAttribute(_, _, value) => *value,
+        _ => return false,
+    };
+    matches!(code.ops[stored as usize].kind, OpKind::Operate(Operator::Mod, ..))
+}
+
+/// The attributes to which functions of a module store remainders.
+fn cyclic_attributes(machine: &mut Machine<'_>, module: ModuleIndex) -> Rc<FxHashSet<Name>> {
+    if let Some(known) = machine.caches.cyclic.get(&module) {
+        return known.clone();
+    }
+    let functions = &machine.module(module).functions;
+    let stored = functions.iter().flat_map(|code| code.ops.iter().map(move |op| (code, op)));
+    let found = stored.filter_map(|(code, op)| match &op.kind {
+        OpKind::StoreAttribute(_, name, _) if is_remainder(code, op) => Some(name.clone()),
+        _ => None,
+    });
+    let found: Rc<FxHashSet<Name>> = Rc::new(found.collect());
+    machine.caches.cyclic.insert(module, found.clone());
+    found
 }
 
 /// A number that is known only by how iterations change it.

@@ -134,16 +134,26 @@ impl Body<'_, '_> {
         };
         let program = self.flows.run.program;
         let takes_no_key = |protocol: &Protocol| {
-            protocol.effect == ProtocolEffect::Observe
-                && protocol.max_positional.is_none_or(|most| arguments.len() <= most)
+            protocol.max_positional.is_none_or(|most| arguments.len() <= most)
                 && protocol.libraries.iter().any(|library| program.relevance.imports(self.module, library))
         };
-        program
-            .models
-            .protocols(name)
-            .iter()
-            .filter(|protocol| protocol.reads_shapes)
-            .any(|protocol| if is_modelled { !is_key(&protocol.key) } else { takes_no_key(protocol) })
+        program.models.protocols(name).iter().filter(|protocol| protocol.reads_shapes).any(|protocol| {
+            match protocol.effect {
+                ProtocolEffect::Observe => takes_no_key(protocol) && self.is_named_buffer(callee),
+                _ => is_modelled && !is_key(&protocol.key),
+            }
+        })
+    }
+
+    /// Whether the receiver of a method is named like a buffer: `replay_buffer.init`, `self.buffer.init`.
+    fn is_named_buffer(&self, callee: Temp) -> bool {
+        let OpKind::Attribute(object, _) = &self.code.ops[callee as usize].kind else { return false };
+        let name = match &self.code.ops[*object as usize].kind {
+            OpKind::Load(Variable::Local(slot)) => self.code.slots.get(*slot as usize),
+            OpKind::Load(Variable::Global(name)) | OpKind::Attribute(_, name) => Some(name),
+            _ => None,
+        };
+        name.is_some_and(|name| self.flows.run.program.models.words.names_a_buffer(name))
     }
 
     fn is_of_array(&self, callee: Temp) -> bool {
