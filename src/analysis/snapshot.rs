@@ -44,7 +44,7 @@ pub struct ImportSnapshot {
     guards: Guards,
     store: Store,
     transforms: Transforms,
-    results: FxHashMap<Vec<TermId>, (Guard, Value)>,
+    results: FxHashMap<Vec<TermId>, (Guard, Value, Place)>,
     replays: FxHashSet<(ModuleIndex, FunctionId)>,
     declared: FxHashSet<TermId>,
     derivations: Vec<Derivation>,

@@ -161,6 +161,12 @@ impl Words {
         numbered == "k" || self.key_parts.iter().any(|part| last.contains(part.as_str()))
     }
 
+    /// Whether the last word of a name is one for keys: `dropout_rng`, `subkey`, but not `rng_count`.
+    pub fn ends_like_a_key(&self, name: &str) -> bool {
+        let numbered = name.trim_end_matches(|one: char| one.is_ascii_digit() || one == '_').to_ascii_lowercase();
+        self.key_words().any(|(one, several)| numbered.ends_with(one) || numbered.ends_with(several))
+    }
+
     /// Whether nothing but a key has such a name.
     pub fn is_unmistakable(&self, name: &str) -> bool {
         self.unmistakable_keys.iter().any(|part| name.contains(part.as_str()))

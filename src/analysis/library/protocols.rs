@@ -37,10 +37,18 @@ pub fn protocol_or_unknown<'p>(
     let models = machine.program.models;
     let (mut matched, mut has_run) = (None, false);
     let relevance = &machine.program.relevance;
+    // One without a key says nothing of where a key is.
+    let has_key = |protocol: &&'p Protocol| {
+        protocol.effect != ProtocolEffect::Observe || protocol.key.position.is_some() || !protocol.key.names.is_empty()
+    };
     let is_imported =
         |protocol: &&'p Protocol| protocol.libraries.iter().any(|library| relevance.imports(frame.module, library));
-    let (imported, elsewhere): (Vec<&Protocol>, Vec<&Protocol>) =
-        models.protocols(name).iter().filter(|protocol| !is_keyless(machine, val, protocol)).partition(is_imported);
+    let (imported, elsewhere): (Vec<&Protocol>, Vec<&Protocol>) = models
+        .protocols(name)
+        .iter()
+        .filter(has_key)
+        .filter(|protocol| !is_keyless(machine, val, protocol))
+        .partition(is_imported);
     // If a library in use has a method of this name, its protocol gives the position of the key.
     let is_strange = imported.is_empty();
     // Two methods of one name may have their keys in different positions: the argument that is clearly a key decides.

@@ -70,9 +70,13 @@ impl<'p> Machine<'p> {
         {
             self.note_reference(frame, &path_of_dtype(name).into(), ReferenceKind::Value, place);
         }
-        let is_key = self.program.models.words.is_keyish(name);
-        let epoch = if is_key { self.state.key_epoch_of(term) } else { self.state.epoch_of(term) };
-        let attribute = self.state.terms.intern(Term::Attribute(term, name.clone(), epoch));
+        let is_key = self.program.models.words.ends_like_a_key(name);
+        let (epoch, of_keys) = (self.state.epoch_of(term), self.state.key_epoch_of(term));
+        let epoch_now = if is_key { of_keys } else { epoch };
+        let attribute = self.state.terms.intern(Term::Attribute(term, name.clone(), epoch_now));
+        if is_key && of_keys != epoch {
+            self.recorder.keep(attribute);
+        }
         self.recorder.read(attribute, place);
         Value::term(attribute)
     }

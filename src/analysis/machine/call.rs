@@ -231,13 +231,14 @@ impl<'p> Machine<'p> {
         };
         let found = self.caches.results.iter().filter(|(known, _)| is_alike(known, &self.state.terms));
         let found = found.min_by_key(|(known, _)| (**known != key, (*known).clone())).map(|(_, found)| found.clone());
-        if let Some((guard, known)) = found
+        if let Some((guard, known, at)) = found
+            && (at == place || self.caches.results.contains_key(&key))
             && self.state.paths.guards.without(self.state.paths.pc, guard).is_false()
         {
             return known;
         }
         let result = self.call_value(frame, function, args, Some(place));
-        self.caches.results.insert(key, (self.state.paths.pc, result.clone()));
+        self.caches.results.insert(key, (self.state.paths.pc, result.clone(), place));
         result
     }
 

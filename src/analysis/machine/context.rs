@@ -139,8 +139,8 @@ pub struct Caches {
     pub names: Rc<RefCell<Memo>>,
     /// Definitions and uses of functions, by module, on demand.
     pub uses: Rc<RefCell<UsesOfFunctions>>,
-    /// Results of memoised functions, by function and arguments, with the paths on which they were computed.
-    pub results: FxHashMap<Vec<TermId>, (Guard, Value)>,
+    /// Results of memoised functions, by function and arguments, with the paths on which they were computed, and the call.
+    pub results: FxHashMap<Vec<TermId>, (Guard, Value, Place)>,
     /// The attributes to which functions of a module store remainders.
     pub cyclic: FxHashMap<ModuleIndex, Rc<FxHashSet<Name>>>,
     /// Parameters that lead to no draw.

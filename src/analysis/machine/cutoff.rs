@@ -12,7 +12,7 @@ use crate::analysis::machine::{Frame, Machine, captured, name_cache, notes, spli
 use crate::analysis::record::uses_of;
 use crate::analysis::store::args::Args;
 use crate::finding::Place;
-use crate::ir::Function;
+use crate::ir::{Function, OpKind, Operator, Temp, Variable};
 
 /// The budget of a call, and the position of the log when it began.
 pub struct Share {
@@ -101,9 +101,17 @@ fn data(machine: &Machine<'_>, value: &Value) -> Option<Vec<TermId>> {
         .collect()
 }
 
-/// Whether the program uses the result of a call.
+/// Whether the program uses the result of a call as a value: a test of it, and `_ = step(sim)`, show that it is a status.
 fn is_used(machine: &Machine<'_>, frame: &Frame<'_>, place: Place) -> bool {
     let module = machine.module(frame.module);
     let uses = uses_of(&machine.caches.uses, module, (frame.module, frame.activation.function));
-    uses.call_at(place.span).is_some_and(|call| !uses.readers(call).is_empty())
+    let is_value = |reader: &Temp| match &frame.code.ops[*reader as usize].kind {
+        OpKind::If { .. } | OpKind::Enter(_) | OpKind::Operate(Operator::Not, ..) => false,
+        OpKind::Store(Variable::Local(slot), _) => {
+            frame.code.slots.get(*slot as usize).is_none_or(|name| &**name != "_")
+        }
+        OpKind::Store(Variable::Global(name), _) => &**name != "_",
+        _ => true,
+    };
+    uses.call_at(place.span).is_some_and(|call| uses.readers(call).iter().any(is_value))
 }

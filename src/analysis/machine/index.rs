@@ -82,7 +82,7 @@ fn item_of_val<'p>(
             note_shape_slice(machine, frame, *term, &parts, place, written);
             match parts.as_slice() {
                 [Index::At(number)] => {
-                    let is_key = matches!(machine.state.terms.get(*number), Term::Text(name) if machine.program.models.words.is_keyish(name));
+                    let is_key = matches!(machine.state.terms.get(*number), Term::Text(name) if machine.program.models.words.ends_like_a_key(name));
                     let epoch = if is_key { machine.state.key_epoch_of(*term) } else { machine.state.epoch_of(*term) };
                     if machine.recorder.log().declared.contains(term) || !machine.state.terms.is_constant(*term) {
                         notes::note_index(machine, frame, *term, place, written, Some(index));

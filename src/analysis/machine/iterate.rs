@@ -2,16 +2,14 @@
 //!
 //! **Invariant:** an iterator at an unknown position yields fresh values, and is never rewound.
 
-use rustc_hash::FxHashMap;
-
-use crate::analysis::domain::guard::{Guard, Guards};
+use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::machine::loops::Step;
 use crate::analysis::machine::{Frame, Machine, annotate, arrays, prelude};
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::{Entry, Item, ObjectKind, Source};
-use crate::analysis::store::{State, paths};
+use crate::analysis::store::heap::{Item, ObjectKind, Source};
+use crate::analysis::store::{State, items, paths};
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
 use crate::models::{StreamUse, Yield};
@@ -42,7 +40,7 @@ impl<'p> Machine<'p> {
             Val::Object(object) => match &self.state.store.objects[object.0 as usize].kind {
                 ObjectKind::List { items, unknown: false } | ObjectKind::Set(items) => Source::Items(items.clone()),
                 ObjectKind::Dict { entries, unknown: false } => {
-                    Source::Items(keys_of(&mut self.state.paths.guards, entries))
+                    Source::Items(items::keys_of(&mut self.state.paths.guards, entries))
                 }
                 ObjectKind::Iterator(..) => return value,
                 ObjectKind::Stream(path) => Source::Stream(self.program.models.stream_yield(path, StreamUse::Next)),
@@ -348,7 +346,7 @@ impl<'p> Machine<'p> {
                 match self.state.store.objects[object.0 as usize].kind.clone() {
                     ObjectKind::List { items, unknown: false } | ObjectKind::Set(items) => Some(items),
                     ObjectKind::Dict { entries, unknown: false } => {
-                        Some(keys_of(&mut self.state.paths.guards, &entries))
+                        Some(items::keys_of(&mut self.state.paths.guards, &entries))
                     }
                     ObjectKind::Instance => {
                         let Some(items) = self.items_of_record(frame, object) else {
@@ -504,20 +502,4 @@ pub fn leave_iterator(state: &mut State, iterator: &Value, broke: bool) {
             *position = None;
         }
     }
-}
-
-/// The keys of a dict, without duplicates: values that were stored under one key on different paths are several
-/// entries.
-pub fn keys_of(guards: &mut Guards, entries: &[Entry]) -> Vec<Item> {
-    let mut keys: Vec<Item> = Vec::with_capacity(entries.len());
-    let mut seen: FxHashMap<TermId, usize> = FxHashMap::default();
-    for entry in entries {
-        if let Some(item) = seen.get(&entry.key).and_then(|at| keys.get_mut(*at)) {
-            item.guard = guards.or(item.guard, entry.guard);
-        } else {
-            seen.insert(entry.key, keys.len());
-            keys.push(Item { guard: entry.guard, value: entry.key_value.clone() });
-        }
-    }
-    keys
 }

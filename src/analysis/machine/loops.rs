@@ -9,14 +9,16 @@
 
 use std::rc::Rc;
 
+use rustc_hash::FxHashSet;
+
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::term::Queries;
+use crate::analysis::domain::term::{Queries, TermId};
 use crate::analysis::domain::value::Value;
-use crate::analysis::machine::widening::SymbolicIterations;
-use crate::analysis::machine::{Frame, LoopState, Machine, implied, iterate, prelude};
+use crate::analysis::machine::widening::{NESTED, SymbolicIterations, Writes};
+use crate::analysis::machine::{Frame, LoopState, Machine, implied, iterate, prelude, widening};
 use crate::analysis::record::Iteration;
 use crate::finding::Place;
-use crate::ir::{Block, Constant, Op, OpKind, Temp};
+use crate::ir::{Block, Constant, Name, Op, OpKind, Temp};
 
 /// Most copies of a body, for iterables whose few elements are known.
 pub const UNROLLED: u32 = 8;
@@ -89,7 +91,8 @@ impl<'p> Machine<'p> {
         let (instance, outer) = self.begin_loop();
         let may_continue =
             iterator.is_none() && test.is_some() || iterator.is_some() && known.is_none_or(|known| known > copies);
-        let mut symbolic = SymbolicIterations::begin(self, frame, body, (copies, may_continue));
+        let may_continue_later = may_continue && self.context.loop_depth <= NESTED;
+        let mut symbolic = SymbolicIterations::begin(&mut self.state, frame.code, body, copies, may_continue_later);
         let is_for = iterator.is_some() && orelse.is_empty();
         let (first_event, before) = (self.recorder.log().consumptions.len(), self.state.paths.pc);
         let (mut exit, mut none, mut counted) = (Guard::FALSE, Guard::FALSE, None);
@@ -100,7 +103,7 @@ impl<'p> Machine<'p> {
             }
             self.begin_copy(instance, copy, place, outer.clone());
             let is_symbolic = copy >= copies && !symbolic.ends(copy);
-            let number = is_symbolic.then(|| symbolic.begin_copy(self, frame, place));
+            let number = is_symbolic.then(|| self.begin_symbolic_copy(&mut symbolic, frame, place));
             let continues = match (iterator, test) {
                 (Some((temp, iterator)), _) => {
                     let value = frame.value(iterator);
@@ -145,7 +148,7 @@ impl<'p> Machine<'p> {
             let outside = self.state.terms.replace_queries(Queries::default());
             self.block(frame, body);
             let within = self.state.terms.replace_queries(outside);
-            symbolic.end_copy(self, frame, copy, within);
+            self.end_copy(&mut symbolic, frame, copy, within);
             let continued = frame.loops.last_mut().map(|state| std::mem::replace(&mut state.continues, Guard::FALSE));
             for paths in [continued.unwrap_or(Guard::FALSE), continues] {
                 self.state.paths.pc = self.state.paths.guards.or(self.state.paths.pc, paths);
@@ -153,13 +156,13 @@ impl<'p> Machine<'p> {
         }
         // Paths that would continue exit here: a later iteration does what one of the copies did. A `while True` has no such exit.
         if !endless && (iterator.is_some() || exit.is_false()) {
-            symbolic.leave(self, frame, place);
+            self.leave_symbolic(&mut symbolic, frame, place);
             exit = self.state.paths.guards.or(exit, self.state.paths.pc);
             frame.may_continue |= may_continue && !self.state.paths.pc.is_false();
         }
         self.end_loop(outer);
         self.recorder.note_loop(first_event, before, if is_for { none } else { Guard::FALSE });
-        symbolic.end(self);
+        symbolic.end(&mut self.state);
         let breaks = self.leave_loop(frame, iterator, exit, left);
         implied::end_loop(self, frame, (begun, body), (none, counted));
         self.block(frame, orelse);
@@ -168,6 +171,50 @@ impl<'p> Machine<'p> {
 }
 
 impl<'p> Machine<'p> {
+    /// Begins a copy for a later iteration: the number of the iteration.
+    fn begin_symbolic_copy(
+        &mut self,
+        symbolic: &mut SymbolicIterations<'p>,
+        frame: &Frame<'p>,
+        place: Place,
+    ) -> TermId {
+        let cyclic = self.cyclic_attributes(frame);
+        let (number, writes) = symbolic.begin_copy(&mut self.state, (frame.code, &cyclic), place);
+        self.store_all(frame, writes);
+        number
+    }
+
+    fn end_copy(&mut self, symbolic: &mut SymbolicIterations<'p>, frame: &Frame<'p>, copy: u32, within: Queries) {
+        let mut variables = Vec::with_capacity(symbolic.writes().len());
+        for op in symbolic.writes() {
+            if let OpKind::Store(variable, _) = &op.kind {
+                variables.push(self.load(frame, variable, op));
+            }
+        }
+        symbolic.end_copy(&mut self.state, variables, copy, within);
+    }
+
+    /// Leaves a loop on the paths that would continue after its last copy.
+    fn leave_symbolic(&mut self, symbolic: &mut SymbolicIterations<'p>, frame: &Frame<'p>, place: Place) {
+        let cyclic = self.cyclic_attributes(frame);
+        let writes = symbolic.leave(&mut self.state, (frame.code, &cyclic), place);
+        self.store_all(frame, writes);
+    }
+
+    fn store_all(&mut self, frame: &Frame<'p>, writes: Writes<'p>) {
+        for (op, term) in writes {
+            if let OpKind::Store(variable, _) = &op.kind {
+                self.store(frame, variable, &Value::term(term), op);
+            }
+        }
+    }
+
+    fn cyclic_attributes(&mut self, frame: &Frame<'p>) -> Rc<FxHashSet<Name>> {
+        let module = self.module(frame.module);
+        let known = self.caches.cyclic.entry(frame.module);
+        known.or_insert_with(|| Rc::new(widening::cyclic_attributes(module))).clone()
+    }
+
     /// Continues with the paths that leave a loop at its head, and with those that leave it by `break`.
     fn leave_loop(&mut self, frame: &mut Frame<'p>, iterator: Option<(Temp, Temp)>, exit: Guard, left: Guard) -> Guard {
         let breaks = frame.loops.pop().map_or(Guard::FALSE, |state| state.breaks);

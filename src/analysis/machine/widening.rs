@@ -7,18 +7,16 @@
 //! last two copies before them left different is not known in them, nor after the loop.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
 use crate::analysis::domain::term::{Queries, Symbol, Term, TermId};
-use crate::analysis::domain::value::{ModuleIndex, ObjectId, Val, Value};
-use crate::analysis::machine::{Frame, Machine, iterate};
+use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::store::State;
 use crate::analysis::store::heap::{Object, ObjectKind};
 use crate::analysis::store::items;
 use crate::finding::Place;
-use crate::ir::{Block, Function, Name, Op, OpKind, Operator};
+use crate::ir::{Block, Constant, Function, Module, Name, Op, OpKind, Operator};
 
 /// Copies of the body that stand for all later iterations.
 pub const SYMBOLIC_COPIES: u32 = 2;
@@ -77,21 +75,17 @@ enum Change {
     Unknown,
 }
 
+/// Values that a copy for a later iteration, or the code after the loop, finds in variables: for each store, in order.
+pub type Writes<'p> = Vec<(&'p Op, TermId)>;
+
 impl<'p> SymbolicIterations<'p> {
     /// Prepares for later iterations of a loop with this many copies for its first ones.
-    pub fn begin(
-        machine: &mut Machine<'p>,
-        frame: &Frame<'p>,
-        body: &'p Block,
-        (first, may_continue): (u32, bool),
-    ) -> Self {
-        // The loop itself has begun.
-        let may_continue = may_continue && machine.context.loop_depth <= NESTED;
+    pub fn begin(state: &mut State, code: &'p Function, body: &'p Block, first: u32, may_continue: bool) -> Self {
         let (mut conditional_writes, mut writes) = (Vec::new(), Vec::new());
         let mut work = if may_continue { vec![(body, false)] } else { Vec::new() };
         while let Some((block, is_branch)) = work.pop() {
             for temp in block {
-                let op = Machine::op(frame, *temp);
+                let op = &code.ops[*temp as usize];
                 match &op.kind {
                     OpKind::Store(..) if is_branch => conditional_writes.push(op),
                     OpKind::Store(..) => writes.push(op),
@@ -100,7 +94,7 @@ impl<'p> SymbolicIterations<'p> {
                 }
             }
         }
-        let objects = &mut machine.state.store.objects;
+        let objects = &mut state.store.objects;
         Self {
             first,
             may_continue,
@@ -126,53 +120,60 @@ impl<'p> SymbolicIterations<'p> {
         copy == self.first && !(self.may_continue && self.queries_number) || copy == self.first + SYMBOLIC_COPIES
     }
 
-    /// Forgets the changes of numbers that the program takes modulo another: they repeat, and the copies compute them.
-    fn keep_cyclic(&mut self, machine: &mut Machine<'p>, frame: &Frame<'p>) {
+    /// The stores to variables that the body runs on all paths.
+    pub fn writes(&self) -> &[&'p Op] {
+        &self.writes
+    }
+
+    /// Forgets the changes of numbers that the program takes modulo a small one: they repeat, and the copies compute them.
+    fn keep_cyclic(&mut self, code: &Function, cyclic: &FxHashSet<Name>) {
         let writes = &self.writes;
         self.changed.retain(|part, _| match part {
-            Part::Variable(index) => !writes.get(*index).is_some_and(|op| is_remainder(frame.code, op)),
-            Part::Attribute(_, name) => !cyclic_attributes(machine, frame.module).contains(name),
+            Part::Variable(index) => !writes.get(*index).is_some_and(|op| is_remainder(code, op)),
+            Part::Attribute(_, name) => !cyclic.contains(name),
             Part::Entry(..) | Part::Length(_) => true,
         });
     }
 
-    /// Begins a copy for a later iteration: the number of the iteration.
-    pub fn begin_copy(&mut self, machine: &mut Machine<'p>, frame: &Frame<'p>, place: Place) -> TermId {
-        self.keep_cyclic(machine, frame);
-        let terms = &mut machine.state.terms;
+    /// Begins a copy for a later iteration: the number of the iteration, and what the variables hold in it.
+    pub fn begin_copy(
+        &mut self,
+        state: &mut State,
+        (code, cyclic): (&Function, &FxHashSet<Name>),
+        place: Place,
+    ) -> (TermId, Writes<'p>) {
+        self.keep_cyclic(code, cyclic);
         let number = match self.number {
-            Some(number) => terms.offset(number, self.queries.multiple),
-            None => terms.fresh(Symbol::Iteration(self.first), "<iteration>", Some(place)),
+            Some(number) => state.terms.offset(number, self.queries.multiple),
+            None => state.terms.fresh(Symbol::Iteration(self.first), "<iteration>", Some(place)),
         };
         self.number = Some(number);
+        let mut writes = Vec::new();
         for op in &self.conditional_writes {
-            let OpKind::Store(variable, _) = &op.kind else { continue };
-            let place = Some(machine.place(frame, op.span));
-            let unseen = machine.state.terms.fresh(Symbol::Havoc, "<written in a loop>", place);
-            machine.store(frame, variable, &Value::term(unseen), op);
+            let unseen = state.terms.fresh(Symbol::Havoc, "<written in a loop>", Some(place));
+            writes.push((*op, unseen));
         }
         for (part, change) in &self.changed {
-            let terms = &mut machine.state.terms;
             let term = match change {
-                Change::Counts(now) => terms.offset(number, now - i128::from(self.first)),
-                change => unknown(machine, *change, place),
+                Change::Counts(now) => state.terms.offset(number, now - i128::from(self.first)),
+                change => unknown(state, *change, place),
             };
-            self.write(machine, frame, part, term);
+            self.write(state, part, term, &mut writes);
         }
-        number
+        (number, writes)
     }
 
-    /// Records the queries of a copy, and the numbers at its end.
-    pub fn end_copy(&mut self, machine: &mut Machine<'p>, frame: &Frame<'p>, copy: u32, within: Queries) {
+    /// Records the queries of a copy, and the numbers at its end; `variables` are what the variables of the stores hold.
+    pub fn end_copy(&mut self, state: &mut State, variables: Vec<Value>, copy: u32, within: Queries) {
         let is_first = copy < self.first;
         if is_first {
             self.queries_number = copy > 0 && within.questions != self.queries.questions;
         }
         self.queries = Queries { questions: within.questions, ..self.queries.then(within) };
-        if !self.may_continue || machine.state.paths.pc.is_false() {
+        if !self.may_continue || state.paths.pc.is_false() {
             return;
         }
-        let numbers = self.numbers(machine, frame);
+        let numbers = self.numbers(state, variables);
         if is_first {
             self.changed.clear();
         }
@@ -180,7 +181,7 @@ impl<'p> SymbolicIterations<'p> {
             if let Some(before) = self.numbers.get(part).filter(|before| *before != now)
                 && !self.changed.contains_key(part)
             {
-                let change = if is_first { change(machine, before, now) } else { Change::Unknown };
+                let change = if is_first { change(state, before, now) } else { Change::Unknown };
                 self.changed.insert(part.clone(), change);
             }
         }
@@ -188,41 +189,41 @@ impl<'p> SymbolicIterations<'p> {
     }
 
     /// Leaves the loop on the paths that would continue after the copies for the first iterations, if no others ran.
-    pub fn leave(&mut self, machine: &mut Machine<'p>, frame: &Frame<'p>, place: Place) {
-        if self.number.is_some() || machine.state.paths.pc.is_false() {
-            return;
+    pub fn leave(
+        &mut self,
+        state: &mut State,
+        (code, cyclic): (&Function, &FxHashSet<Name>),
+        place: Place,
+    ) -> Writes<'p> {
+        let mut writes = Vec::new();
+        if self.number.is_some() || state.paths.pc.is_false() {
+            return writes;
         }
-        self.keep_cyclic(machine, frame);
+        self.keep_cyclic(code, cyclic);
         for (part, change) in &self.changed {
             let change = match *change {
                 Change::Counts(now) => u32::try_from(now).map_or(Change::Unknown, Change::Grows),
                 change => change,
             };
-            let term = unknown(machine, change, place);
-            self.write(machine, frame, part, term);
+            let term = unknown(state, change, place);
+            self.write(state, part, term, &mut writes);
         }
+        writes
     }
 
     /// Ends the loop.
-    pub fn end(self, machine: &mut Machine<'p>) {
-        let queries = machine.state.terms.queries().then(self.queries);
-        machine.state.terms.replace_queries(queries);
+    pub fn end(self, state: &mut State) {
+        let queries = state.terms.queries().then(self.queries);
+        state.terms.replace_queries(queries);
         if self.may_continue {
-            machine.state.store.objects.unwatch(self.interrupted);
+            state.store.objects.unwatch(self.interrupted);
         }
     }
 
     /// The numbers that the copies so far may have changed.
-    fn numbers(&self, machine: &mut Machine<'p>, frame: &Frame<'p>) -> BTreeMap<Part, Value> {
-        let mut found = BTreeMap::new();
-        for (index, op) in self.writes.iter().enumerate() {
-            let OpKind::Store(variable, _) = &op.kind else { continue };
-            let value = machine.load(frame, variable, op);
-            if is_number(&machine.state, &value) {
-                found.insert(Part::Variable(index), value);
-            }
-        }
-        let state = &mut machine.state;
+    fn numbers(&self, state: &mut State, variables: Vec<Value>) -> BTreeMap<Part, Value> {
+        let variables = variables.into_iter().enumerate().filter(|(_, value)| is_number(state, value));
+        let mut found: BTreeMap<Part, Value> = variables.map(|(index, value)| (Part::Variable(index), value)).collect();
         let written: Vec<usize> = state.store.objects.written().take_while(|id| *id < self.older).collect();
         for index in written.into_iter().take(WIDENED) {
             let Ok(id) = u32::try_from(index).map(ObjectId) else { continue };
@@ -245,69 +246,58 @@ impl<'p> SymbolicIterations<'p> {
         found
     }
 
-    /// Replaces a number on the current paths.
-    fn write(&self, machine: &mut Machine<'p>, frame: &Frame<'p>, part: &Part, number: TermId) {
+    /// Replaces a number on the current paths; that of a variable is added to `writes`.
+    fn write(&self, state: &mut State, part: &Part, number: TermId, writes: &mut Writes<'p>) {
         let value = Value::term(number);
         match part {
-            Part::Variable(index) => {
-                if let Some(op) = self.writes.get(*index)
-                    && let OpKind::Store(variable, _) = &op.kind
-                {
-                    machine.store(frame, variable, &value, op);
-                }
-            }
+            Part::Variable(index) => writes.extend(self.writes.get(*index).map(|op| (*op, number))),
             Part::Attribute(id, name) => {
-                let state = &mut machine.state;
                 let old = state.store.objects[id.0 as usize].attributes.get(name).cloned().unwrap_or_default();
                 let new = state.written_within(*id, &value, &old);
                 state.store.objects[id.0 as usize].attributes.insert(name.clone(), new);
             }
-            Part::Entry(id, key) => {
-                items::store_object_item(&mut machine.state, *id, *key, &Value::term(*key), &value);
-            }
-            Part::Length(id) => lengthen(&mut machine.state, *id, number),
+            Part::Entry(id, key) => items::store_object_item(state, *id, *key, &Value::term(*key), &value),
+            Part::Length(id) => lengthen(state, *id, number),
         }
     }
 }
 
-/// Whether an operation stores a remainder: `index = (index + 1) % 4`.
+/// Longest cycle that the copies of a body go through.
+const CYCLE: i128 = 4;
+
+/// Whether an operation stores a remainder that repeats within the copies: `index = (index + 1) % 4`.
 fn is_remainder(code: &Function, op: &Op) -> bool {
     let stored = match &op.kind {
         OpKind::Store(_, value) | OpKind::StoreAttribute(_, _, value) => *value,
         _ => return false,
     };
-    matches!(code.ops[stored as usize].kind, OpKind::Operate(Operator::Mod, ..))
+    let OpKind::Operate(Operator::Mod, [_, Some(divisor)], _) = &code.ops[stored as usize].kind else { return false };
+    matches!(&code.ops[*divisor as usize].kind, OpKind::Constant(Constant::Int(number)) if **number <= CYCLE)
 }
 
 /// The attributes to which functions of a module store remainders.
-fn cyclic_attributes(machine: &mut Machine<'_>, module: ModuleIndex) -> Rc<FxHashSet<Name>> {
-    if let Some(known) = machine.caches.cyclic.get(&module) {
-        return known.clone();
-    }
-    let functions = &machine.module(module).functions;
-    let stored = functions.iter().flat_map(|code| code.ops.iter().map(move |op| (code, op)));
+pub fn cyclic_attributes(module: &Module) -> FxHashSet<Name> {
+    let stored = module.functions.iter().flat_map(|code| code.ops.iter().map(move |op| (code, op)));
     let found = stored.filter_map(|(code, op)| match &op.kind {
         OpKind::StoreAttribute(_, name, _) if is_remainder(code, op) => Some(name.clone()),
         _ => None,
     });
-    let found: Rc<FxHashSet<Name>> = Rc::new(found.collect());
-    machine.caches.cyclic.insert(module, found.clone());
-    found
+    found.collect()
 }
 
 /// A number that is known only by how iterations change it.
-fn unknown(machine: &mut Machine<'_>, change: Change, place: Place) -> TermId {
+fn unknown(state: &mut State, change: Change, place: Place) -> TermId {
     let symbol = match change {
         Change::Grows(least) => Symbol::Iteration(least),
         Change::Counts(_) | Change::Unknown => Symbol::Havoc,
     };
-    machine.state.terms.fresh(symbol, "<changed in a loop>", Some(place))
+    state.terms.fresh(symbol, "<changed in a loop>", Some(place))
 }
 
 /// How a number changed from one copy to the next.
-fn change(machine: &Machine<'_>, before: &Value, now: &Value) -> Change {
+fn change(state: &State, before: &Value, now: &Value) -> Change {
     let integer = |value: &Value| match value.single() {
-        Some(Val::Term(term)) => machine.state.terms.as_exact_int(*term),
+        Some(Val::Term(term)) => state.terms.as_exact_int(*term),
         _ => None,
     };
     let (Some(before), Some(now)) = (integer(before), integer(now)) else { return Change::Unknown };
@@ -345,7 +335,7 @@ fn entries(state: &mut State, id: ObjectId, object: &Object) -> Vec<(TermId, Val
 fn listed(state: &mut State, object: &Object) -> Option<Value> {
     let items = match &object.kind {
         ObjectKind::List { items, unknown: false } | ObjectKind::Set(items) => items.clone(),
-        ObjectKind::Dict { entries, unknown: false } => iterate::keys_of(&mut state.paths.guards, entries),
+        ObjectKind::Dict { entries, unknown: false } => items::keys_of(&mut state.paths.guards, entries),
         _ => return None,
     };
     let count = if items.len() <= COUNTED { state.count(&items)? } else { return None };

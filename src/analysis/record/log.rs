@@ -73,6 +73,8 @@ pub struct Log {
     pub row_selections: FxHashMap<usize, RowSelection>,
     /// Terms that an annotation declares to be keys.
     pub declared: FxHashSet<TermId>,
+    /// Keys in data that are read after unknown code has got the data.
+    pub kept: FxHashSet<TermId>,
     /// Parameters that an annotation declares to be something else.
     pub otherwise: FxHashSet<TermId>,
     /// Parameters that have no default and whose annotation does not admit `None`.

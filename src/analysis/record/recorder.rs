@@ -94,6 +94,11 @@ impl Recorder {
         self.log.declared.insert(term);
     }
 
+    /// Records that a key in data is read after unknown code has got the data.
+    pub fn keep(&mut self, term: TermId) {
+        self.log.kept.insert(term);
+    }
+
     /// A parameter is annotated as something other than a key.
     pub fn declare_otherwise(&mut self, term: TermId) {
         self.log.otherwise.insert(term);

@@ -2,7 +2,9 @@
 //!
 //! **Invariant:** an entry that may be the one that is read makes the item unknown.
 
-use crate::analysis::domain::guard::Guard;
+use rustc_hash::FxHashMap;
+
+use crate::analysis::domain::guard::{Guard, Guards};
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::store::heap::{Entry, Item, ObjectKind};
@@ -217,4 +219,20 @@ pub fn store_object_item(state: &mut State, id: ObjectId, term: TermId, index: &
         _ => state.store.objects[id.0 as usize].epoch += 1,
     }
     state.store.objects[id.0 as usize].kind = kind;
+}
+
+/// The keys of a dict, without duplicates: values that were stored under one key on different paths are several
+/// entries.
+pub fn keys_of(guards: &mut Guards, entries: &[Entry]) -> Vec<Item> {
+    let mut keys: Vec<Item> = Vec::with_capacity(entries.len());
+    let mut seen: FxHashMap<TermId, usize> = FxHashMap::default();
+    for entry in entries {
+        if let Some(item) = seen.get(&entry.key).and_then(|at| keys.get_mut(*at)) {
+            item.guard = guards.or(item.guard, entry.guard);
+        } else {
+            seen.insert(entry.key, keys.len());
+            keys.push(Item { guard: entry.guard, value: entry.key_value.clone() });
+        }
+    }
+    keys
 }

@@ -77,26 +77,40 @@ fn is_asserted(code: &Function, uses: &Uses, value: Temp) -> bool {
                 let raises = |temp: &Temp| matches!(code.ops[*temp as usize].kind, OpKind::Raise(_));
                 return then.is_empty() && orelse.last().is_some_and(raises);
             }
-            OpKind::Call(_, given) if given.len() <= 1 => temp = *reader,
-            OpKind::Attribute(..) => temp = *reader,
+            // `bool(x)`, `jnp.all(x)`, `x.all()`; another function may negate.
+            OpKind::Call(callee, _) if is_whole(code, *callee) => temp = *reader,
+            OpKind::Attribute(_, name) if &**name == "all" => temp = *reader,
             _ => return false,
         }
     }
     false
 }
 
-/// Whether two calls of one callee differ only in arguments that are shifted: `f(x + d, key)` and `f(x - d, key)`, or `f(x, key)`.
+/// Whether a callee is `bool`, or `all` of a library or of an array.
+fn is_whole(code: &Function, callee: Temp) -> bool {
+    match &code.ops[callee as usize].kind {
+        OpKind::Load(Variable::Global(name)) => matches!(&**name, "all" | "bool"),
+        OpKind::Attribute(_, name) => &**name == "all",
+        _ => false,
+    }
+}
+
+/// Whether two calls of one callee differ only in arguments that are shifted both ways: `f(x + d, key)` and `f(x - d, key)`. The increment of
+/// a random walk is `f(t + d, key)` and `f(t, key)`.
 fn is_finite_difference(calls: &Calls<'_>) -> bool {
     let (code, ops) = (calls.code, &calls.code.ops);
     let (once, again) = (&ops[calls.once as usize].kind, &ops[calls.again as usize].kind);
     let (OpKind::Call(callee, given), OpKind::Call(other, others)) = (once, again) else { return false };
-    let base = |argument: Temp| match &ops[argument as usize].kind {
-        OpKind::Operate(Operator::Add | Operator::Sub, [Some(base), Some(_)], _) => *base,
-        _ => argument,
-    };
-    let is_shifted = |one: Temp, other: Temp| {
-        let (from, to) = (base(one), base(other));
-        (from != one || to != other) && is_written_alike(code, from, to)
+    let is_shifted = |one: Temp, other: Temp| match (&ops[one as usize].kind, &ops[other as usize].kind) {
+        (
+            OpKind::Operate(Operator::Add, [Some(from), Some(_)], _),
+            OpKind::Operate(Operator::Sub, [Some(to), Some(_)], _),
+        )
+        | (
+            OpKind::Operate(Operator::Sub, [Some(from), Some(_)], _),
+            OpKind::Operate(Operator::Add, [Some(to), Some(_)], _),
+        ) => is_written_alike(code, *from, *to),
+        _ => false,
     };
     let mut shifted = 0;
     let are_alike = given.iter().zip(others).all(|pair| {

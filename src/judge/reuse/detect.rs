@@ -172,6 +172,10 @@ fn meet(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: 
             confidence = confidence.min(Confidence::Medium);
         }
     }
+    // Unknown code that got the data may have stored another key in it.
+    if !run.log.kept.is_empty() && run.terms.mentions(b.target.term, &|part| run.log.kept.contains(&part)) {
+        confidence = confidence.min(Confidence::Medium);
+    }
     let is_repeated = a.place == b.place && b.iteration.is_some();
     let (target, derivations) = (b.target.term, (a.target.derivation, b.target.derivation));
     let (a, b) = (a.guard, b.guard);
