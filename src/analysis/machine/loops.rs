@@ -95,8 +95,7 @@ impl<'p> Machine<'p> {
         let mut symbolic = SymbolicIterations::begin(&mut self.state, frame.code, body, copies, may_continue_later);
         let is_for = iterator.is_some() && orelse.is_empty();
         let (first_event, before) = (self.recorder.log().consumptions.len(), self.state.paths.pc);
-        let (mut exit, mut none, mut counted) = (Guard::FALSE, Guard::FALSE, None);
-        let mut endless = false;
+        let (mut exit, mut none, mut counted, mut endless) = (Guard::FALSE, Guard::FALSE, None, false);
         for copy in 0..=symbolic.most() {
             if self.state.paths.pc.is_false() {
                 break;
