@@ -103,13 +103,16 @@ fn data(machine: &Machine<'_>, value: &Value) -> Option<Vec<TermId>> {
 
 /// Whether the program uses the result of a call as a value: a test of it, and `_ = step(sim)`, show that it is a status.
 fn is_used(machine: &Machine<'_>, frame: &Frame<'_>, place: Place) -> bool {
-    let module = machine.module(frame.module);
-    let uses = uses_of(&machine.caches.uses, module, (frame.module, frame.activation.function));
-    let is_value = |reader: &Temp| match &frame.code.ops[*reader as usize].kind {
+    // A frame of the prelude has the activation of its caller.
+    if frame.inlined.is_some() {
+        return true;
+    }
+    let (module, function) = (frame.activation.module, frame.activation.function);
+    let uses = uses_of(&machine.caches.uses, machine.module(module), (module, function));
+    let code = machine.module(module).function(function);
+    let is_value = |reader: &Temp| match &code.ops[*reader as usize].kind {
         OpKind::If { .. } | OpKind::Enter(_) | OpKind::Operate(Operator::Not, ..) => false,
-        OpKind::Store(Variable::Local(slot), _) => {
-            frame.code.slots.get(*slot as usize).is_none_or(|name| &**name != "_")
-        }
+        OpKind::Store(Variable::Local(slot), _) => code.slots.get(*slot as usize).is_none_or(|name| &**name != "_"),
         OpKind::Store(Variable::Global(name), _) => &**name != "_",
         _ => true,
     };
