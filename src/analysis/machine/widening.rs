@@ -4,7 +4,8 @@
 //! variable, in an attribute or an entry of an object, or as the length of a container.
 //!
 //! **Invariant:** at most [`SYMBOLIC_COPIES`] copies run for later iterations, and at most [`WIDENED`] objects are widened; a number that the
-//! last two copies before them left different is not known in them, nor after the loop.
+//! last two copies before them left different is not known in them, nor after the loop, unless it is a remainder that repeats within the
+//! copies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
