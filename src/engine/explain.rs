@@ -147,6 +147,7 @@ fn state(facts: &Facts, all: &mut Vec<Remark>) {
     for carried in &facts.carried {
         let kind = match carried.kind {
             CarryKind::Returned => "returned",
+            CarryKind::Held => "returned in its state",
             CarryKind::Stored => "stored",
             CarryKind::Kept => "returned and kept",
             CarryKind::Left => "derived from again",

@@ -7,6 +7,7 @@
 
 mod bridges;
 mod broadcasts;
+mod carried;
 mod closures;
 mod consequence;
 mod derivation;

@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::array_objects::ArrayObject;
 use super::implementations::{GlobalChoice, Implementation};
-use super::objects::{Annotation, Class, Construct, DrawsBy, Protocol, StreamUse, Yield};
+use super::objects::{Annotation, Class, Construct, DrawsBy, Protocol, ProtocolEffect, StreamUse, Yield};
 use super::reported::ReportedName;
 use super::roots::{ROOT, rooted};
 use super::schema::{Callable, Effect, Library};
@@ -134,6 +134,11 @@ impl Models {
     /// What methods of this name may be, where the receiver's class is not known.
     pub fn protocols(&self, method: &str) -> &[Protocol] {
         self.protocols.get(method).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a method of this name may consume keys, where the receiver's class is not known.
+    pub fn consumes_by_method(&self, method: &str) -> bool {
+        self.protocols(method).iter().any(|protocol| protocol.effect == ProtocolEffect::Consume)
     }
 
     /// With which initialisers instances of a library's class draw, where they draw in no other way.

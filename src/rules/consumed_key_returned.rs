@@ -18,6 +18,7 @@ pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
     let how = match hit.kind {
         CarryKind::Returned => "returned",
         CarryKind::Stored => "stored",
+        CarryKind::Held => return describe_held(rule, hit),
         CarryKind::Kept => return describe_kept(rule, hit),
         CarryKind::Left => return describe_left(rule, hit),
     };
@@ -32,6 +33,26 @@ pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
     wording::relate(&mut finding, used.iter().cloned());
     finding.fix_hints = Some(wording::fix_hints(&hit.used));
     finding.flow = used.into_iter().chain([wording::label(hit.place, format!("{how} here"))]).collect();
+    finding
+}
+
+/// A state that the caller gets back holds the key that it came with.
+fn describe_held(rule: &Rule, hit: &CarriedKey) -> Finding {
+    let name = hit.used.name.as_ref();
+    let subject = wording::subject(name, &hit.derivation);
+    let participle = hit.used.role.participle();
+    let text = Text {
+        message: format!(
+            "{subject} is {participle} by {}, and the returned state still holds it",
+            wording::callee(&hit.used.callee)
+        ),
+        label: "returned with the consumed key".to_owned(),
+        help: "split the key, draw from one child, and return the state with the other".to_owned(),
+    };
+    let mut finding = wording::finding(rule, hit.place, hit.confidence, &hit.function, text);
+    let used = wording::steps(&hit.used, participle);
+    wording::relate(&mut finding, used.iter().cloned());
+    finding.flow = used.into_iter().chain([wording::label(hit.place, "returned here".to_owned())]).collect();
     finding
 }
 

@@ -97,6 +97,8 @@ pub enum BufferOp {
 pub enum CarryKind {
     /// Returned to the caller.
     Returned,
+    /// Returned to the caller in the state that it passed.
+    Held,
     /// Stored in an attribute, container or global.
     Stored,
     /// Returned to the caller, and kept in the attribute from which the next call derives.

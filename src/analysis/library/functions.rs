@@ -426,7 +426,7 @@ fn record_decorator(machine: &mut Machine<'_>, path: &Name, frozen: bool, args: 
 fn consume_stream_seed<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, arg: &Arg, path: &Name, place: Place) {
     let value = machine.state.possible(&arg.value);
     if let Some(Val::Term(term)) = value.single()
-        && machine.state.terms.as_int(*term).is_some()
+        && matches!(machine.state.terms.get(*term), Term::Int(_) | Term::Offset(..) | Term::Operate(..))
     {
         let given = mixed_implementations::given(machine, None);
         let key = derive::seed(machine, frame, Some(arg), (given, crate::models::SeedKind::Typed), path, place);

@@ -90,15 +90,8 @@ pub fn protocol_or_unknown<'p>(
         }
         (protocol, key)
     });
-    // The library may be used only by the code that created the receiver; then the key itself has to be the evidence.
     if matched.is_none() && !has_run {
-        matched =
-            elsewhere.into_iter().filter(|protocol| protocol.effect == ProtocolEffect::Consume).find_map(|protocol| {
-                let key = key_of_protocol(protocol, &args)??;
-                let is_named = protocol.key.names.iter().any(|name| args.keyword(name).is_some());
-                let is_evident = is_of_keys(machine, &key.value) || is_named_like_a_key(machine, key);
-                ((is_named || is_strange) && is_evident).then(|| (protocol, key.clone()))
-            });
+        matched = of_other_library(machine, elsewhere, &args, is_strange);
     }
     match matched.map(|(protocol, key)| (protocol.effect, protocol, key)) {
         Some((ProtocolEffect::Consume, protocol, key)) => {
@@ -121,6 +114,26 @@ pub fn protocol_or_unknown<'p>(
             result
         }
     }
+}
+
+/// The protocol of a library that only the code that created the receiver uses; then the key itself has to be the evidence.
+fn of_other_library<'p>(
+    machine: &mut Machine<'p>,
+    protocols: Vec<&'p Protocol>,
+    args: &Args,
+    is_strange: bool,
+) -> Option<(&'p Protocol, Arg)> {
+    let consuming = protocols.into_iter().filter(|protocol| protocol.effect == ProtocolEffect::Consume);
+    let matched = consuming.filter_map(|protocol| Some((protocol, key_of_protocol(protocol, args)??)));
+    let (protocol, key) = matched.into_iter().find(|(protocol, key)| {
+        let is_named = protocol.key.names.iter().any(|name| args.keyword(name).is_some());
+        (is_named || is_strange) && (is_of_keys(machine, &key.value) || is_named_like_a_key(machine, key))
+    })?;
+    // `rng=rng` may pass a generator of another library; a dict of streams holds keys.
+    if matches!(key.value.single(), Some(Val::Object(_))) {
+        assume_keys(machine, &key.value, &mut Walk::to(3));
+    }
+    Some((protocol, key.clone()))
 }
 
 /// Consumes the keys of a call, each as what its stream is drawn from.
@@ -313,9 +326,18 @@ fn may_hold_key(terms: &Terms, value: &Value) -> bool {
     matches!(value.single(), Some(Val::Term(term)) if evidence::may_be_key(terms, *term))
 }
 
-/// Whether an argument could be a key and is named like one.
+/// Whether an argument could be a key and is named like one, or is a dict of such values: `rngs={"dropout": key}`.
 fn is_named_like_a_key(machine: &Machine<'_>, arg: &Arg) -> bool {
-    matches!(arg.value.single(), Some(Val::Term(term)) if notes::looks_like_a_key(machine, *term, arg.written.as_deref()))
+    let is_named = |value: &Value, written: Option<&str>| matches!(value.single(), Some(Val::Term(term)) if notes::looks_like_a_key(machine, *term, written));
+    match arg.value.single() {
+        Some(Val::Object(id)) => match &machine.state.store.objects[id.0 as usize].kind {
+            ObjectKind::Dict { entries, unknown: false } => {
+                !entries.is_empty() && entries.iter().all(|entry| is_named(&entry.value, None))
+            }
+            _ => false,
+        },
+        _ => is_named(&arg.value, arg.written.as_deref()),
+    }
 }
 
 /// Whether a value is a key, or a container of only keys: `{"params": key, "dropout": key_2}`. A state that holds a key beside other values

@@ -174,7 +174,18 @@ impl<'p> Machine<'p> {
                     self.recorder.reach(place, Callee::Method(name.clone()));
                     (self.library.call_method)(self, frame, &object, &name, Call { args, place, written })
                 }
-                None => self.unresolved(frame, &args, place, None, written, Some(function)),
+                None => {
+                    let models = self.program.models;
+                    let is_unknown = matches!(function, Val::Term(_));
+                    // A parameter may hold a method of a library: `apply_fn(params, x, rngs=rngs)`.
+                    match written.clone().filter(|name| is_unknown && models.consumes_by_method(name)) {
+                        Some(name) => {
+                            let call = Call { args, place, written };
+                            (self.library.protocol_or_unknown)(self, frame, function, &name, call)
+                        }
+                        None => self.unresolved(frame, &args, place, None, written, Some(function)),
+                    }
+                }
             },
         }
     }

@@ -18,6 +18,7 @@ pub mod context;
 pub mod cutoff;
 pub mod exec;
 pub mod getters;
+pub mod held_keys;
 pub mod hover;
 pub mod implied;
 pub mod imports;

@@ -6,7 +6,7 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{BufferOp, CarryKind, KeyKind};
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, Key, ObjectId, Val, Value};
-use crate::analysis::machine::{Frame, Machine, text, writes};
+use crate::analysis::machine::{Frame, Machine, held_keys, text, writes};
 use crate::analysis::program::names::is_named_for_a_key;
 use crate::analysis::record::{Holder, LoggedBuffer, LoggedExit, LoggedStore};
 use crate::analysis::store::heap::ObjectKind;
@@ -112,6 +112,9 @@ pub fn note_return<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Val
     let place = machine.place(frame, op.span);
     if frame.activation.root {
         note_exit(machine, frame, value, Exit { kind: CarryKind::Returned, place, name: None }, 3);
+        for (guard, key) in held_keys::still_held(machine, value, machine.state.paths.pc) {
+            log_exit(machine, frame, key, guard, Exit { kind: CarryKind::Held, place, name: None });
+        }
     }
     mark_stored(machine, value, 3);
 }
@@ -158,16 +161,20 @@ fn note_exit<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, ex
             }
             _ => continue,
         };
-        machine.recorder.exit(LoggedExit {
-            kind: exit.kind,
-            place: exit.place,
-            term,
-            guard,
-            name: exit.name.cloned(),
-            activation: frame.activation.clone(),
-            after: machine.recorder.log().consumptions.len(),
-        });
+        log_exit(machine, frame, term, guard, exit);
     }
+}
+
+fn log_exit<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, term: TermId, guard: Guard, exit: Exit<'_>) {
+    machine.recorder.exit(LoggedExit {
+        kind: exit.kind,
+        place: exit.place,
+        term,
+        guard,
+        name: exit.name.cloned(),
+        activation: frame.activation.clone(),
+        after: machine.recorder.log().consumptions.len(),
+    });
 }
 
 /// The fields of a record that were set by a call only: a value that a constructor of the program stores is reported

@@ -362,6 +362,11 @@ fn name_of<'a>(function: &'a Function, variable: &'a Variable) -> Option<&'a Nam
     }
 }
 
+/// The function that is this many levels around another one.
+fn enclosing<'f>(module: &'f Module, function: &'f Function, levels: u32) -> Option<&'f Function> {
+    (0..levels).try_fold(function, |inner, _| inner.parent.map(|parent| module.function(parent)))
+}
+
 /// Propagates library names to the modules that import them, by name or by `*`.
 fn propagate_aliases(tables: &mut [SymbolTable]) {
     for _ in 0..REEXPORTS {
@@ -492,8 +497,7 @@ impl Reader<'_, '_, '_> {
         let module = self.project.modules[self.index];
         for op in &function.ops {
             let OpKind::Load(Variable::Outer(out, slot)) = &op.kind else { continue };
-            let outer = (0..*out).try_fold(function, |inner, _| inner.parent.map(|parent| module.function(parent)));
-            let Some(outer) = outer else { continue };
+            let Some(outer) = enclosing(module, function, *out) else { continue };
             let stored = outer.ops.iter().filter_map(|op| match &op.kind {
                 OpKind::Store(Variable::Local(target), value) if target == slot => Some(*value),
                 _ => None,
@@ -645,9 +649,17 @@ impl Reader<'_, '_, '_> {
                     {
                         return Mentions::Keys;
                     }
-                    if let OpKind::Attribute(_, method) = &function.ops[*callee as usize].kind
-                        && self.may_follow_protocol(method, arguments)
-                    {
+                    // A parameter may hold a method: `apply_fn(params, x, rngs=rngs)`.
+                    let method = match &function.ops[*callee as usize].kind {
+                        OpKind::Attribute(_, method) => Some(method),
+                        OpKind::Load(Variable::Local(slot)) => function.slots.get(*slot as usize),
+                        OpKind::Load(Variable::Outer(out, slot)) => {
+                            let module = self.project.modules[self.index];
+                            enclosing(module, function, *out).and_then(|outer| outer.slots.get(*slot as usize))
+                        }
+                        _ => None,
+                    };
+                    if method.is_some_and(|method| self.may_follow_protocol(method, arguments)) {
                         return Mentions::Keys;
                     }
                     // An object may be called: `layer(x, key=key)`.

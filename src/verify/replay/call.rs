@@ -193,6 +193,10 @@ impl<'p> Machine<'p> {
                 Some(Node::Attribute(of, name, _)) => {
                     (self.library.protocol_or_unknown)(self, &Value::Unknown(of), &name, &args, place)
                 }
+                // A parameter may hold a method of a library.
+                Some(Node::Fresh(_, name)) if self.project.models.consumes_by_method(&name) => {
+                    (self.library.protocol_or_unknown)(self, function, &name, &args, place)
+                }
                 _ => self.unresolved(function, &args, place),
             },
             _ => self.unresolved(function, &args, place),

@@ -1,0 +1,141 @@
+//! Consumed keys that are returned or stored, so that somebody uses them again.
+//!
+//! **Invariant:** a key that is reported as used again is not reported as carried on.
+
+use std::collections::BTreeSet;
+
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::record::{Consumption, LoggedExit, Recording};
+use crate::finding::Confidence;
+use crate::ir::{Argument, FunctionId, FunctionKind, Op, OpKind};
+use crate::judge::derivation::derivation;
+use crate::judge::facts::{CarriedKey, CarryKind, Facts, Role};
+use crate::judge::paths::PathQueries;
+use crate::judge::reuse::{Reuses, use_at};
+use crate::text::FileId;
+
+/// Consumed keys that are returned or stored.
+pub fn extract_exits(
+    run: &Recording<'_>,
+    paths: &mut PathQueries<'_>,
+    reuses: &Reuses,
+    facts: &mut Facts,
+    file: FileId,
+) {
+    let (mut seen, mut records) = (BTreeSet::new(), BTreeSet::new());
+    for exit in run.log.exits.clone() {
+        let code = run.module(exit.activation.module).function(exit.activation.function);
+        if exit.place.file != file
+            || run.replays.contains(&(exit.activation.module, exit.activation.function))
+            || code.kind == FunctionKind::Lambda
+            || run.escaped.contains_key(&exit.activation.id)
+        {
+            continue;
+        }
+        let consumed = run.log.consumptions[..exit.after.min(run.log.consumptions.len())]
+            .iter()
+            .find(|event| {
+                event.target.term == exit.term
+                    && matches!(event.role, Role::Sample | Role::Split)
+                    && event.chain()[0].0.id == exit.activation.id
+            })
+            .cloned();
+        // A key that is reported as used again is not also reported as carried on.
+        let is_reported =
+            |event: &Consumption| reuses.all.iter().any(|reuse| run.log.consumptions[reuse.first].place == event.place);
+        let is_consequence = run.terms.ancestors(exit.term).iter().any(|ancestor| reuses.keys.contains(ancestor));
+        let Some(event) = consumed.filter(|event| !is_reported(event) && !is_consequence) else { continue };
+        let both = paths.and(event.guard, exit.guard);
+        // A record that is stored again is reported where it is stored first.
+        let is_stored_again = exit.kind == CarryKind::Stored && exit.name.is_none() && !records.insert(exit.term);
+        if !paths.feasible(both) || is_stored_again || !seen.insert(exit.place) {
+            continue;
+        }
+        let is_replaced = exit.kind == CarryKind::Held && (is_of_self(run, &exit) || is_replaced_elsewhere(run, &exit));
+        let chain = event.chain();
+        facts.carried.push(CarriedKey {
+            kind: exit.kind,
+            place: exit.place,
+            used: use_at(run, &event, &chain, 0),
+            derivation: derivation(run.terms, exit.term),
+            confidence: if is_replaced { Confidence::Low } else { Confidence::Medium },
+            function: run.qualified(&exit.activation),
+        });
+    }
+}
+
+/// Whether a key is held by the object whose method returns it.
+fn is_of_self(run: &Recording<'_>, exit: &LoggedExit) -> bool {
+    let code = run.code(&exit.activation);
+    let owner = run.terms.symbol(run.terms.root(exit.term));
+    code.class.is_some() && owner.is_some_and(|of| code.parameters.first().is_some_and(|first| *first.name == *of.text))
+}
+
+/// Whether another function of the module reads the field of a key and sets it: the key may be advanced there, once for several draws.
+fn is_replaced_elsewhere(run: &Recording<'_>, exit: &LoggedExit) -> bool {
+    let Term::Attribute(_, field, _) = run.terms.get(exit.term) else { return false };
+    let reads = |op: &Op| matches!(&op.kind, OpKind::Attribute(_, name) if name == field);
+    let sets = |op: &Op| match &op.kind {
+        OpKind::StoreAttribute(_, name, _) => name == field,
+        OpKind::Call(_, arguments) => {
+            arguments.iter().any(|argument| matches!(argument, Argument::Keyword(name, _) if name == field))
+        }
+        _ => false,
+    };
+    let own = exit.activation.function;
+    let functions = (0u32..).zip(&run.module(run.home).functions);
+    let mut others = functions.filter(|(id, _)| FunctionId(*id) != own).map(|(_, code)| code);
+    others.any(|code| code.ops.iter().any(reads) && code.ops.iter().any(sets))
+}
+
+/// Keys that a method returns and also keeps in the attribute from which its next call derives: `self.key = split(self.key)[0]; return
+/// self.key`.
+pub fn extract_kept(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut Facts, file: FileId) {
+    let exits = &run.log.exits;
+    let returned = exits.iter().filter(|exit| exit.kind == CarryKind::Returned && exit.place.file == file);
+    for exit in returned.filter(|exit| exit.activation.caller.is_none() && returns_one_value(run, exit)) {
+        let is_kept = |other: &&LoggedExit| {
+            other.kind == CarryKind::Stored && other.term == exit.term && other.activation.id == exit.activation.id
+        };
+        let ancestors = run.terms.ancestors(exit.term);
+        // The next call makes anew what this one has made.
+        let is_older = |term: TermId| {
+            let root = run.terms.root(term);
+            run.terms.is_parameter(root) || root < exit.activation.born
+        };
+        for stored in exits.iter().filter(is_kept) {
+            let name = stored.name.as_deref().and_then(|written| written.rsplit_once('.')).map(|(_, name)| name);
+            let is_next = |event: &&Consumption| {
+                event.role == Role::Split
+                    && event.activation.id == exit.activation.id
+                    && ancestors.contains(&event.target.term)
+                    && matches!(run.terms.get(event.target.term), Term::Attribute(_, of, _) if Some(&**of) == name)
+                    && is_older(event.target.term)
+            };
+            let Some(event) = run.log.consumptions.iter().find(is_next) else { continue };
+            let both = paths.and(exit.guard, stored.guard);
+            if !paths.feasible(both) {
+                continue;
+            }
+            facts.carried.push(CarriedKey {
+                kind: CarryKind::Kept,
+                place: exit.place,
+                used: use_at(run, event, &event.chain(), 0),
+                derivation: derivation(run.terms, exit.term),
+                confidence: Confidence::Medium,
+                function: run.qualified(&exit.activation),
+            });
+        }
+    }
+}
+
+/// Whether the returned value is a single value, by its name: a record of the whole state is not a key to draw from.
+fn returns_one_value(run: &Recording<'_>, exit: &LoggedExit) -> bool {
+    let code = run.code(&exit.activation);
+    code.ops.iter().filter(|op| op.span == exit.place.span).any(|op| match &op.kind {
+        OpKind::Return(Some(value)) => {
+            matches!(code.ops[*value as usize].kind, OpKind::Load(_) | OpKind::Attribute(..) | OpKind::Item(..))
+        }
+        _ => false,
+    })
+}
