@@ -349,8 +349,8 @@ pub(super) fn load_all(job: &Job<'_>, project: &Project<'_>) -> (Vec<Option<Load
     (loaded, relevant)
 }
 
-/// The modules in which a key can be misused: those that name a library, and those that contain a word for keys and import, directly or
-/// indirectly, one that does.
+/// The modules in which a key can be misused: those that name a library, those that contain a word for keys and import, directly or
+/// indirectly, one that does, and those that import one from it or from a module that imports it.
 fn relevant(loaded: &[Option<Loaded>]) -> Vec<usize> {
     let mut importers: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut reached: Vec<usize> = Vec::new();
@@ -377,10 +377,15 @@ fn relevant(loaded: &[Option<Loaded>]) -> Vec<usize> {
     relevant
 }
 
-/// The files that contain a word for keys. Their imports decide whether they are relevant.
+/// The files that contain a word for keys, and those that use a file that names a library, possibly through a package that exports what the
+/// file defines: `for _ in range(3): state = step(state)`. Their imports decide whether they are relevant.
 fn candidates(loaded: &[Option<Loaded>]) -> Vec<usize> {
-    let names_keys = |position: &usize| loaded[*position].as_ref().is_some_and(|file| file.named != Named::Nothing);
-    (0..loaded.len()).filter(names_keys).collect()
+    let named = |position: usize| loaded[position].as_ref().map_or(Named::Nothing, |file| file.named);
+    let targets = |position: usize| loaded[position].iter().flat_map(|file| file.targets.iter().copied());
+    let is_library = |position: usize| named(position) == Named::Library;
+    let uses_library =
+        |position: usize| targets(position).any(|target| is_library(target) || targets(target).any(is_library));
+    (0..loaded.len()).filter(|position| named(*position) != Named::Nothing || uses_library(*position)).collect()
 }
 
 /// Which files are in `start`, or are imported by those, transitively.

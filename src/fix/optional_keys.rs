@@ -40,6 +40,9 @@ fn is_none_possible(
     steps: u32,
 ) -> bool {
     let Some(steps) = steps.checked_sub(1) else { return false };
+    if stays_none(def, key) {
+        return true;
+    }
     if is_compared(cx, def, key) {
         return false;
     }
@@ -58,6 +61,16 @@ fn is_none_possible(
         }
         _ => false,
     }
+}
+
+/// Whether a function binds a key to a choice that may be `None`: `key = None if key is None else split(key, 1)[0]`.
+fn stays_none(def: &ast::StmtFunctionDef, key: &Expr) -> bool {
+    let Expr::Name(name) = key else { return false };
+    let is_it = |target: &Expr| matches!(target, Expr::Name(one) if one.id == name.id);
+    values(def, is_it).into_iter().flatten().any(|value| match value {
+        Expr::If(choice) => choice.body.is_none_literal_expr() || choice.orelse.is_none_literal_expr(),
+        _ => false,
+    })
 }
 
 /// Whether a class declares that an attribute may be `None`, or a method stores an optional argument there.

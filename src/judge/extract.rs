@@ -237,10 +237,10 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut
     }
 }
 
-/// Whether the program tested the key's dtype before it relied on its shape: `if not issubdtype(key.dtype, prng_key): raise …`.
+/// Whether the program tested the key's dtype before it treated the key as an array: `if not issubdtype(key.dtype, prng_key): raise …`.
 fn is_kind_known(run: &Recording<'_>, paths: &PathQueries<'_>, used: &LoggedBuffer) -> bool {
     let asks = |term: TermId| matches!(run.terms.get(term), Term::Attribute(of, name, _) if *of == used.key.term && &**name == "dtype");
-    used.op == BufferOp::ShapeLogic
+    used.op != BufferOp::DtypeLogic
         && paths.support(used.guard).into_iter().any(|literal| run.terms.mentions(literal, &asks))
 }
 

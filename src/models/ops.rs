@@ -137,6 +137,8 @@ pub enum TreeOp {
     Partition,
     /// Several trees combined into one of the same keys (`eqx.combine`).
     Combine,
+    /// A copy of a tree in which other values replace the parts that a function selects (`eqx.tree_at`).
+    At,
 }
 
 /// Operations of Python itself.

@@ -188,3 +188,14 @@ fn pinned_versions_are_read_without_configuration() {
     let project = folder(&[("top/old.py", old), ("requirements.txt", "jax==0.4.35\n")]);
     assert_eq!(places(project.path(), project.path(), Path::new(".")), ["top/old.py:3 KEY302"]);
 }
+
+#[test]
+fn a_script_that_only_imports_what_handles_keys_is_analysed() {
+    let lib = "import jax\n\ndef make():\n    return {'key': jax.random.key(0), 'x': 0.0}\n\n\
+               def step(state):\n    return {**state, 'x': jax.random.normal(state['key'])}\n";
+    let script =
+        "from part import make, step\n\nstate = make()\nfor _ in range(3):\n    state = step(state)\nprint(state)\n";
+    let exports = "from .lib import make, step\n";
+    let project = folder(&[("part/__init__.py", exports), ("part/lib.py", lib), ("main.py", script)]);
+    assert_eq!(places(project.path(), project.path(), Path::new(".")), ["main.py:5 KEY102"]);
+}

@@ -209,9 +209,14 @@ pub fn dict_method(
             let kind = ObjectKind::List { items, unknown: false };
             Value::of(Val::Object(state.allocate(kind, "<view>", Some(place))))
         }
-        ("copy", _) => {
+        ("copy", added) => {
             let kind = ObjectKind::Dict { entries: entries.to_vec(), unknown };
-            Value::of(Val::Object(state.allocate(kind, "<dict>", Some(place))))
+            let copy = state.allocate(kind, "<dict>", Some(place));
+            // `FrozenDict.copy(add_or_replace)`
+            if let Some(added) = added.or_else(|| args.keyword("add_or_replace").map(|arg| arg.value.clone())) {
+                update(state, copy, Some(&added), &Args::default());
+            }
+            Value::of(Val::Object(copy))
         }
         ("update", other) => {
             update(state, id, other.as_ref(), args);

@@ -7,7 +7,7 @@ use crate::analysis::domain::kinds::{BufferOp, KeyKind, Role};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{ClassHandle, Elements, Key, Val, Value};
 use crate::analysis::library::{
-    builtins, consume, derive, mixed_implementations, parameters, shape, transform, tree, wrappers,
+    builtins, consume, derive, mixed_implementations, parameters, shape, transform, tree, tree_at, wrappers,
 };
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache, operate, prelude};
@@ -17,7 +17,7 @@ use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{self, ARRAY, Callable, Construct, Effect, ShapeQuery, Yield};
+use crate::models::{self, ARRAY, Callable, Construct, Effect, ShapeQuery, TreeOp, Yield};
 
 pub fn call_library<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, path: &Name, call: Call) -> Value {
     let Call { args, place, written } = call;
@@ -142,6 +142,7 @@ fn run_model<'p>(
         Effect::Supply { many: false } => derive::supplied_key(&mut machine.state.terms, place),
         Effect::Supply { many: true } => derive::supplied_keys(machine, place),
         Effect::Transform(transform) => transform::transform(machine, frame, (transform, callable), path, args, place),
+        Effect::Tree { op: TreeOp::At, of } => tree_at::tree_at(machine, frame, callable, of, &args, place),
         Effect::Tree { op, of } => tree::tree(&mut machine.state, *op, callable, of, &args, place),
         Effect::Factory { makes: _ } => {
             let options = args.positional.iter().map(|arg| ("".into(), arg.value.clone())).collect();

@@ -27,6 +27,7 @@ pub mod traces;
 pub mod transform;
 mod transpose;
 pub mod tree;
+pub mod tree_at;
 pub mod wrappers;
 
 use crate::analysis::machine::Library;

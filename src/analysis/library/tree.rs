@@ -340,8 +340,11 @@ pub fn tree(state: &mut State, op: TreeOp, callable: &Callable, of: &str, args: 
         TreeOp::Unflatten if let Some(key) = only_leaf(state, &tree) => {
             Value::array(KeyKind::Unknown, 0, None, Elements::Copies(Arc::new(key)))
         }
-        TreeOp::Unflatten | TreeOp::Structure | TreeOp::LeavesWithPath | TreeOp::FlattenWithPath | TreeOp::All => {
-            state.terms.opaque("<tree>", Some(place))
-        }
+        TreeOp::Unflatten
+        | TreeOp::Structure
+        | TreeOp::LeavesWithPath
+        | TreeOp::FlattenWithPath
+        | TreeOp::All
+        | TreeOp::At => state.terms.opaque("<tree>", Some(place)),
     }
 }

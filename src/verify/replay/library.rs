@@ -348,6 +348,8 @@ fn tree_op<'p>(machine: &mut Machine<'p>, op: TreeOp, tree: &Value<'p>, path: &N
             let structure = machine.symbols.apply("structure", &[symbol]);
             Value::tuple(vec![Value::list(leaves), Value::Unknown(structure)])
         }
+        // What replaces the parts is not computed.
+        TreeOp::At => machine.unknown(path),
         _ => Value::Unknown(machine.symbols.apply(path, &[symbol])),
     }
 }

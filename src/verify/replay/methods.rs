@@ -201,7 +201,19 @@ fn container_method<'p>(
         (Value::Dict(pairs), "values", _) => {
             Some(Value::list(pairs.borrow().iter().map(|(_, value)| value.clone()).collect()))
         }
-        (Value::Dict(pairs), "copy", _) => Some(Value::dict(pairs.borrow().clone())),
+        (Value::Dict(pairs), "copy", added) => {
+            let mut copy = pairs.borrow().clone();
+            match added.or_else(|| args.keyword("add_or_replace")) {
+                Some(Value::Dict(added)) => {
+                    for (key, value) in added.borrow().clone() {
+                        put_pair(&mut copy, key, value);
+                    }
+                    Some(Value::dict(copy))
+                }
+                Some(_) => None,
+                None => Some(Value::dict(copy)),
+            }
+        }
         (Value::Dict(pairs), "get" | "pop" | "setdefault", Some(key)) => {
             item_or_default(pairs, name, key, args.positional.get(1))
         }
