@@ -188,24 +188,48 @@ fn unused_child(cx: &FixContext<'_>, found: &Loop<'_>) -> Option<Proposal> {
 /// `keys[0]` in a loop over `keys` whose variable nothing reads: that variable was intended.
 fn own_element(cx: &FixContext<'_>, found: &Loop<'_>, statement: &Stmt) -> Option<Proposal> {
     let Stmt::For(each) = statement else { return None };
-    let (target, over) = match (&*each.target, &*each.iter) {
-        (Expr::Tuple(pair), Expr::Call(call)) if cx.is_builtin(&call.func, "enumerate") => {
-            (pair.elts.get(1)?, call.arguments.args.first()?)
-        }
-        (target, over) => (target, over),
-    };
-    let ([(_, key)], Expr::Name(element)) = (&found.calls[..], target) else { return None };
-    let Expr::Subscript(item) = key else { return None };
-    let name = element.id.as_str();
+    let [(_, key)] = found.calls[..] else { return None };
     let is_read = |one: &super::names::Occurrence| one.action == Action::Read && span_of(statement).covers(one.span);
-    let is_unused = name != "_" && !cx.names.occurrences(name).iter().any(is_read);
-    (is_unused && cx.code(&item.value) == cx.code(over)).then(|| {
-        Proposal::new(
-            format!("use `{name}`, the key of this iteration; the numbers change"),
-            vec![replace(key, name.to_owned())],
-            found.resolves.clone(),
-        )
-    })
+    let is_unused = |name: &str| name != "_" && !cx.names.occurrences(name).iter().any(is_read);
+    let elements = iterated(cx, &each.target, &each.iter).into_iter().filter_map(|(target, over)| match target {
+        Expr::Name(element) if is_element_of(cx, key, over) => Some(element.id.as_str()),
+        _ => None,
+    });
+    let name = elements.into_iter().find(|name| is_unused(name))?;
+    Some(Proposal::new(
+        format!("use `{name}`, the key of this iteration; the numbers change"),
+        vec![replace(key, name.to_owned())],
+        found.resolves.clone(),
+    ))
+}
+
+/// The targets of a loop with what each of them iterates over, through `enumerate` and `zip`.
+fn iterated<'a>(cx: &FixContext<'_>, target: &'a Expr, over: &'a Expr) -> Vec<(&'a Expr, &'a Expr)> {
+    match (target, over) {
+        (Expr::Tuple(pair), Expr::Call(call)) if cx.is_builtin(&call.func, "enumerate") => {
+            match (pair.elts.get(1), call.arguments.args.first()) {
+                (Some(inner @ Expr::Name(_)), Some(over)) => vec![(inner, over)],
+                _ => Vec::new(),
+            }
+        }
+        (Expr::Tuple(targets), Expr::Call(call)) if cx.is_builtin(&call.func, "zip") => {
+            targets.elts.iter().zip(&call.arguments.args).collect()
+        }
+        _ => vec![(target, over)],
+    }
+}
+
+/// Whether the loop that consumes a key in each iteration was intended to consume its elements: `for k in keys: normal(keys[0])`,
+/// `for k in split(key, n): normal(key)`.
+fn is_element_of(cx: &FixContext<'_>, key: &Expr, over: &Expr) -> bool {
+    match (key, over) {
+        (Expr::Subscript(item), _) => cx.code(&item.value) == cx.code(over),
+        (_, Expr::Call(split)) => {
+            cx.model_of(&split.func).is_some_and(|model| matches!(model.effect, Effect::Split { .. }))
+                && split.arguments.args.first().is_some_and(|parent| cx.code(parent) == cx.code(key))
+        }
+        _ => false,
+    }
 }
 
 /// `key, subkey = split(key)` at the start of the body, and each call gets its own `subkey`. In the body of a loop-like transform the split

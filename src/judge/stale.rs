@@ -99,7 +99,7 @@ fn candidates(run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) -> V
     }
     let mut candidates = Vec::new();
     for event in run.log.consumptions.clone() {
-        if !matches!(event.role, Role::Sample | Role::Split) {
+        if !matches!(event.role, Role::Sample | Role::Split | Role::Protocol) {
             continue;
         }
         let (outermost, place) = event.chain()[0].clone();
@@ -110,13 +110,14 @@ fn candidates(run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) -> V
             continue;
         }
         let used = Use { place, ..leaf_use(run, &event) };
-        if let Some((class, name)) = attribute_of_self(run, event.target.term) {
+        let (held, element) = held_in(run, event.target.term);
+        if let Some((class, name)) = attribute_of_self(run, held) {
             if run.log.stores.iter().any(|store| store.name == name) || is_passed_on(run, &event, &name) {
                 continue;
             }
-            let owner = run.terms.owner(event.target.term).and_then(|owner| run.terms.symbol(owner));
+            let owner = run.terms.owner(held).and_then(|owner| run.terms.symbol(owner));
             let owner = owner.map_or("self", |info| &*info.text);
-            let mut fact = stale_fact(used, format!("{owner}.{name}"), code);
+            let mut fact = stale_fact(used, format!("{owner}.{name}{element}"), code);
             if is_called_once(run, code) || is_run_by_python(run, code, class) {
                 fact.confidence = Confidence::Low;
             }
@@ -395,6 +396,17 @@ fn is_class(run: &Recording<'_>, lineage: &[ClassHandle], module: ModuleIndex, c
             Some(Val::Class(class)) => lineage.contains(class),
             _ => false,
         },
+    }
+}
+
+/// The array that holds a key at a constant index, and the index as written: `self.rngs[2]`. A key that no array holds is its own.
+fn held_in(run: &Recording<'_>, key: TermId) -> (TermId, String) {
+    match run.terms.get(key) {
+        Term::Item(array, index, 0) => match run.terms.as_int(*index) {
+            Some(index) => (*array, format!("[{index}]")),
+            None => (key, String::new()),
+        },
+        _ => (key, String::new()),
     }
 }
 

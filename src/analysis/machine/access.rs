@@ -70,15 +70,19 @@ impl<'p> Machine<'p> {
         {
             self.note_reference(frame, &path_of_dtype(name).into(), ReferenceKind::Value, place);
         }
-        let is_key = self.program.models.words.ends_like_a_key(name);
-        let (epoch, of_keys) = (self.state.epoch_of(term), self.state.key_epoch_of(term));
-        let epoch_now = if is_key { of_keys } else { epoch };
+        let epoch = self.state.epoch_of(term);
+        let epoch_now = self.epoch_of_field(name, (epoch, self.state.key_epoch_of(term)));
         let attribute = self.state.terms.intern(Term::Attribute(term, name.clone(), epoch_now));
-        if is_key && of_keys != epoch {
+        if epoch_now != epoch {
             self.recorder.keep(attribute);
         }
         self.recorder.read(attribute, place);
         Value::term(attribute)
+    }
+
+    /// How often the field of this name may have changed, of how often the contents of its object and the keys among them may have.
+    fn epoch_of_field(&self, name: &Name, (epoch, key_epoch): (u32, u32)) -> u32 {
+        if self.program.models.words.ends_like_a_key(name) { key_epoch } else { epoch }
     }
 
     fn object_attribute(&mut self, frame: &mut Frame<'p>, id: ObjectId, name: &Name, place: Place) -> Value {
@@ -111,7 +115,7 @@ impl<'p> Machine<'p> {
                 return Value::of(Val::UnknownMethod(std::sync::Arc::new((Value::of(Val::Object(id)), name.clone()))));
             }
         }
-        let (symbol, epoch, class) = (object.symbol, object.epoch, object.class);
+        let (symbol, epoch, key_epoch, class) = (object.symbol, object.epoch, object.key_epoch, object.class);
         if let Some(class) = class
             && let Some(value) = self.state.class_attribute(class, name)
             && (!object.changed.contains(name) || matches!(value.single(), Some(Val::Function(_) | Val::Wrapped(_))))
@@ -137,7 +141,11 @@ impl<'p> Machine<'p> {
                 return self.call_value(frame, &method, Args::positional(vec![name]), Some(place));
             }
         }
-        let attribute = self.state.terms.intern(Term::Attribute(symbol, name.clone(), epoch));
+        let epoch_now = self.epoch_of_field(name, (epoch, key_epoch));
+        let attribute = self.state.terms.intern(Term::Attribute(symbol, name.clone(), epoch_now));
+        if epoch_now != epoch {
+            self.recorder.keep(attribute);
+        }
         self.recorder.read(attribute, place);
         if let Some(declared) = class.and_then(|class| self.field_evidence(class, name, attribute)) {
             return declared;

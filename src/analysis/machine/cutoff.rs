@@ -6,11 +6,12 @@
 //! **Invariant:** a call that is skipped has the result of one that was cut off.
 
 use crate::analysis::domain::kinds::Role;
-use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{Closure, Val, Value};
+use crate::analysis::domain::term::Term;
+use crate::analysis::domain::value::{Closure, ObjectId, Val, Value};
 use crate::analysis::machine::{Frame, Machine, captured, name_cache, notes, split_escape, stream_use};
 use crate::analysis::record::uses_of;
 use crate::analysis::store::args::Args;
+use crate::analysis::store::heap::ObjectKind;
 use crate::finding::Place;
 use crate::ir::{Function, OpKind, Operator, Temp, Variable};
 
@@ -74,31 +75,47 @@ pub fn unknown_result<'p>(
 /// Unknown code gets a value, and may change it. Code written for JAX returns new data: a call whose result is used leaves the keys in data
 /// as they are.
 pub fn change<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, place: Place) {
-    let Some(terms) = data(machine, value).filter(|_| is_used(machine, frame, place)) else {
+    let Some(objects) = data(machine, value).filter(|_| is_used(machine, frame, place)) else {
         return machine.state.havoc(value);
     };
-    for term in terms {
-        machine.state.havoc_data(term);
+    for object in objects {
+        machine.state.havoc_data(object);
     }
 }
 
-/// The terms of a value that is data as far as the program shows: it comes from outside, nothing stores to it, and it is not named like a
+/// The objects of a value that is data as far as the program shows: it comes from outside, nothing stores to it, and it is not named like a
 /// key or a stream of keys.
-fn data(machine: &Machine<'_>, value: &Value) -> Option<Vec<TermId>> {
-    let alternatives = value.alternatives().iter();
-    alternatives
-        .map(|alternative| match &alternative.val {
-            Val::Term(term) => {
-                let shadow = machine.state.store.shadows.get(term);
-                let is_changed =
-                    shadow.is_some_and(|id| !machine.state.store.objects[id.0 as usize].attributes.is_empty());
-                let is_open =
-                    matches!(machine.state.terms.get(*term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..));
-                (is_open && !is_changed && !notes::looks_like_a_key(machine, *term, None)).then_some(*term)
+fn data(machine: &mut Machine<'_>, value: &Value) -> Option<Vec<ObjectId>> {
+    let is_stored_to = |machine: &Machine<'_>, id: ObjectId| {
+        let object = &machine.state.store.objects[id.0 as usize];
+        !object.attributes.is_empty() || !object.changed.is_empty()
+    };
+    let mut objects = Vec::new();
+    for alternative in value.alternatives() {
+        let term = match &alternative.val {
+            Val::Term(term) => *term,
+            // A record that is annotated: `config: Config`. The methods of other classes may store what they draw from.
+            Val::Object(id) if machine.state.is_record(*id) => {
+                let object = &machine.state.store.objects[id.0 as usize];
+                let is_from_outside = machine.state.terms.is_parameter(object.symbol) && object.copied.is_none();
+                (matches!(object.kind, ObjectKind::Instance) && is_from_outside).then_some(object.symbol)?
             }
-            _ => None,
-        })
-        .collect()
+            _ => return None,
+        };
+        let is_open = matches!(machine.state.terms.get(term), Term::Symbol(_) | Term::Attribute(..) | Term::Item(..));
+        if !is_open || notes::looks_like_a_key(machine, term, None) {
+            return None;
+        }
+        let id = match &alternative.val {
+            Val::Object(id) => *id,
+            _ => machine.state.shadow_of(term),
+        };
+        if is_stored_to(machine, id) {
+            return None;
+        }
+        objects.push(id);
+    }
+    Some(objects)
 }
 
 /// Whether the program uses the result of a call as a value: a test of it, and `_ = step(sim)`, show that it is a status.

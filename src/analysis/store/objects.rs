@@ -139,11 +139,13 @@ impl State {
         }
     }
 
-    /// Unknown code may have changed the contents of a value from outside, except for its keys.
-    pub fn havoc_data(&mut self, term: TermId) {
+    /// Unknown code may have changed the contents of a value from outside, except for its keys. A frozen record keeps all of them.
+    pub fn havoc_data(&mut self, id: ObjectId) {
         self.store.mutations += 1;
-        let id = self.shadow_of(term);
-        self.store.objects[id.0 as usize].epoch += 1;
+        let class = self.store.objects[id.0 as usize].class;
+        if !class.is_some_and(|class| self.store.classes[class.0 as usize].frozen) {
+            self.store.objects[id.0 as usize].epoch += 1;
+        }
     }
 
     pub fn havoc_object(&mut self, id: ObjectId) {

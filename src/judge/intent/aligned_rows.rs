@@ -6,7 +6,7 @@ use crate::analysis::domain::term::{Term, TermId, place_key};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::record::{Consumption, Recording, Stage};
 use crate::finding::{Intent, IntentKind};
-use crate::ir::Annotation;
+use crate::ir::{Annotation, OpKind};
 use crate::judge::intent::{Pair, intent};
 
 /// Two draws reorder the rows of two arrays, or choose from them, in the same way, so that rows that belong together
@@ -19,7 +19,8 @@ pub fn aligned_rows(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let are_aligned = a.others == b.others
         && (are_of_one_tree(run, pair)
             || a.rows != b.rows && are_of_two_arrays(run, pair, [a.rows, b.rows])
-            || are_counted_by_one_function(run, pair, [a.rows, b.rows]));
+            || are_counted_by_one_function(run, pair, [a.rows, b.rows])
+            || a.rows == b.rows && select_from_two_arrays(run, pair));
     are_aligned.then(|| intent(IntentKind::AlignedRows, pair.first.place))
 }
 
@@ -44,6 +45,25 @@ fn are_counted_by_one_function(run: &Recording<'_>, pair: &Pair<'_>, [one, other
     pair.first.place == pair.second.place
         && pair.repeated_by.is_none()
         && arrays.is_some_and(|(one, other)| one != other)
+}
+
+/// Whether two draws in one body are only indices of two arrays: `x[permutation(key, n)], y[permutation(key, n)]`.
+fn select_from_two_arrays(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
+    let (first, second) = (pair.first, pair.second);
+    if first.activation.id != second.activation.id || first.place == second.place {
+        return false;
+    }
+    let activation = &first.activation;
+    let (code, uses) = (run.code(activation), run.uses_of(activation.module, activation.function));
+    let array = |event: &Consumption| {
+        let drawn = run.call_at(activation, event.place)?;
+        let [reader] = uses.readers(drawn) else { return None };
+        match code.ops[*reader as usize].kind {
+            OpKind::Item(of, index) if index == drawn => Some(&code.ops[of as usize].kind),
+            _ => None,
+        }
+    };
+    array(first).zip(array(second)).is_some_and(|(one, other)| one != other)
 }
 
 /// The array whose rows a number counts: `len(x)`, `x.shape[0]`.
