@@ -4,6 +4,7 @@
 //!
 //! **Invariant:** what cannot be followed counts as observed. The number of steps is bounded, and so is the depth of parts.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
@@ -12,8 +13,8 @@ use crate::analysis::domain::value::{EnvironmentId, ModuleIndex, Val};
 use crate::analysis::record::{Callee, MEASURES};
 use crate::finding::Place;
 use crate::ir::{
-    Argument, Collection, Constant, Element, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Temp, Uses,
-    Variable,
+    Argument, Collection, Constant, Element, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Operator,
+    Temp, Uses, Variable,
 };
 use crate::judge::consequence::{Code, Flows};
 
@@ -42,7 +43,7 @@ pub enum Part {
 pub type Path = Vec<Part>;
 
 /// What becomes of a value, as a set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sinks(u16);
 
 impl Sinks {
@@ -130,6 +131,15 @@ pub struct Passed {
     pub part: Path,
 }
 
+/// What it took to follow a value through a function.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cost {
+    /// Steps in the function itself.
+    pub steps: usize,
+    /// Whether the values of its variables were asked for.
+    pub asks_environment: bool,
+}
+
 /// Follows values through one function.
 pub struct Body<'a, 'r> {
     pub flows: &'a Flows<'r>,
@@ -158,6 +168,8 @@ pub struct Body<'a, 'r> {
     pub(super) shared: FxHashSet<(Temp, Path)>,
     work: Vec<(Temp, Path)>,
     pub(super) effects: Effects,
+    steps: usize,
+    asks_environment: Cell<bool>,
 }
 
 impl<'a, 'r> Body<'a, 'r> {
@@ -186,11 +198,14 @@ impl<'a, 'r> Body<'a, 'r> {
             shared: FxHashSet::default(),
             work: Vec::new(),
             effects: Effects::default(),
+            steps: 0,
+            asks_environment: Cell::default(),
         }
     }
 
     /// Starts with a part of the result of an operation.
     pub fn hold(&mut self, temp: Temp, mut path: Path) {
+        self.steps += 1;
         if !self.flows.step() {
             self.add(Sinks::ESCAPES);
             return;
@@ -215,7 +230,7 @@ impl<'a, 'r> Body<'a, 'r> {
     }
 
     /// Follows everything to its end.
-    pub fn finish(mut self) -> Effects {
+    pub fn finish(mut self) -> (Effects, Cost) {
         let mut steps = 0;
         self.starts = self.work.iter().map(|(temp, _)| *temp).collect();
         while let Some((temp, path)) = self.work.pop() {
@@ -243,7 +258,7 @@ impl<'a, 'r> Body<'a, 'r> {
         self.effects.mutated.dedup();
         self.effects.passed.sort_unstable();
         self.effects.passed.dedup();
-        self.effects
+        (self.effects, Cost { steps: self.steps, asks_environment: self.asks_environment.get() })
     }
 
     /// Whether an unused value is displayed, like the last value of a cell: outside functions, an expression statement
@@ -429,39 +444,11 @@ impl<'a, 'r> Body<'a, 'r> {
 
     /// A variable that functions within this one read: what they do with it, and what holds them.
     fn hold_captured(&mut self, slot: u32, path: &Path) {
-        let run = self.flows.run;
-        let module = run.module(self.module);
-        let mut readers = Vec::new();
-        for (id, inner) in (0u32..).map(FunctionId).zip(&module.functions) {
-            if id == self.id || !self.code.full.covers(inner.full) {
-                continue;
-            }
-            for (temp, op) in (0u32..).zip(&inner.ops) {
-                match &op.kind {
-                    OpKind::Load(Variable::Outer(1, read)) if inner.parent == Some(self.id) && *read == slot => {
-                        readers.push((id, temp));
-                    }
-                    // The variable of this number of a function within this one.
-                    OpKind::Load(Variable::Outer(1, _)) if inner.parent == Some(self.id) => {}
-                    OpKind::Load(Variable::Outer(_, read)) | OpKind::Store(Variable::Outer(_, read), _)
-                        if *read == slot =>
-                    {
-                        // Which variable that is depends on the functions in between.
-                        self.add(Sinks::STORED);
-                        return;
-                    }
-                    _ => {}
-                }
-            }
-        }
-        let made: Vec<(Temp, FunctionId)> = (0u32..)
-            .zip(&self.code.ops)
-            .filter_map(|(temp, op)| match &op.kind {
-                OpKind::Function(id, _) => Some((temp, *id)),
-                _ => None,
-            })
-            .collect();
-        for (id, load) in readers {
+        let Some(readers) = self.flows.readers_within((self.module, self.id), slot) else {
+            self.add(Sinks::STORED);
+            return;
+        };
+        for (id, load) in readers.iter().copied() {
             let Some(effects) = self.flows.of_load((self.module, id), load, path, self.depth) else {
                 self.add(Sinks::ESCAPES);
                 continue;
@@ -472,8 +459,9 @@ impl<'a, 'r> Body<'a, 'r> {
             }
             // Code that runs the function gets something from the value.
             if !effects.returned.is_empty() {
-                for (temp, _) in made.iter().filter(|(_, made)| *made == id) {
-                    self.hold(*temp, Path::new());
+                let makes_it = |op: &Op| matches!(op.kind, OpKind::Function(made, _) if made == id);
+                for (temp, _) in (0u32..).zip(&self.code.ops).filter(|(_, op)| makes_it(op)) {
+                    self.hold(temp, Path::new());
                 }
             }
         }
@@ -566,6 +554,7 @@ impl<'a, 'r> Body<'a, 'r> {
 
     /// The number passed for a parameter.
     fn argument_number(&self, slot: u32) -> Option<u32> {
+        self.asks_environment.set(true);
         let run = self.flows.run;
         let environment = &run.environments[self.environment?.0 as usize];
         match environment.slots.get(slot as usize)?.single()? {
@@ -690,6 +679,34 @@ impl<'a, 'r> Body<'a, 'r> {
         }
         Some(slots)
     }
+}
+
+/// The operations of functions within a function that read one of its variables; `None` if they cannot be told.
+pub(super) fn readers_within(module: &Module, id: FunctionId, slot: u32) -> Option<Rc<[(FunctionId, Temp)]>> {
+    let code = module.function(id);
+    let mut readers = Vec::new();
+    for (inner_id, inner) in (0u32..).map(FunctionId).zip(&module.functions) {
+        if inner_id == id || !code.full.covers(inner.full) {
+            continue;
+        }
+        for (temp, op) in (0u32..).zip(&inner.ops) {
+            match &op.kind {
+                OpKind::Load(Variable::Outer(1, read)) if inner.parent == Some(id) && *read == slot => {
+                    readers.push((inner_id, temp));
+                }
+                // The variable of this number of a function within this one.
+                OpKind::Load(Variable::Outer(1, _)) if inner.parent == Some(id) => {}
+                // Which variable that is depends on the functions in between.
+                OpKind::Load(Variable::Outer(_, read)) | OpKind::Store(Variable::Outer(_, read), _)
+                    if *read == slot =>
+                {
+                    return None;
+                }
+                _ => {}
+            }
+        }
+    }
+    Some(readers.into())
 }
 
 /// The parameter that takes the argument at a position; `None` where it is one of several.

@@ -96,6 +96,9 @@ impl Body<'_, '_> {
     /// An object absorbs the argument of its method, `store.save(x)`, if the effect is unknown. A method whose result is used,
     /// `optimizer.update(x)`, computes it.
     fn note_taker(&mut self, call: Temp, callee: Temp, given: ArgumentRole) {
+        if given != ArgumentRole::Argument || self.is_read(call) {
+            return;
+        }
         let OpKind::Attribute(object, _) = self.code.ops[callee as usize].kind else { return };
         let OpKind::Load(variable) = &self.code.ops[object as usize].kind else { return };
         let names_code = match variable {
@@ -114,7 +117,7 @@ impl Body<'_, '_> {
                 _ => false,
             }),
         };
-        if given == ArgumentRole::Argument && !names_code && !self.is_read(call) {
+        if !names_code {
             self.add_taker(variable.clone());
         }
     }

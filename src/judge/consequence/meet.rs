@@ -73,7 +73,7 @@ pub fn meeting(
     };
     let after = shared.iter().find(|temp| **temp >= last);
     let Some(meeting) = after.or_else(|| shared.iter().find(|temp| is_repeated(**temp))).copied() else {
-        let (call, (module, function)) = meeting_within(flows, (&here.effects, &there.effects), DEPTH)?;
+        let (call, (module, function)) = meeting_within(flows, (&*here.effects, &*there.effects), DEPTH)?;
         let place = Place { file, span: code.ops[call as usize].span };
         let message = match &*run.module(module).function(function).name {
             name if name.starts_with('<') => ConsequenceKind::Meet.sentence().to_owned(),

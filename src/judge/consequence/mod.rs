@@ -22,7 +22,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::domain::value::ModuleIndex;
+use crate::analysis::domain::value::{EnvironmentId, ModuleIndex};
 use crate::analysis::record::{Activation, Callee, Consumption, DrawnIn, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Place};
 use crate::ir::{Constant, Function, FunctionId, FunctionKind, Name, Op, OpKind, Temp, Variable};
@@ -59,6 +59,9 @@ pub type Code = (ModuleIndex, FunctionId);
 /// The summaries of functions by part of a parameter; `None` while one is being computed.
 type Summaries = FxHashMap<(Code, Start), Option<Rc<Effects>>>;
 
+/// The operations of functions within a function that read one of its variables; `None` if they cannot be told.
+type Readers = Option<Rc<[(FunctionId, Temp)]>>;
+
 /// The value flow of a recording, computed on demand for each draw.
 pub struct Flows<'r> {
     /// What is followed.
@@ -66,6 +69,10 @@ pub struct Flows<'r> {
     summaries: RefCell<Summaries>,
     /// The results for whole draws.
     draws: RefCell<FxHashMap<usize, Rc<Reach>>>,
+    /// What becomes of values in frames without excluded operations.
+    frames: RefCell<FxHashMap<Entering, Known>>,
+    /// The readers of variables that functions within their function read or write.
+    captured: RefCell<FxHashMap<(Code, u32), Readers>>,
     /// Steps that may still be taken.
     steps: Cell<usize>,
     /// Calls that have a model for their effect on keys.
@@ -91,11 +98,36 @@ pub struct Frame {
     /// Its function.
     pub code: Code,
     /// What becomes of the draw in it.
-    pub effects: Effects,
+    pub effects: Rc<Effects>,
+}
+
+/// What determines what becomes of a value in a frame. Of the program's state it depends only on its variables, and only if they are asked for.
+#[derive(PartialEq, Eq, Hash)]
+struct Entering {
+    code: Code,
+    /// The call that yields the value.
+    place: Place,
+    /// What the call's function passes of it.
+    left: CalleeEffects,
+    only_keys: bool,
+    renewed: Option<(Variable, Name)>,
+    unread: Sinks,
+    /// The values of the frame's variables, if they were asked for.
+    environment: Option<EnvironmentId>,
+}
+
+/// What becomes of a value in a frame.
+#[derive(Clone)]
+struct Known {
+    /// What becomes of it on the way into the frame.
+    sinks: Sinks,
+    effects: Rc<Effects>,
+    /// The steps that it takes to find this once all callees are known.
+    steps: usize,
 }
 
 /// What a function passes of a draw to its caller.
-#[derive(Default)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct CalleeEffects {
     /// The function; `None` where the draw itself is.
     by: Option<Code>,
@@ -136,6 +168,8 @@ impl<'r> Flows<'r> {
             constant,
             summaries: RefCell::default(),
             draws: RefCell::default(),
+            frames: RefCell::default(),
+            captured: RefCell::default(),
             steps: Cell::new(ALL_STEPS),
             modelled: modelled.map(|(index, event)| (event.place, index)).collect(),
         }
@@ -163,6 +197,15 @@ impl<'r> Flows<'r> {
             Some(code) if code.kind == FunctionKind::Module && readers.next().is_none() => Sinks::default(),
             Some(_) => Sinks::SHARED,
         }
+    }
+
+    /// The operations of functions within a function that read one of its variables.
+    fn readers_within(&self, code: Code, slot: u32) -> Readers {
+        let mut captured = self.captured.borrow_mut();
+        captured
+            .entry((code, slot))
+            .or_insert_with(|| body::readers_within(self.run.module(code.0), code.1, slot))
+            .clone()
     }
 
     /// Whether a call has a model for its effect on keys.
@@ -197,7 +240,7 @@ impl<'r> Flows<'r> {
             Start::Parameter(slot, path) => body.hold_parameter(*slot, path),
             Start::Load(load, path) => body.hold(*load, path.clone()),
         }
-        let effects = Rc::new(body.finish());
+        let effects = Rc::new(body.finish().0);
         self.summaries.borrow_mut().insert(key, Some(effects.clone()));
         Some(effects)
     }
@@ -224,7 +267,7 @@ impl<'r> Flows<'r> {
         let none = FxHashSet::default();
         let mut body = Body::new(self, code, &none, DEPTH);
         body.hold(temp, Path::new());
-        let effects = body.finish();
+        let (effects, _) = body.finish();
         [effects.sinks.enters_results() || !effects.mutated.is_empty(), !effects.returned.is_empty()]
     }
 
@@ -303,11 +346,6 @@ impl<'r> Flows<'r> {
             reach.sinks.add(Sinks::ESCAPES);
             return ControlFlow::Break(());
         };
-        let none = FxHashSet::default();
-        let excluded = query.excluded.get(&activation.id).unwrap_or(&none);
-        let mut body = Body::new(self, code, excluded, DEPTH);
-        body.environment = Some(activation.environment);
-        body.only_keys = query.only_keys;
         if advanced.is_some() {
             // The later state of the iterator is not followed, nor the positions of elements within an element.
             reach.sinks.add(Sinks::ESCAPES);
@@ -315,12 +353,8 @@ impl<'r> Flows<'r> {
             left.returned.iter_mut().for_each(Path::clear);
         }
         let is_dropped = !left.returned.is_empty() && self.run.uses_of(code.0, code.1).readers(call).is_empty();
-        if let Some(below) = left.by {
-            reach.sinks.add(self.apply_effects(&mut body, (call, place), below, left));
-            if is_dropped && query.only_keys {
-                reach.sinks.add(Sinks::ESCAPES);
-            }
-        } else {
+        let (mut by_draw, mut unread_sink) = (None, Sinks::default());
+        if left.by.is_none() {
             reach.sinks.add(by_itself(event));
             // An expression statement that discards its draw, or a key, is unfinished code.
             if is_dropped {
@@ -330,13 +364,23 @@ impl<'r> Flows<'r> {
                 reach.sinks.add(Sinks::SHAPE);
                 return ControlFlow::Break(());
             }
-            body.renewed = if query.sees_renewal { None } else { renewed(function, event) };
-            body.unread = unread(event);
-            for path in &left.returned {
-                body.hold(call, path.clone());
-            }
+            by_draw = if query.sees_renewal { None } else { renewed(function, event) };
+            unread_sink = unread(event);
+        } else if is_dropped && query.only_keys {
+            reach.sinks.add(Sinks::ESCAPES);
         }
-        let effects = body.finish();
+        let entering = Entering {
+            code,
+            place,
+            left: std::mem::take(left),
+            only_keys: query.only_keys,
+            renewed: by_draw,
+            unread: unread_sink,
+            environment: None,
+        };
+        let Known { sinks, effects, .. } =
+            self.within(entering, (call, activation.environment), query.excluded.get(&activation.id));
+        reach.sinks.add(sinks);
         reach.sinks.add(effects.sinks);
         *left = CalleeEffects { by: Some(code), returned: effects.returned.clone(), changed: effects.mutated.clone() };
         reach.frames.push(Frame { activation: activation.id, code, effects });
@@ -348,6 +392,46 @@ impl<'r> Flows<'r> {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
+    }
+
+    /// What becomes of a value in the frame that it enters.
+    fn within(
+        &self,
+        mut entering: Entering,
+        (call, environment): (Temp, EnvironmentId),
+        excluded: Option<&FxHashSet<Temp>>,
+    ) -> Known {
+        for asked in [None, Some(environment)] {
+            entering.environment = asked;
+            if excluded.is_none()
+                && let Some(known) = self.frames.borrow().get(&entering)
+                // Where the steps run out, what is found depends on how many are left.
+                && let Some(left) = self.steps.get().checked_sub(known.steps)
+            {
+                self.steps.set(left);
+                return known.clone();
+            }
+        }
+        let none = FxHashSet::default();
+        let mut body = Body::new(self, entering.code, excluded.unwrap_or(&none), DEPTH);
+        body.environment = Some(environment);
+        body.only_keys = entering.only_keys;
+        body.renewed.clone_from(&entering.renewed);
+        body.unread = entering.unread;
+        let left = &entering.left;
+        let sinks = if let Some(below) = left.by {
+            self.apply_effects(&mut body, (call, entering.place), below, left)
+        } else {
+            left.returned.iter().for_each(|path| body.hold(call, path.clone()));
+            Sinks::default()
+        };
+        let (effects, cost) = body.finish();
+        let known = Known { sinks, effects: Rc::new(effects), steps: cost.steps };
+        if excluded.is_none() && self.steps.get() > 0 {
+            entering.environment = Some(environment).filter(|_| cost.asks_environment);
+            self.frames.borrow_mut().insert(entering, known.clone());
+        }
+        known
     }
 
     /// Continues, in the frame of a call, with the effects of the function that it runs.
@@ -444,9 +528,12 @@ impl<'r> Flows<'r> {
 
     /// Whether the code reads only those parts of an initialisation that need no draw: `model.init(key, x)["cache"]`.
     fn uses_only_blank_parts(&self, event: &Consumption, (module, id): Code, call: Temp) -> bool {
+        if event.role != Role::Protocol {
+            return false;
+        }
         let method = event.callee.rsplit('.').next().unwrap_or(&event.callee);
         let protocols = self.run.program.models.protocols(method);
-        if event.role != Role::Protocol || protocols.iter().all(|protocol| protocol.blank.is_empty()) {
+        if protocols.iter().all(|protocol| protocol.blank.is_empty()) {
             return false;
         }
         let (code, uses) = (self.run.module(module).function(id), self.run.uses_of(module, id));
