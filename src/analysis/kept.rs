@@ -79,6 +79,11 @@ impl KeptRuns {
         self.entries.retain(|id, run| !changed.contains(id) && !run.read.iter().any(|read| changed.contains(read)));
     }
 
+    /// Drops entries that are to be run again.
+    pub fn drop_entries(&mut self, entries: &FxHashSet<FunctionId>) {
+        self.entries.retain(|id, _| !entries.contains(id));
+    }
+
     /// Sets what the body and the constructors read and learned. If they learned something else than before, no run is kept.
     pub(super) fn begin(&mut self, read: Vec<FunctionId>, learned: Learned) {
         if self.learned != learned {

@@ -21,7 +21,7 @@ use crate::finding::{Applicability, Confidence, Finding, Fix, Level, Place, Rule
 use crate::fix::{self, CrossModuleUsage, FixContext, KnownKey, Proof, Proposal, SingleKeys};
 use crate::ir::{self, FunctionId};
 use crate::judge::facts::{Facts, KeyFact, KeyKind, KeyUse, KeyValue, Role};
-use crate::judge::reconcile;
+use crate::judge::{Remembered, reconcile};
 use crate::python::{self, SourceKind};
 use crate::rules::{self, FixAvailability};
 use crate::text::{Edit, Span, apply_edits, moved};
@@ -73,8 +73,9 @@ pub(super) fn search_fixes(
     let fixes = contained(|| {
         let kind = SourceKind::of_path(&member.display);
         let snapshot = Cell::new(snapshot.take());
-        let partial = RefCell::default();
-        let validator = FixValidator { job, project, program, usage, snapshot, original, kind, report, partial };
+        let (partial, remembered) = Default::default();
+        let validator =
+            FixValidator { job, project, program, usage, snapshot, original, kind, report, partial, remembered };
         (validator.fixes(&wanted), validator.snapshot.take())
     });
     let (fixes, there) = fixes.unwrap_or_default();
@@ -164,6 +165,8 @@ struct FixValidator<'a, 'j, 'p> {
     report: &'a FileReport,
     /// The analyses of the unpatched file in which only some functions were run on their own.
     partial: RefCell<BTreeMap<BTreeSet<FunctionId>, Rc<Analysis>>>,
+    /// What the analyses of the unpatched file found.
+    remembered: RefCell<Remembered>,
 }
 
 impl FixValidator<'_, '_, '_> {
@@ -218,7 +221,7 @@ impl FixValidator<'_, '_, '_> {
                 }
                 trials -= 1;
                 let before = before.get_or_insert_with(|| {
-                    let analysis = Rc::new(self.analyse(self.program.module(self.original), None));
+                    let analysis = Rc::new(self.analyse_unpatched(None));
                     if analysis.is_exhausted {
                         trials = trials.min(HARD_TRIALS);
                     }
@@ -275,7 +278,7 @@ impl FixValidator<'_, '_, '_> {
             let (entries, before) =
                 affected.map_or((None, Rc::clone(whole)), |(entries, before)| (Some(entries), before));
             let before = &*before;
-            let after = self.analyse(&patched, entries);
+            let after = self.analyse(&patched, entries, None);
             let converted = fix::converted(cx, &proposal, &after.findings)?;
             if converted.edits == proposal.edits {
                 let Project { models, settings, .. } = self.project;
@@ -370,17 +373,22 @@ impl FixValidator<'_, '_, '_> {
         if let Some(known) = self.partial.borrow().get(entries) {
             return Rc::clone(known);
         }
-        let analysis = Rc::new(self.analyse(self.program.module(self.original), Some(entries.clone())));
+        let analysis = Rc::new(self.analyse_unpatched(Some(entries.clone())));
         self.partial.borrow_mut().insert(entries.clone(), Rc::clone(&analysis));
         analysis
     }
 
+    /// The analysis of the unpatched file, which repeats nothing that an earlier one did.
+    fn analyse_unpatched(&self, entries: Option<BTreeSet<FunctionId>>) -> Analysis {
+        self.analyse(self.program.module(self.original), entries, Some(&mut self.remembered.borrow_mut()))
+    }
+
     /// The facts of the file in a program that has `module` for it.
-    fn facts_of(&self, program: &Program<'_>, module: &ir::Module) -> Facts {
+    fn facts_of(&self, program: &Program<'_>, module: &ir::Module, remembered: Option<&mut Remembered>) -> Facts {
         let has_same_functions = self.program.has_same_functions(self.original, module);
         let mut snapshot = if has_same_functions { self.snapshot.take() } else { None };
         let there = snapshot.get_or_insert_with(|| ImportSnapshot::of(program));
-        let facts = program.of_file(module.file).map(|index| (self.job.analyse)(there, program, index));
+        let facts = program.of_file(module.file).map(|index| (self.job.analyse)(there, program, index, remembered));
         if has_same_functions {
             self.snapshot.set(snapshot);
         }
@@ -388,9 +396,14 @@ impl FixValidator<'_, '_, '_> {
     }
 
     /// The analysis of the file, if `module` were its module. If `entries` are given, no other functions are run on their own.
-    fn analyse(&self, module: &ir::Module, entries: Option<BTreeSet<FunctionId>>) -> Analysis {
-        let program = self.program.replacing(self.original, module).observing().selecting(entries);
-        let mut facts = vec![self.facts_of(&program, module)];
+    fn analyse(
+        &self,
+        module: &ir::Module,
+        entries: Option<BTreeSet<FunctionId>>,
+        remembered: Option<&mut Remembered>,
+    ) -> Analysis {
+        let program = self.program.replacing(self.original, module).observing_kinds().selecting(entries);
+        let mut facts = vec![self.facts_of(&program, module, remembered)];
         // A captured key that a reuse hides is reported once the reuse is fixed; that is not a mistake of the edit.
         let is_captured = |finding: &Finding| finding.rule == RuleId::CapturedKeyInTransform;
         let of_captured = |facts: &Facts| if facts.captured.is_empty() { Vec::new() } else { rules::check(facts) };

@@ -24,8 +24,8 @@ use crate::fix::{
     self, Change, CrossModuleUsage, FileMigration, FixContext, KeyRepresentation, KnownKey, RawFile, Remark, WordUse,
 };
 use crate::ir::{self, OpKind, Resolver as _};
-use crate::judge::analyse;
 use crate::judge::facts::{BufferOp, BufferUse, Facts, KeyKind, KeyUse, KeyValue, ReferenceKind, Role};
+use crate::judge::{Remembered, analyse};
 use crate::python::{self, SourceKind};
 use crate::source::{self, SourceFile};
 use crate::text::{FileId, LineIndex, Span, apply_edits};
@@ -234,8 +234,13 @@ impl RunContext<'_> {
 }
 
 /// Analyses a module, and records what callees in other modules do with its keys.
-fn follow(snapshot: &mut ImportSnapshot, program: &Program<'_>, module: usize) -> Facts {
-    analyse(snapshot, &program.following(), module)
+fn follow(
+    snapshot: &mut ImportSnapshot,
+    program: &Program<'_>,
+    module: usize,
+    remembered: Option<&mut Remembered>,
+) -> Facts {
+    analyse(snapshot, &program.following(), module, remembered)
 }
 
 /// `path:row:column`, in a notebook with the cell.

@@ -41,6 +41,7 @@ use std::sync::Arc;
 use crate::analysis::{ImportSnapshot, Program};
 use crate::cache::Cache;
 use crate::config::{KnownRule, Settings};
+use crate::judge::Remembered;
 use crate::judge::facts::Facts;
 use crate::models::Models;
 use crate::rules;
@@ -87,7 +88,7 @@ pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 pub type CacheOf<'a> = &'a (dyn Fn(&Settings) -> (Cache, Digest) + Sync);
 
 /// Interprets one module of a program, in an import snapshot of that program.
-pub type Analyse<'a> = &'a (dyn Fn(&mut ImportSnapshot, &Program<'_>, usize) -> Facts + Sync);
+pub type Analyse<'a> = &'a (dyn Fn(&mut ImportSnapshot, &Program<'_>, usize, Option<&mut Remembered>) -> Facts + Sync);
 
 /// Which findings get fixes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -25,7 +25,7 @@ use crate::config::{JaxPin, absolute};
 use crate::finding::{Confidence, Finding, Level, Place, RuleId};
 use crate::ir;
 use crate::judge::facts::Facts;
-use crate::judge::{analyse_again, reconcile};
+use crate::judge::{analyse, reconcile};
 use crate::python::WORKER_STACK_BYTES;
 use crate::rules;
 use crate::source;
@@ -275,9 +275,9 @@ fn interpret(
             let program = program.with_copy(index, &copy);
             match job.memory.zip(edited).filter(|(_, (_, around))| !around.imported.contains(&index)) {
                 Some((memory, (edited, around))) => memory.analysed(edited, &copy, around, |remembered| {
-                    analyse_again(&mut there, &program, index, remembered)
+                    analyse(&mut there, &program, index, Some(remembered))
                 }),
-                None => (job.analyse)(&mut there, &program, index),
+                None => (job.analyse)(&mut there, &program, index, None),
             }
         });
         (facts.unwrap_or_default(), there)

@@ -274,13 +274,13 @@ impl<'a> RunContext<'a> {
             fixes: how.fixes,
             // The search for fixes reads the text together with the operations.
             memory: how.memory.filter(|_| how.fixes == Fixes::None && !how.observes && given.inputs.len() == 1),
-            analyse: &|snapshot, program, module| {
+            analyse: &|snapshot, program, module, remembered| {
                 if (how.is_cancelled)() {
                     Facts::default()
                 } else if how.observes {
-                    analyse(snapshot, &program.observing(), module)
+                    analyse(snapshot, &program.observing(), module, remembered)
                 } else {
-                    analyse(snapshot, program, module)
+                    analyse(snapshot, program, module, remembered)
                 }
             },
         })

@@ -70,22 +70,11 @@ impl Remembered {
         self.found.retain(|id, _| self.runs.has(*id));
         self.shown.retain(|_, (_, read)| !read.iter().any(|function| changed.contains(function)));
     }
-}
 
-/// Analyses one module of a program in a snapshot of that program, or of one that differs in the text of this module only and
-/// has the same functions in it.
-pub fn analyse(snapshot: &mut ImportSnapshot, program: &Program<'_>, index: ModuleIndex) -> Facts {
-    analysed(snapshot, program, index, None)
-}
-
-/// The same as [`analyse`], with what is remembered of the last analysis.
-pub fn analyse_again(
-    snapshot: &mut ImportSnapshot,
-    program: &Program<'_>,
-    index: ModuleIndex,
-    remembered: &mut Remembered,
-) -> Facts {
-    analysed(snapshot, program, index, Some(remembered))
+    fn drop_entries(&mut self, entries: &FxHashSet<FunctionId>) {
+        self.runs.drop_entries(entries);
+        self.found.retain(|id, _| !entries.contains(id));
+    }
 }
 
 /// What the code of a module shows without being run.
@@ -117,16 +106,21 @@ fn shown(
     facts
 }
 
-fn analysed(
+/// Analyses one module of a program in a snapshot of that program, or of one that differs in the text of this module only and
+/// has the same functions in it. What is remembered of an earlier analysis is not repeated; that analysis may have selected other functions.
+pub fn analyse(
     snapshot: &mut ImportSnapshot,
     program: &Program<'_>,
     index: ModuleIndex,
-    remembered: Option<&mut Remembered>,
+    mut remembered: Option<&mut Remembered>,
 ) -> Facts {
     let mut facts = Facts::default();
     let (mut stale, mut values) = (Stale::default(), Values::default());
     let file = program.module(index).file;
+    // Entries whose facts depend on those before them.
+    let mut dependent: FxHashSet<FunctionId> = FxHashSet::default();
     let (runs, mut found_before, shown_before) = remembered
+        .as_deref_mut()
         .map_or((None, None, None), |Remembered { runs, found, shown }| (Some(runs), Some(found), Some(shown)));
     let read = shown(program, index, shown_before);
     run(snapshot, program, index, runs, &mut |shown| {
@@ -135,6 +129,7 @@ fn analysed(
             Shown::AsBefore(id) => {
                 if let Some((found, noted)) = found_before.as_ref().and_then(|found| found.get(&id)) {
                     facts.operations += found.operations;
+                    values.count(&found.values);
                     facts.absorb(found.clone());
                     stale.absorb(noted.clone());
                 }
@@ -158,7 +153,9 @@ fn analysed(
                 noted.note_stores(run);
                 noted.note_candidates(run, paths, id);
                 let mut found = extract::facts(run, paths);
-                values.extract(run, &mut found, file);
+                if !values.extract(run, &mut found, file) {
+                    dependent.insert(id);
+                }
                 extract::defaults(run, &mut found, id);
                 untyped::extract_untyped_keys(run, paths, &mut found, id);
                 found.ran.insert(id, run.log.ran.clone());
@@ -179,6 +176,9 @@ fn analysed(
             }
         }
     });
+    if let Some(remembered) = remembered {
+        remembered.drop_entries(&dependent);
+    }
     facts.absorb(read);
     facts.sort_and_deduplicate();
     facts

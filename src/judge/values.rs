@@ -29,8 +29,9 @@ pub struct Values {
 }
 
 impl Values {
-    /// Everything in the home module that was recorded as a key.
-    pub fn extract(&mut self, run: &Recording<'_>, facts: &mut Facts, file: FileId) {
+    /// Everything in the home module that was recorded as a key. Returns whether earlier recordings left room for all of it.
+    pub fn extract(&mut self, run: &Recording<'_>, facts: &mut Facts, file: FileId) -> bool {
+        let mut is_complete = true;
         let is_asked = |place: Place| place.file == file || run.program.follows;
         facts.not_single.extend(run.log.not_single.iter().filter(|place| is_asked(**place)));
         let observed: BTreeSet<&Observed> = run.log.observed.iter().filter(|seen| is_asked(seen.place)).collect();
@@ -41,6 +42,7 @@ impl Values {
             let count = last.filter(|(place, _)| *place == seen.place).map_or(0, |(_, count)| count);
             let passed = if seen.is_called { self.passed.get(&seen.place).copied().unwrap_or(0) } else { 0 };
             if count.max(passed) >= KEYS_OF_A_PLACE {
+                is_complete &= passed < KEYS_OF_A_PLACE;
                 continue;
             }
             if seen.is_guess && seeds.contains(&seen.term) {
@@ -56,17 +58,30 @@ impl Values {
                 *self.passed.entry(seen.place).or_default() += 1;
             }
             let code = run.module(seen.module).function(seen.function);
+            let traced = run.program.traces.then(|| {
+                let origin = origin(run, seen.term, seen.derivation);
+                (derivation(run.terms, seen.term), origin)
+            });
+            let (derivation, origin) = traced.unwrap_or_default();
             facts.values.push(KeyValue {
                 place: seen.place,
                 is_called: seen.is_called,
-                derivation: derivation(run.terms, seen.term),
+                derivation,
                 kind: seen.kind,
                 is_array: seen.is_array,
-                origin: origin(run, seen.term, seen.derivation),
+                origin,
                 uses,
                 function: code.qualified.to_string(),
                 within: code.full,
             });
+        }
+        is_complete
+    }
+
+    /// Counts what was extracted from an earlier recording.
+    pub fn count(&mut self, extracted: &[KeyValue]) {
+        for value in extracted.iter().filter(|value| value.is_called) {
+            *self.passed.entry(value.place).or_default() += 1;
         }
     }
 }

@@ -41,11 +41,11 @@ fn facts(text: &str, observes: bool) -> Facts {
     let inputs = [Input { path, display: "program.py".to_owned() }];
     engine::check(&Job {
         verify: false,
-        analyse: &|world, program, module| {
+        analyse: &|world, program, module, remembered| {
             let facts = if observes {
-                judge::analyse(world, &program.observing(), module)
+                judge::analyse(world, &program.observing(), module, remembered)
             } else {
-                judge::analyse(world, program, module)
+                judge::analyse(world, program, module, remembered)
             };
             *found.lock().unwrap() = facts.clone();
             facts

@@ -10,6 +10,7 @@ use keylint::config::{CommandLine, Resolver};
 use keylint::engine::{self, Analyse, Input, Job, Outcome, known_rules};
 use keylint::finding::{Level, Place};
 use keylint::ir::OpKind;
+use keylint::judge::Remembered;
 use keylint::judge::facts::{Facts, Reference, ReferenceKind};
 use keylint::models::Models;
 use keylint::source::{MemoryFiles, Problem};
@@ -63,7 +64,7 @@ fn listed(outcome: &Outcome) -> Vec<String> {
 }
 
 /// An interpreter that reports every import of `PRNGKey`, wherever the names lead to.
-fn imports(_: &mut ImportSnapshot, program: &Program<'_>, module: usize) -> Facts {
+fn imports(_: &mut ImportSnapshot, program: &Program<'_>, module: usize, _: Option<&mut Remembered>) -> Facts {
     let module = program.module(module);
     let mut facts = Facts::default();
     for op in module.functions.iter().flat_map(|function| &function.ops) {
@@ -93,12 +94,13 @@ fn imports(_: &mut ImportSnapshot, program: &Program<'_>, module: usize) -> Fact
 /// What was interpreted: for each module its imports as resolved.
 fn interpreted(texts: &[(&str, &str)], given: &[&str]) -> Vec<String> {
     let seen = Mutex::new(Vec::new());
-    let spy = |world: &mut ImportSnapshot, program: &Program<'_>, module: usize| {
-        let facts = imports(world, program, module);
-        let paths: Vec<&str> = facts.references.iter().map(|reference| reference.path.as_str()).collect();
-        seen.lock().unwrap().push((program.module(module).file, paths.join(", ")));
-        Facts::default()
-    };
+    let spy =
+        |world: &mut ImportSnapshot, program: &Program<'_>, module: usize, remembered: Option<&mut Remembered>| {
+            let facts = imports(world, program, module, remembered);
+            let paths: Vec<&str> = facts.references.iter().map(|reference| reference.path.as_str()).collect();
+            seen.lock().unwrap().push((program.module(module).file, paths.join(", ")));
+            Facts::default()
+        };
     let outcome = Tree::new(texts, given, &spy).check();
     let mut seen = seen.into_inner().unwrap();
     seen.sort();
@@ -127,7 +129,7 @@ fn imports_resolve_across_files() {
 #[test]
 fn relative_imports_have_absolute_names() {
     let seen = Mutex::new(Vec::new());
-    let spy = |_: &mut ImportSnapshot, program: &Program<'_>, module: usize| {
+    let spy = |_: &mut ImportSnapshot, program: &Program<'_>, module: usize, _: Option<&mut Remembered>| {
         let file = program.module(module).file;
         let name = |level, path| program.resolver.absolute(file, level, path);
         seen.lock().unwrap().push([name(1, "x"), name(2, ""), name(0, "jax.random")].join(" "));
@@ -143,7 +145,7 @@ fn relative_imports_have_absolute_names() {
 fn broken_files_do_not_stop_the_run() {
     let texts = [("bad.py", "def f(:\n"), ("good.py", "import jax\nfrom x import y\n"), ("gone.py", "")];
     let mut seen = 0;
-    let tree = Tree::new(&texts, &["bad.py", "good.py", "missing.py"], &|_, _, _| Facts::default());
+    let tree = Tree::new(&texts, &["bad.py", "good.py", "missing.py"], &|_, _, _, _| Facts::default());
     let outcome = tree.check();
     for line in listed(&outcome) {
         seen += usize::from(line.starts_with("bad.py") && line.ends_with("KEY001"));
@@ -174,10 +176,11 @@ fn undecodable_files_are_unreadable() {
 
 #[test]
 fn internal_errors_are_contained() {
-    let analyse = |world: &mut ImportSnapshot, program: &Program<'_>, module: usize| {
-        assert!(program.module(module).functions.len() < 2, "a function too many");
-        imports(world, program, module)
-    };
+    let analyse =
+        |world: &mut ImportSnapshot, program: &Program<'_>, module: usize, remembered: Option<&mut Remembered>| {
+            assert!(program.module(module).functions.len() < 2, "a function too many");
+            imports(world, program, module, remembered)
+        };
     let texts =
         [("a.py", "import jax\ndef f(): pass\n"), ("b.py", "import jax\nfrom jax.random import PRNGKeyArray\n")];
     let tree = Tree::new(&texts, &["a.py", "b.py"], &analyse);
@@ -195,12 +198,13 @@ fn findings_of_files_not_given_are_left_out() {
     assert_eq!(listed(&Tree::new(&texts, &["a.py"], &imports).check()), [""; 0]);
     assert_eq!(listed(&Tree::new(&texts, &["b.py"], &imports).check()), ["b.py:23 KEY302"]);
     // A fact about another file is that file's finding, once.
-    let both = |world: &mut ImportSnapshot, program: &Program<'_>, module: usize| {
-        let other = (0..program.len()).find(|index| *index != module).unwrap();
-        let mut facts = imports(world, program, module);
-        facts.references.extend(imports(world, program, other).references);
-        facts
-    };
+    let both =
+        |world: &mut ImportSnapshot, program: &Program<'_>, module: usize, remembered: Option<&mut Remembered>| {
+            let other = (0..program.len()).find(|index| *index != module).unwrap();
+            let mut facts = imports(world, program, module, remembered);
+            facts.references.extend(imports(world, program, other, None).references);
+            facts
+        };
     assert_eq!(listed(&Tree::new(&texts, &["a.py", "b.py"], &both).check()), ["b.py:23 KEY302"]);
 }
 
@@ -265,7 +269,7 @@ fn results_do_not_depend_on_threads() {
 fn progress_never_falls_and_ends_at_all() {
     let texts = [("a.py", "import jax"), ("b.py", ""), ("c.py", "import jax"), ("d.py", "(")];
     let reported = Mutex::new(Vec::new());
-    let analyse = |_: &mut ImportSnapshot, _: &Program<'_>, _: usize| Facts::default();
+    let analyse = |_: &mut ImportSnapshot, _: &Program<'_>, _: usize, _: Option<&mut Remembered>| Facts::default();
     let tree = Tree::new(&texts, &["a.py", "b.py", "c.py", "d.py"], &analyse);
     tree.check_with_progress(&|done, total| reported.lock().unwrap().push((done, total)));
     let reported = reported.into_inner().unwrap();
@@ -290,12 +294,13 @@ fn nested_projects_are_isolated() {
     let inputs: Vec<Input> =
         ["inner/lib.py", "main.py"].map(|path| Input { path: at(path), display: path.to_owned() }).into();
     let seen: Mutex<BTreeMap<PathBuf, Vec<String>>> = Mutex::default();
-    let spy = |world: &mut ImportSnapshot, program: &Program<'_>, module: usize| {
-        let facts = imports(world, program, module);
-        let paths = facts.references.iter().map(|reference| reference.path.clone()).collect();
-        seen.lock().unwrap().insert(PathBuf::from(program.module(module).file.0.to_string()), paths);
-        facts
-    };
+    let spy =
+        |world: &mut ImportSnapshot, program: &Program<'_>, module: usize, remembered: Option<&mut Remembered>| {
+            let facts = imports(world, program, module, remembered);
+            let paths = facts.references.iter().map(|reference| reference.path.clone()).collect();
+            seen.lock().unwrap().insert(PathBuf::from(program.module(module).file.0.to_string()), paths);
+            facts
+        };
     let outcome = engine::check(&Job {
         threads: 2,
         analyse: &spy,

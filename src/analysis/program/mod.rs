@@ -36,6 +36,8 @@ pub struct Program<'a> {
     pub roots: &'a [String],
     /// Whether the facts of every key are recorded, for hovers.
     pub observes: bool,
+    /// Whether these facts say where each key comes from.
+    pub traces: bool,
     /// Whether uses of keys by callees in other modules are recorded as well.
     pub follows: bool,
     /// The only functions of the analysed module that are run on their own, if not all are.
@@ -77,8 +79,8 @@ impl<'a> Program<'a> {
         overview: Overview,
     ) -> Self {
         let Overview { by_file, relevance, choices } = overview;
-        let (observes, follows, selected) = (false, false, None);
-        Self { modules, by_file, relevance, choices, resolver, models, roots, observes, follows, selected }
+        let (observes, traces, follows, selected) = (false, true, false, None);
+        Self { modules, by_file, relevance, choices, resolver, models, roots, observes, traces, follows, selected }
     }
 
     /// What is known of its modules.
@@ -106,9 +108,21 @@ impl<'a> Program<'a> {
             return Program::new(modules, self.resolver, self.models, self.roots);
         }
         let (by_file, relevance) = (Arc::clone(&self.by_file), Arc::clone(&self.relevance));
-        let Self { resolver, models, roots, observes, follows, .. } = *self;
+        let Self { resolver, models, roots, observes, traces, follows, .. } = *self;
         let choices = Arc::new(self.choices.replacing(index, module, models, roots));
-        Program { modules, by_file, relevance, choices, resolver, models, roots, observes, follows, selected: None }
+        Program {
+            modules,
+            by_file,
+            relevance,
+            choices,
+            resolver,
+            models,
+            roots,
+            observes,
+            traces,
+            follows,
+            selected: None,
+        }
     }
 
     /// The same program with a copy of one of its modules: what is unpacked of the copy goes with it.
@@ -123,8 +137,8 @@ impl<'a> Program<'a> {
         }
         let (by_file, relevance) = (Arc::clone(&self.by_file), Arc::clone(&self.relevance));
         let (choices, selected) = (Arc::clone(&self.choices), self.selected.clone());
-        let Self { resolver, models, roots, observes, follows, .. } = *self;
-        Program { modules, by_file, relevance, choices, resolver, models, roots, observes, follows, selected }
+        let Self { resolver, models, roots, observes, traces, follows, .. } = *self;
+        Program { modules, by_file, relevance, choices, resolver, models, roots, observes, traces, follows, selected }
     }
 
     /// The same program, recording the facts of every key.
@@ -142,6 +156,7 @@ impl<'a> Program<'a> {
             models,
             roots,
             observes: true,
+            traces: self.traces,
             follows: *follows,
             selected: self.selected.clone(),
         }
@@ -152,6 +167,12 @@ impl<'a> Program<'a> {
     #[must_use]
     pub fn following(&self) -> Self {
         Self { follows: true, ..self.observing() }
+    }
+
+    /// The same program, recording the facts of every key except where it comes from.
+    #[must_use]
+    pub fn observing_kinds(&self) -> Self {
+        Self { traces: false, ..self.observing() }
     }
 
     /// The same program, with only these functions of the analysed module run on their own.
