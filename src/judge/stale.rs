@@ -110,7 +110,7 @@ fn candidates(run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) -> V
             continue;
         }
         let used = Use { place, ..leaf_use(run, &event) };
-        let (held, element) = held_in(run, event.target.term);
+        let (held, element) = held_in(run, &event);
         if let Some((class, name)) = attribute_of_self(run, held) {
             if run.log.stores.iter().any(|store| store.name == name) || is_passed_on(run, &event, &name) {
                 continue;
@@ -400,9 +400,11 @@ fn is_class(run: &Recording<'_>, lineage: &[ClassHandle], module: ModuleIndex, c
 }
 
 /// The array that holds a key at a constant index, and the index as written: `self.rngs[2]`. A key that no array holds is its own.
-fn held_in(run: &Recording<'_>, key: TermId) -> (TermId, String) {
+fn held_in(run: &Recording<'_>, event: &Consumption) -> (TermId, String) {
+    let key = event.target.term;
+    let is_written = event.written.as_deref().is_some_and(|written| written.ends_with(']'));
     match run.terms.get(key) {
-        Term::Item(array, index, 0) => match run.terms.as_int(*index) {
+        Term::Item(array, index, 0) if is_written => match run.terms.as_int(*index) {
             Some(index) => (*array, format!("[{index}]")),
             None => (key, String::new()),
         },

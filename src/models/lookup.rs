@@ -136,9 +136,12 @@ impl Models {
         self.protocols.get(method).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a method of this name may consume keys, where the receiver's class is not known.
-    pub fn consumes_by_method(&self, method: &str) -> bool {
-        self.protocols(method).iter().any(|protocol| protocol.effect == ProtocolEffect::Consume)
+    /// Whether a method of this name may consume keys that it gets by a keyword of this name, where the receiver's class is not known.
+    pub fn consumes_keyword(&self, method: &str, keyword: &str) -> bool {
+        let takes = |protocol: &Protocol| {
+            protocol.effect == ProtocolEffect::Consume && protocol.key.names.iter().any(|name| name == keyword)
+        };
+        self.protocols(method).iter().any(takes)
     }
 
     /// With which initialisers instances of a library's class draw, where they draw in no other way.

@@ -177,8 +177,10 @@ impl<'p> Machine<'p> {
                 None => {
                     let models = self.program.models;
                     let is_unknown = matches!(function, Val::Term(_));
+                    let takes =
+                        |name: &Name| args.keywords.iter().any(|(keyword, _)| models.consumes_keyword(name, keyword));
                     // A parameter may hold a method of a library: `apply_fn(params, x, rngs=rngs)`.
-                    match written.clone().filter(|name| is_unknown && models.consumes_by_method(name)) {
+                    match written.clone().filter(|name| is_unknown && takes(name)) {
                         Some(name) => {
                             let call = Call { args, place, written };
                             (self.library.protocol_or_unknown)(self, frame, function, &name, call)

@@ -9,6 +9,7 @@
 //! **Invariant:** names over-approximate: a function that is excluded reaches no modelled source or sink, by itself or through a function
 //! of the program that it calls by name, and mentions no name that a rule reports.
 
+mod calls;
 mod graph;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -20,7 +21,7 @@ use crate::ir::{
     Annotation, Argument, Collection, Element, Function, FunctionId, FunctionKind, Module, Name, OpKind, Resolver,
     Temp, Variable,
 };
-use crate::models::{BuiltinOp, Effect, Host, Models, ROOT, Returns};
+use crate::models::{Host, Models, ROOT};
 use crate::text::FileId;
 
 /// Most re-exports that are followed to the definition of a class.
@@ -649,17 +650,12 @@ impl Reader<'_, '_, '_> {
                     {
                         return Mentions::Keys;
                     }
-                    // A parameter may hold a method: `apply_fn(params, x, rngs=rngs)`.
-                    let method = match &function.ops[*callee as usize].kind {
-                        OpKind::Attribute(_, method) => Some(method),
-                        OpKind::Load(Variable::Local(slot)) => function.slots.get(*slot as usize),
-                        OpKind::Load(Variable::Outer(out, slot)) => {
-                            let module = self.project.modules[self.index];
-                            enclosing(module, function, *out).and_then(|outer| outer.slots.get(*slot as usize))
-                        }
-                        _ => None,
-                    };
-                    if method.is_some_and(|method| self.may_follow_protocol(method, arguments)) {
+                    if let OpKind::Attribute(_, method) = &function.ops[*callee as usize].kind
+                        && self.may_follow_protocol(method, arguments)
+                    {
+                        return Mentions::Keys;
+                    }
+                    if self.may_hold_method(function, *callee, arguments) {
                         return Mentions::Keys;
                     }
                     // An object may be called: `layer(x, key=key)`.
@@ -701,63 +697,6 @@ impl Reader<'_, '_, '_> {
         self.table.bindings.get(name)?.iter().find_map(|target| match target {
             Target::Module(module) => Some(*module),
             Target::Member(..) | Target::Everything(_) => None,
-        })
-    }
-
-    /// Whether a method call may handle keys according to a protocol of a library in use.
-    fn may_follow_protocol(&self, method: &str, arguments: &[Argument]) -> bool {
-        let protocols = self.project.models.protocols(method);
-        if protocols.is_empty() {
-            return false;
-        }
-        let positional = arguments.iter().filter(|argument| matches!(argument, Argument::Positional(_))).count();
-        protocols.iter().any(|protocol| {
-            let named = arguments.iter().any(
-                |argument| matches!(argument, Argument::Keyword(name, _) if protocol.key.names.iter().any(|k| **k == **name)),
-            );
-            let placed = protocol.key.position.is_some_and(|position| position < positional)
-                && positional >= protocol.min_positional
-                && protocol.max_positional.is_none_or(|most| positional <= most);
-            // A key passed by keyword is evidence for any library, if the file can have keys at all.
-            let is_in_use = protocol.libraries.iter().any(|library| self.table.libraries.contains(library.as_str()));
-            (named || placed) && is_in_use || named && self.table.libraries.contains(ROOT)
-        })
-    }
-
-    /// Whether one of the arguments of a call is named like a key.
-    fn passes_a_key(&self, function: &Function, arguments: &[Argument]) -> bool {
-        let words = &self.project.models.words;
-        arguments.iter().any(|argument| match argument {
-            Argument::Keyword(name, _) => words.names_a_key(name),
-            Argument::Positional(value) => match function.ops.get(*value as usize).map(|op| &op.kind) {
-                Some(OpKind::Load(variable)) => name_of(function, variable).is_some_and(|name| words.names_a_key(name)),
-                Some(OpKind::Attribute(_, name)) => words.names_a_key(name),
-                _ => false,
-            },
-            _ => false,
-        })
-    }
-
-    /// Whether a call wraps a method that handles keys according to a protocol of a library in use:
-    /// `jax.jit(env.reset)`.
-    fn wraps_protocol(&self, function: &Function, callee: Option<PathId>, arguments: &[Argument]) -> bool {
-        let Some(path) = callee else { return false };
-        arguments.iter().any(|argument| {
-            let Argument::Positional(part) = argument else { return false };
-            let OpKind::Attribute(_, method) = &function.ops[*part as usize].kind else { return false };
-            let in_use = |library: &String| self.table.libraries.contains(library.as_str());
-            self.project.models.protocols(method).iter().any(|protocol| protocol.libraries.iter().any(in_use))
-        }) && self.wraps(path)
-    }
-
-    /// Whether a function returns its function argument, wrapped.
-    fn wraps(&self, path: PathId) -> bool {
-        let model = self.project.models.callable(self.vocabulary.text(path));
-        model.is_some_and(|model| match &model.effect {
-            Effect::Transform(transform) => transform.returns == Returns::Function,
-            Effect::Builtin(op) => matches!(op, BuiltinOp::Partial),
-            Effect::Factory { .. } => true,
-            _ => false,
         })
     }
 

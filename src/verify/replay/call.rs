@@ -194,7 +194,9 @@ impl<'p> Machine<'p> {
                     (self.library.protocol_or_unknown)(self, &Value::Unknown(of), &name, &args, place)
                 }
                 // A parameter may hold a method of a library.
-                Some(Node::Fresh(_, name)) if self.project.models.consumes_by_method(&name) => {
+                Some(Node::Fresh(_, name))
+                    if args.keywords.iter().any(|(given, _)| self.project.models.consumes_keyword(&name, given)) =>
+                {
                     (self.library.protocol_or_unknown)(self, function, &name, &args, place)
                 }
                 _ => self.unresolved(function, &args, place),
