@@ -4,7 +4,7 @@
 //! written to a temporary file and renamed, so that any number of processes can share the folder. A damaged entry, or one from another
 //! build, is ignored. If the folder exceeds a size limit, the least recently used entries are removed.
 //!
-//! **Invariant:** an entry is returned only if this very build stored it, and unchanged. Nothing is written to or removed from a folder
+//! **Invariant:** an entry is returned only if it is intact and this exact build stored it. Nothing is written to or removed from a folder
 //! that contains files of others.
 
 mod marks;

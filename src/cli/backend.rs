@@ -20,7 +20,7 @@ pub struct Stdin {
 
 /// What to check.
 #[derive(Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is asked for or not, by an option of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each mirrors an independent flag")]
 pub struct CheckRequest<'a> {
     /// The absolute current directory.
     pub cwd: &'a Path,

@@ -191,7 +191,7 @@ impl FixValidator<'_, '_, '_> {
         let mut fixes: BTreeMap<usize, Fix> = BTreeMap::new();
         let mut trials = TRIALS.min(TRIED_BYTES / text.len().max(1));
         let mut hopeless: BTreeSet<usize> = BTreeSet::new();
-        // Whether a fix is accepted after which the next of several pairs is reported: only once all proposals have been tried.
+        // Whether to accept a fix even if the next conflicting pair is then reported: only once all proposals have been tried.
         let mut open: Vec<(usize, bool)> = wanted.iter().take(CONSIDERED).map(|index| (*index, false)).collect();
         let mut next = 0;
         while let Some(&(index, is_last)) = open.get(next) {

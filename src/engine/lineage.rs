@@ -9,7 +9,7 @@ use super::{FileTable, KeyNote, Keys};
 use crate::finding::{Derivation, DerivationKind, Place};
 use crate::text::{FileId, Span};
 
-/// Most keys of one function; further ones are only counted.
+/// The maximum number of keys listed for one function; the others are only counted.
 const KEYS: usize = 400;
 
 /// Longest name of a key, in bytes; longer expressions do not count as names.

@@ -31,7 +31,7 @@ use crate::source::{self, SourceFile};
 use crate::text::{FileId, LineIndex, Span, apply_edits};
 use crate::verify::replay::{self, Comparison, FileEdits};
 
-/// Most analyses of the migrated project.
+/// The maximum number of analyses of the migrated project.
 const ROUNDS: usize = 8;
 
 /// A place, for people, with a remark.
@@ -71,7 +71,7 @@ pub struct Migrated {
     pub outcome: Outcome,
 }
 
-/// One file on its way.
+/// The state of one file during the migration.
 struct Plan {
     file: FileId,
     /// Its position among the files given.

@@ -1,4 +1,4 @@
-//! Steady places: offsets that an edit of one statement of a file leaves as they are in all others.
+//! Steady places: positions that stay valid outside the edited statement of a file.
 //!
 //! A text is divided into parts, each with one or more whole statements of the module. In steady places every part has room to grow, so
 //! an edit within a part moves nothing in those that follow.

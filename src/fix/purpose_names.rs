@@ -12,7 +12,7 @@ use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::Span;
 
-/// More of such names than a line of targets should hold.
+/// The maximum number of such names: with more, the assignment becomes too long for one line.
 const MOST: usize = 6;
 
 /// A longer word is less useful than a number.

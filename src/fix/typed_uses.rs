@@ -17,10 +17,7 @@ use crate::text::{Edit, Span};
 
 /// What the analysis knows about an expression that is a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "what is believed of a key are answers to questions that are asked one by one"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each field caches the answer to an independent query about the key")]
 pub struct KnownKey {
     /// Its place.
     pub span: Span,

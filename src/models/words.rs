@@ -40,7 +40,7 @@ lists! {
     key_endings,
     /// Parts of names that keys and seeds mostly have.
     key_parts,
-    /// Parts of names that nothing but keys have.
+    /// Parts of names that only keys have.
     unmistakable_keys,
     /// Last names of types that are neither keys nor seeds.
     other_types => is_other_type,

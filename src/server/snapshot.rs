@@ -137,7 +137,7 @@ impl Snapshot {
         Ok(checked)
     }
 
-    /// What is remembered of a file.
+    /// The cached state of one file.
     fn memory(&self, path: &Path) -> Arc<Memory> {
         let mut memories = self.memories.lock().unwrap_or_else(PoisonError::into_inner);
         if memories.len() >= REMEMBERED && !memories.contains_key(path) {

@@ -126,7 +126,7 @@ pub(super) type Flag = Arc<AtomicBool>;
 /// How long after a scan of the workspace the memory that it needed goes back to the system. The allocator keeps freed memory for a second.
 pub(super) const REST: Duration = Duration::from_secs(2);
 
-/// Runs tasks until the queue is closed. With `rest`, freed memory goes back to the system after so long without a task.
+/// Runs tasks until the queue is closed. If `rest` is set, freed memory is returned to the system after that much idle time.
 pub(super) fn work(tasks: &Receiver<Task>, events: &Sender<Event>, rest: Option<Duration>) {
     let mut next = tasks.recv().ok();
     while let Some(task) = next {
@@ -149,7 +149,7 @@ pub(super) fn work(tasks: &Receiver<Task>, events: &Sender<Event>, rest: Option<
     }
 }
 
-/// Returns memory that was freed a while ago to the system. The allocator looks for it when a thread ends that has allocated, and not
+/// Returns memory that was freed a while ago to the system. The allocator looks for it when a thread that has allocated ends, and not
 /// while the process waits.
 fn return_memory() {
     if let Ok(brief) = thread::Builder::new().spawn(|| drop(black_box(Box::new(0_u8)))) {

@@ -88,7 +88,7 @@ struct Letter<'a> {
     kept: Option<&'a str>,
     /// The index of the string that contains it, or that it was inserted before.
     string: usize,
-    /// Whether it is the last character of its string.
+    /// The last character of its string.
     is_last: bool,
 }
 

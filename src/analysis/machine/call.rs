@@ -30,7 +30,7 @@ use crate::models::StreamUse;
 /// Size up to which a function is always run, because it may return its argument.
 pub const ALWAYS_RUN_SIZE: usize = 40;
 
-/// Most nodes of the condition under which a call returns; if it is larger, the call is assumed to return always.
+/// The maximum number of nodes of the condition under which a call returns; beyond it, the call is assumed to always return.
 pub const RETURN_CONDITION_NODES: usize = 64;
 
 /// The result of running a function.

@@ -34,7 +34,7 @@ pub struct DeterministicModules {
 /// The values that a constructor stored, and the object.
 #[derive(Clone, Debug)]
 pub struct Stored {
-    /// The object.
+    /// The object that it constructed.
     pub object: ObjectId,
     /// The functions, by attribute.
     pub functions: Vec<(Name, Value)>,

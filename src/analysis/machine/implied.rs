@@ -1,4 +1,4 @@
-//! Iterations that the program relies on.
+//! Loops that run at least once, because the program relies on it.
 //!
 //! `for x in xs: …; print(x)` reads a variable that only an iteration binds, and `total / n` next to `for i in
 //! range(n)` divides by zero without one: such a loop has an iteration, or the program ends. Likewise, a value whose
@@ -38,8 +38,8 @@ fn recorded(machine: &Machine<'_>) -> usize {
     log.derivations.len() + log.consumptions.len()
 }
 
-/// Ends a loop, given the paths on which it runs no iteration and its number of iterations. A loop that involves no keys is skipped: its
-/// constraints would only enlarge the path conditions.
+/// Called at the end of a loop, with the paths on which it runs no iteration and its number of iterations. A loop that involves no keys
+/// is skipped: its constraints would only enlarge the path conditions.
 pub fn end_loop(
     machine: &mut Machine<'_>,
     frame: &Frame<'_>,

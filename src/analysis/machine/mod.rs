@@ -59,7 +59,7 @@ use crate::ir::{Function, FunctionId, Module, Name, Op, Temp, Uses};
 use crate::models::Yield;
 use crate::text::Span;
 
-/// Most nested activations.
+/// The maximum depth of calls.
 pub const CALL_DEPTH: u32 = 12;
 
 /// Most nested activations of one function.
@@ -207,7 +207,7 @@ impl<'p> Machine<'p> {
             Some(innermost) => {
                 let mut paths = self.state.paths.pc;
                 if (innermost.depth as usize) + 1 < self.context.stack.len() {
-                    // Raised within a callee: as uncertain as any exception of a call.
+                    // An exception from a callee is as uncertain as any exception from a call.
                     let literal = self.state.terms.fresh(Symbol::Path, RAISES, None);
                     let raises = self.state.paths.guards.literal(literal);
                     paths = self.state.paths.guards.and(paths, raises);

@@ -272,7 +272,7 @@ impl<'r> RepeatingLoop<'r> {
     }
 }
 
-/// Whether a call gives what the function returns: what becomes of the results of coroutines and generators is not followed.
+/// Whether a call gives what the function returns: results of coroutines and generators are not tracked.
 pub fn returns_results(code: &Function) -> bool {
     !code.is_async && !code.is_generator
 }

@@ -229,7 +229,7 @@ fn is_key_by_test(run: &Recording<'_>, paths: &mut PathQueries<'_>, event: &Cons
     })
 }
 
-/// Whether a key is used only where none of the children of its split are: `where(c, child, key)` beside `where(c, other_child, other)`.
+/// Whether a key is used only for elements that use none of its children: `where(c, child, key)` beside `where(c, other_child, other)`.
 fn is_one_choice(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: usize) -> bool {
     let (split, draw) = (&run.log.consumptions[first], &run.log.consumptions[second]);
     if split.role != Role::Split || draw.role == Role::Split {

@@ -17,7 +17,7 @@ use crate::finding::{Place, Sharing};
 use crate::ir::{FunctionId, Name};
 use crate::text::Edit;
 
-/// Most operations of the replays of one of many functions.
+/// The maximum number of operations in the replays of one function, if many are compared.
 const STEPS_PER_FUNCTION: u32 = 50_000;
 
 /// Most paths of the fixed program that correspond to one of the original.
@@ -75,7 +75,7 @@ pub fn compare_keys(
         let verdict = pair.explore(*place, &[*place], &mut share, &mut |before, after| {
             is_shown |= !after.is_bounded || !after.draws.is_empty();
             let (olds, news) = (given(before), given(after));
-            // What is cut off is cut off elsewhere where a fix adds operations.
+            // A fix adds operations, so the fixed program reaches the budget earlier.
             let length = if after.is_bounded { olds.len().min(news.len()) } else { olds.len() };
             let is_same = olds.get(..length) == news.get(..length) && (after.is_bounded || olds.len() == news.len());
             let refuted = || Comparison::Refuted("the edited program draws from different keys".to_owned());
@@ -137,7 +137,7 @@ impl Pair<'_, '_> {
                     return false;
                 }
                 verdict = hold(&before, &after).map_err(|comparison| match comparison {
-                    // Another path is not the same path.
+                    // The edited program branched differently: this is not the same path, and refutes nothing.
                     Comparison::Refuted(_) if !after.choices.is_empty() || after.answered < answers.len() => {
                         unknown("the edited program tests different conditions")
                     }
@@ -203,7 +203,7 @@ fn compare_path(before: &Path, after: &Path, moved: MovedPlaces<'_>, entry: &Ent
             return Err(Comparison::Inconclusive("a draw no longer receives a key".to_owned()));
         }
     }
-    // A fix makes keys of keys that were there.
+    // A fix derives new keys only from existing keys.
     if after.symbols.computed_keys() > before.symbols.computed_keys() {
         return Err(Comparison::Inconclusive("the edited program uses a computed value as a key".to_owned()));
     }
@@ -275,7 +275,7 @@ pub fn compare_draws(
     let files = [(place.file, edits)];
     let pair = Pair { original, patched, moved: MovedPlaces { files: &files } };
     let verdict = pair.explore(place, &[place], &mut Budget::ONE.clone(), &mut |before, after| {
-        // How many lanes there are may be what the fix corrects; what each draws is one program.
+        // The fix may change the number of lanes, but not what each of them draws.
         let is_first = |draw: &&Draw| draws(draw) && draw.lanes.iter().all(|lane| *lane == 0);
         let olds: Vec<&Draw> = before.draws.iter().filter(is_first).collect();
         let mut news: Vec<&Draw> = after.draws.iter().filter(is_first).collect();

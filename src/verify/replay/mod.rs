@@ -1,4 +1,4 @@
-//! The replay: a concrete interpreter of the IR on the reference PRNG, which bears findings and fixes out.
+//! The replay: a concrete interpreter of the IR on the reference PRNG, which verifies findings and fixes.
 //!
 //! * [`witness`] replays the lowest frame that holds both consumptions of an [`Evidence`] and says whether they are given
 //!   equal keys on some path.
