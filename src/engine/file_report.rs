@@ -88,6 +88,9 @@ pub(super) fn file_report(
         &mut findings,
     );
     let subject = Subject { path: &path, text: &text, statements };
+    for finding in &mut findings {
+        rules::fit_advice(finding, subject.written(finding.primary.span));
+    }
     // Suppressed findings count as well, so that a suppression does not rename its neighbours.
     name_all(subject, &mut findings);
     let commented = suppress::Source { file, text: &text, lines: &lines, cells: &cells, comments, statements };

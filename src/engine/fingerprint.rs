@@ -50,16 +50,27 @@ fn fold(hash: u64, bytes: &[u8]) -> u64 {
 impl<'a> Subject<'a> {
     /// The statement around a place, or the header of a compound one; outside of any, the place's own text.
     fn statement(self, primary: Span) -> String {
-        let holds = |span: Span| span.start <= primary.start && (primary.start < span.end || span == primary);
-        let before = self.statements.partition_point(|statement| statement.full.start <= primary.start);
-        let around = self.statements.get(..before).unwrap_or_default().iter().rev();
-        match around.map(|statement| statement.header).find(|header| holds(*header)) {
+        match self.header(primary) {
             Some(header) => {
                 let end = header.end.min(header.start.saturating_add(READ));
                 normal_form(self.slice(header.start, end), LONGEST)
             }
             None => compact(self.slice(primary.start, primary.end)),
         }
+    }
+
+    /// What the program writes around a place: the statement, or the header of a compound one.
+    pub(super) fn written(self, primary: Span) -> &'a str {
+        let Span { start, end } = self.header(primary).unwrap_or(primary);
+        self.slice(start, end)
+    }
+
+    /// The innermost statement around a place, or the header of a compound one.
+    fn header(self, primary: Span) -> Option<Span> {
+        let holds = |span: Span| span.start <= primary.start && (primary.start < span.end || span == primary);
+        let before = self.statements.partition_point(|statement| statement.full.start <= primary.start);
+        let around = self.statements.get(..before).unwrap_or_default().iter().rev();
+        around.map(|statement| statement.header).find(|header| holds(*header))
     }
 
     fn slice(self, start: u32, end: u32) -> &'a str {

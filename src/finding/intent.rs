@@ -42,6 +42,11 @@ pub struct Consequence {
     pub place: Option<Place>,
 }
 
+impl Consequence {
+    /// The sentence where the first draw is part of a condition, on which the second depends.
+    pub const DECIDES: &str = "the first draw decides whether the second one happens";
+}
+
 /// Makes an enumeration whose members have a kebab-case name and a sentence.
 macro_rules! kinds {
     ($(#[$about:meta])* $kinds:ident, $text:ident, $(#[$said:meta])* { $($(#[$doc:meta])* $kind:ident $name:literal $sentence:literal,)* }) => {
@@ -108,7 +113,7 @@ kinds! {
         /// The program uses different numbers of the two draws.
         DisjointParts "disjoint-parts" "the code uses different parts of the two draws",
         /// All lanes share the draws that should be equal, and have their own keys for the others.
-        PerLane "per-lane" "the mapped function derives a key for each lane where the lanes should differ",
+        PerLane "per-lane" "the mapped function derives one key per batch element where the elements should differ",
         /// A comment or a name says so.
         SaidSo "said-so" "a comment or a name says that the key is shared on purpose",
     }
@@ -120,7 +125,7 @@ kinds! {
     /// The consequence in a sentence: lower case, no full stop.
     {
         /// Both go into one value.
-        Meet "meet" "both draws go into one value",
+        Meet "meet" "both draws flow into one value",
         /// Both are returned.
         Returned "returned" "both draws are returned",
         /// Both are stored.

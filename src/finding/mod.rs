@@ -93,6 +93,8 @@ pub struct Finding {
     pub level: Level,
     /// Confidence of this finding.
     pub confidence: Confidence,
+    /// Why the confidence is not high, if that is known: lower case, no full stop.
+    pub doubt: Option<String>,
     /// The first line makes sense on its own: lower case, no full stop.
     pub message: String,
     /// What the reader sees at the primary location: short, lower case, no full stop.
@@ -165,6 +167,7 @@ impl Finding {
             rule,
             level,
             confidence,
+            doubt: None,
             message,
             label: String::new(),
             primary,

@@ -12,7 +12,7 @@ use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
 
 /// Why a fix that stores a key is display-only.
-pub(super) const NOT_STORED: &str = "it is unknown whether the object may store a new key";
+pub(super) const NOT_STORED: &str = "the object may be immutable, or traced, so storing a new key may fail";
 
 /// How many classes of a file are followed from one to its bases.
 const LINEAGE: usize = 8;

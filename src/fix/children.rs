@@ -48,7 +48,7 @@ struct ChildAssignment<'u, 'a> {
     made: SplitKey<'a>,
     /// The uses, except one that may keep the key.
     uses: Vec<&'u Use<'a>>,
-    /// That one, if nothing else reads the key.
+    /// The use that may keep the key, if nothing else reads it.
     only: Option<&'u Use<'a>>,
     /// Whether all of these uses are of this key.
     is_all: bool,
@@ -125,13 +125,10 @@ impl<'u, 'a> ChildAssignment<'u, 'a> {
                 format!("draw from the unused child `{name}`; the numbers change")
             }
             _ if self.unused.is_empty() => {
-                format!(
-                    "extend the split that creates `{}` with a key for each call; the numbers change",
-                    self.made.key
-                )
+                format!("add one child per call to the `split` that creates `{}`; the numbers change", self.made.key)
             }
             _ => {
-                format!("draw from children of `{}`, one of them still unused; the numbers change", self.made.key)
+                format!("use separate children of `{}`, including the unused one; the numbers change", self.made.key)
             }
         };
         let reserved = cx.claim_within(self.made.scope, &names, range);
@@ -139,7 +136,7 @@ impl<'u, 'a> ChildAssignment<'u, 'a> {
     }
 }
 
-/// Each use reads a name instead.
+/// Replaces the key of each use with a name.
 fn read_instead(uses: &[&Use<'_>], names: &[String]) -> Vec<Edit> {
     uses.iter().zip(names).map(|(one, name)| Edit::replace(one.span(), name.clone())).collect()
 }

@@ -209,7 +209,7 @@ impl Writer<'_, '_> {
         let range = Span::new(self.start.min(range.start), range.end);
         let is_line = comment.is_empty() || layout::indentation(cx.text, self.start).is_some();
         let proposal = self.proposal(edits, cx.claim_within(self.site.scope, &names, range));
-        let message = format!("split `{}` first, with a key for each call; the numbers change", self.key);
+        let message = format!("split `{}` into one key per call before the first use; the numbers change", self.key);
         is_line.then_some(Proposal { message, ..proposal })
     }
 

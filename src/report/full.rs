@@ -12,22 +12,25 @@ use super::excerpt::{Excerpt, Mark};
 use super::neutral::neutral;
 use super::patch::patch;
 use super::summary::folded;
-use crate::finding::{Applicability, Confidence, ConsequenceKind, Finding, Level, Place};
+use crate::finding::{Applicability, Confidence, ConsequenceKind, Finding, Fix, Level, Place};
+use crate::rules::INSIDE;
 use crate::text::{LineIndex, Span};
 
 pub(super) fn write(report: &Report<'_>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
+    let mut patches = Vec::new();
     for (finding, copies) in copies::folded(report, &report.for_people()) {
-        write_one(report, finding, &copies, colour, out)?;
+        write_one(report, finding, &copies, colour, &mut patches, out)?;
     }
     folded(report).map_or(Ok(()), |line| writeln!(out, "{line}\n"))
 }
 
-/// Writes a finding, with the locations of its copies in other files.
-pub(super) fn write_one(
+/// Writes a finding, with the locations of its copies in other files. `patches` are the findings whose patch was already shown.
+pub(super) fn write_one<'f>(
     report: &Report<'_>,
-    finding: &Finding,
+    finding: &'f Finding,
     copies: &[&Finding],
     colour: bool,
+    patches: &mut Vec<&'f Finding>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let file = finding.primary.file;
@@ -37,16 +40,18 @@ pub(super) fn write_one(
     let within = |span: Span| Span::new(span.start - base, span.end - base);
     let primary = within(finding.primary.span);
     let mut marks = vec![Mark { style: LabelStyle::Primary, span: primary, message: &finding.label }];
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
+    let mut ways = Ways::default();
     let is_near = |place: Place| place.file == file && report.cell(place) == cell;
     for label in &finding.related {
         if is_near(label.place) {
             let span = within(label.place.span);
             marks.push(Mark { style: LabelStyle::Secondary, span, message: &label.message });
         } else {
-            notes.push(format!("note: {}: {}", neutral(&label.message), report.locus(label.place)));
+            ways.add(&label.message, report.locus(label.place), &mut notes);
         }
     }
+    ways.end(&mut notes);
     let intent = finding.intent.as_ref().map(|intent| ("probably intended: ", &intent.reason, intent.place));
     // Without a location, it is not informative that both draws are returned, stored or escape.
     let is_plain =
@@ -82,26 +87,13 @@ pub(super) fn write_one(
         notes.push(format!("note: {}", neutral(&witness.sentence)));
     }
     if finding.confidence < Confidence::High {
-        notes.push(format!("note: {} confidence", finding.confidence));
+        let why = finding.doubt.as_ref().map(|doubt| format!(": {}", neutral(doubt))).unwrap_or_default();
+        notes.push(format!("note: {} confidence{why}", finding.confidence));
     }
-    notes.extend(finding.help.iter().map(|help| format!("help: {}", neutral(help))));
-    if let Some(fix) = &finding.fix {
-        let applied = match fix.applicability {
-            Applicability::Safe => "safe".to_owned(),
-            Applicability::Unsafe => "unsafe".to_owned(),
-            Applicability::Display => match &fix.reason {
-                Some(reason) => format!("not verified: {}", neutral(reason)),
-                None => "not verified".to_owned(),
-            },
-        };
-        let patch = if fix.applicability == Applicability::Display {
-            String::new()
-        } else {
-            patch(report, finding, fix, colour)
-        };
-        let note = format!("fix: {} ({applied})\n{patch}", neutral(&fix.message));
-        notes.push(note.trim_end().to_owned());
-    }
+    // A patch that follows says the same with the names of the program.
+    let has_patch = finding.fix.as_ref().is_some_and(|fix| fix.applicability > Applicability::Display);
+    notes.extend(finding.help.iter().filter(|_| !has_patch).map(|help| format!("help: {}", neutral(help))));
+    notes.extend(finding.fix.as_ref().map(|fix| fix_note(report, finding, fix, colour, patches)));
     if !copies.is_empty() {
         let places = copies.iter().map(|copy| format!("\n{}", report.locus(copy.primary)));
         notes.push(format!(
@@ -122,6 +114,66 @@ pub(super) fn write_one(
         .with_labels(labels)
         .with_notes(notes);
     excerpt.render(&diagnostic, colour, out)
+}
+
+/// The fix, with its patch if no finding above has the same one.
+fn fix_note<'f>(
+    report: &Report<'_>,
+    finding: &'f Finding,
+    fix: &Fix,
+    colour: bool,
+    patches: &mut Vec<&'f Finding>,
+) -> String {
+    let message = neutral(&fix.message);
+    let applied = match fix.applicability {
+        Applicability::Safe => "safe",
+        Applicability::Unsafe => "unsafe",
+        Applicability::Display => {
+            let reason = fix.reason.as_ref().map(|reason| format!(": {}", neutral(reason))).unwrap_or_default();
+            return format!("fix: {message} (not verified{reason})");
+        }
+    };
+    let is_same = |shown: &&&Finding| {
+        shown.primary.file == finding.primary.file && shown.fix.as_ref().is_some_and(|shown| shown.edits == fix.edits)
+    };
+    if let Some(shown) = patches.iter().find(is_same) {
+        return format!("fix: fixed together with {}, by the patch above ({applied})", report.locus(shown.primary));
+    }
+    patches.push(finding);
+    format!("fix: {message} ({applied})\n{}", patch(report, finding, fix, colour)).trim_end().to_owned()
+}
+
+/// The calls that lead to a place in another file, which are shown with it in one line.
+#[derive(Default)]
+struct Ways {
+    /// What the calls lead to, and where they are.
+    calls: Option<(String, Vec<String>)>,
+}
+
+impl Ways {
+    /// Adds a label outside the excerpt: a call is kept until the label of what it leads to.
+    fn add(&mut self, message: &str, at: String, notes: &mut Vec<String>) {
+        if let Some(what) = message.strip_suffix(INSIDE) {
+            if self.calls.as_ref().is_none_or(|(known, _)| known != what) {
+                self.end(notes);
+            }
+            self.calls.get_or_insert_with(|| (what.to_owned(), Vec::new())).1.push(at);
+            return;
+        }
+        let through = match self.calls.take_if(|(what, _)| message.starts_with(&format!("{what} here"))) {
+            Some((_, calls)) => format!(", through {}", calls.join(" → ")),
+            None => String::new(),
+        };
+        self.end(notes);
+        notes.push(format!("note: {}: {at}{through}", neutral(message)));
+    }
+
+    /// Shows the calls that no label followed.
+    fn end(&mut self, notes: &mut Vec<String>) {
+        if let Some((what, calls)) = self.calls.take() {
+            notes.push(format!("note: {}{INSIDE}: {}", neutral(&what), calls.join(" → ")));
+        }
+    }
 }
 
 pub(super) fn severity(level: Level) -> Severity {

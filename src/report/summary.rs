@@ -10,7 +10,7 @@ use super::Report;
 use crate::config::HiddenCounts;
 use crate::finding::{Level, RuleId};
 
-/// One sentence on what was found and what is hidden.
+/// One sentence on what was found and what is hidden, and one on functions that were not analysed in full.
 pub fn summary(report: &Report<'_>) -> String {
     let mut counts: BTreeMap<Level, usize> = BTreeMap::new();
     for finding in report.findings() {
@@ -23,14 +23,17 @@ pub fn summary(report: &Report<'_>) -> String {
     if !hidden.is_empty() {
         let _ = write!(line, " ({hidden})");
     }
+    line.push('.');
     match report.hidden.limited {
         0 => {}
-        1 => line.push_str(", but 1 function was not analysed in full (KEY006)"),
+        1 => line.push_str("\n1 function was not analysed in full, so findings in it may be missing (KEY006)."),
         count => {
-            let _ = write!(line, ", but {count} functions were not analysed in full (KEY006)");
+            let _ = write!(
+                line,
+                "\n{count} functions were not analysed in full, so findings in them may be missing (KEY006)."
+            );
         }
     }
-    line.push('.');
     line
 }
 
@@ -39,7 +42,10 @@ pub(super) fn folded(report: &Report<'_>) -> Option<String> {
     let files = report.folded();
     let code = RuleId::LegacyPrngkey.code();
     (files > 0).then(|| {
-        format!("{files} files make raw keys with `PRNGKey`: `--select {code}` lists them, `keylint migrate` moves them to typed keys ({code})")
+        format!(
+            "{files} files create raw keys with `PRNGKey` ({code}). List them with `--select {code}`, or migrate them with `keylint \
+             migrate`."
+        )
     })
 }
 
@@ -79,7 +85,7 @@ fn hidden(hidden: &HiddenCounts) -> String {
     let total: usize = hidden.by_level.values().chain(hidden.by_confidence.values()).sum();
     let them = if total == 1 { "it" } else { "them" };
     let rest = accepted.map_or_else(String::new, |accepted| format!("; {accepted}"));
-    format!("{} hidden; {options} shows {them}{rest}", listed(&parts))
+    format!("{} hidden; use {options} to show {them}{rest}", listed(&parts))
 }
 
 fn counted(count: usize, noun: &str) -> String {

@@ -65,7 +65,8 @@ pub(super) fn reported(rule: &Rule, wrapped: &WrappedKey, refused: Refused, text
     if refused != Refused::Now {
         finding.level = finding.level.min(Level::Warning);
     }
-    let call = (wrapped.leaf != wrapped.place).then(|| wording::label(wrapped.leaf, "... called here".to_owned()));
+    let call = (wrapped.leaf != wrapped.place)
+        .then(|| wording::label(wrapped.leaf, "the conversion is missing in this call".to_owned()));
     let class = wording::label(wrapped.class_at, format!("`{}` is defined here", wrapped.class));
     finding.fix_hints = Some(FixHints {
         written: [wrapped.written.clone(), None],

@@ -18,7 +18,7 @@ pub(super) fn describe(rule: &Rule, (wrapped, refused): &(&WrappedKey, Refused))
     let WrappedKey { way, callee, class, written, .. } = wrapped;
     let returned = *way == WrapperWay::Result;
     let subject = match written.as_deref().filter(|_| !returned) {
-        Some(written) => format!("{}, an object of class `{class}`,", wording::code(written)),
+        Some(written) => format!("{} (a `{class}`)", wording::code(written)),
         None => format!("an object of class `{class}`"),
     };
     let crosses = if returned { "is returned through" } else { "is passed through" };

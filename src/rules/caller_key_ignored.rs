@@ -16,7 +16,7 @@ pub(super) fn describe(rule: &Rule, hit: &IgnoredCaller) -> Finding {
     let parameter = wording::code(&hit.parameter);
     let text = Text {
         message: format!(
-            "this function takes {parameter} but draws from a constant key made by {}",
+            "this function takes {parameter} but draws from a constant key created by {}",
             wording::code(&hit.callee)
         ),
         label: format!("the caller's {parameter} is not used here"),

@@ -27,7 +27,7 @@ pub(super) fn describe(rule: &Rule, hit: &CapturedUse) -> Finding {
         CaptureKind::Default => (
             format!(
                 "the default value of {name} is one key, created when {callee} is defined, so every call \
-                 that leaves out {name} {repetition}"
+                 that omits {name} {repetition}"
             ),
             "defined here",
         ),
@@ -36,13 +36,15 @@ pub(super) fn describe(rule: &Rule, hit: &CapturedUse) -> Finding {
         CaptureKind::Default => format!("make {name} a parameter without a default value"),
         CaptureKind::Transformed | CaptureKind::Stored => format!("pass {name} to {callee} as an argument"),
     };
-    let text = Text { message, label: wording::here(&hit.used, "the captured key is consumed"), help };
+    let what = "the captured key is consumed";
+    let text = Text { message, label: wording::here(&hit.used, what), help };
     let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
+    finding.doubt = Some(format!("no second call of {callee} is visible"));
     hit.intent.clone().into_iter().for_each(|intent| finding.note_intent(intent));
     let origin = wording::origin(hit.origin.as_ref());
     let defined = wording::label(hit.defined_at, defined.to_owned());
     wording::relate(&mut finding, origin.iter().cloned().chain([defined.clone()]));
-    wording::relate(&mut finding, wording::inner_steps(&hit.used));
+    wording::relate(&mut finding, wording::inner_steps(&hit.used, what));
     finding.fix_hints = Some(FixHints {
         used_at: Some(hit.used.place),
         unused: (hit.kind == CaptureKind::Default).then(|| hit.name.clone()),

@@ -18,15 +18,15 @@ pub(super) fn describe(rule: &Rule, (key, trace): &(&ConstantKey, &Trace)) -> Fi
     let each = if trace.kind == TraceKind::Looped { "iteration" } else { "call" };
     let text = Text {
         message: format!(
-            "{function} makes its key from a constant seed, so every {each} of the function that {transform} traces {}",
+            "{function} creates its key from a constant seed while {transform} traces it, so every {each} {}",
             wording::repetition(key.used.role)
         ),
-        label: if key.made_at == trace.place { "the same key every time" } else { "makes the same key every time" }
+        label: if key.made_at == trace.place { "the same key every time" } else { "creates the same key every time" }
             .to_owned(),
-        help: format!("make the key outside, and pass a new one to each {each}"),
+        help: format!("create the key outside, and pass a new one to each {each}"),
     };
     let mut finding = wording::finding(rule, trace.place, key.confidence, &trace.function, text);
-    let made = wording::label(key.made_at, "... made here".to_owned());
+    let made = wording::label(key.made_at, "the key is created here".to_owned());
     let used = wording::label(
         key.used.leaf,
         format!("{} by {}", key.used.role.participle(), wording::callee(&key.used.callee)),

@@ -29,6 +29,7 @@ pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
             .map_or_else(String::new, |split| format!("draw from a child, {split}, so that the key {how} is fresh")),
     };
     let mut finding = wording::finding(rule, hit.place, hit.confidence, &hit.function, text);
+    finding.doubt = Some("the later use is not visible".to_owned());
     let used = wording::steps(&hit.used, hit.used.role.participle());
     wording::relate(&mut finding, used.iter().cloned());
     finding.fix_hints = Some(wording::fix_hints(&hit.used));

@@ -22,12 +22,12 @@ pub(super) fn describe(rule: &Rule, (draw, trace): &(&HostDraw, &Trace)) -> Find
         }
     };
     let text = Text {
-        message: format!("{source} runs once, while {transform} {how}"),
+        message: format!("{source} is evaluated once, when {transform} {how}"),
         label: if draw.leaf == trace.place { "drawn once, by Python" } else { "drawn inside this call" }.to_owned(),
         help: "draw with `jax.random` from a key that is passed in, or draw outside and pass the numbers in".to_owned(),
     };
     let mut finding = wording::finding(rule, trace.place, draw.confidence, &trace.function, text);
-    let drawn = wording::label(draw.leaf, "... drawn here".to_owned());
+    let drawn = wording::label(draw.leaf, "drawn here".to_owned());
     let traced = wording::label(
         trace.at,
         format!("{} by {transform}", if trace.kind == TraceKind::Mapped { "mapped" } else { "traced" }),

@@ -22,32 +22,37 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
         ("batch element", "batch elements", "mapped here")
     };
     let how = match (hit.kind, hit.on_devices) {
-        (BroadcastKind::Constant, _) => format!("made from the same seed for every {lane}"),
+        (BroadcastKind::Constant, _) => "created from a constant seed".to_owned(),
         (BroadcastKind::Captured, false) => "captured by a mapped function".to_owned(),
         (BroadcastKind::Captured, true) => "captured by a function that runs on every device".to_owned(),
-        (BroadcastKind::Unmapped, false) => "passed unmapped to a mapped function".to_owned(),
+        (BroadcastKind::Unmapped, false) => "passed to a mapped function with axis `None`".to_owned(),
         (BroadcastKind::Unmapped, true) => "passed to every device whole".to_owned(),
-        (BroadcastKind::Copied, _) => "copied from one key".to_owned(),
+        (BroadcastKind::Copied, _) => "a copy of one key".to_owned(),
+    };
+    // A key without a name is called by its seed.
+    let made = match &hit.used.name {
+        Some(_) => format!("{subject} is {how}"),
+        None => format!("{subject} is the same for every {lane}"),
     };
     let key = hit.used.name.as_ref().map_or("key", |name| &name.text);
     let message = match &hit.stream {
         Some(stream) => format!("{} is {how}, so every {lane} gets the same key from it", wording::code(stream)),
         None if hit.kind == BroadcastKind::Constant => {
-            format!("{subject} is {how}, so {callee} {repetition} each time")
+            format!("{made}, so {callee} {repetition} for every {lane}")
         }
         None => format!("{subject} is {how}, so {callee} {repetition} for every {lane}"),
     };
     let text = Text {
         message,
-        label: if hit.on_devices { "one key for all devices" } else { "one key for the whole batch" }.to_owned(),
+        label: format!("every {lane} uses {}", if hit.used.name.is_some() { &subject } else { "this key" }),
         help: match hit.kind {
             BroadcastKind::Captured | BroadcastKind::Unmapped if hit.on_devices => {
                 format!("fold the device's index into the key, `jax.random.fold_in({key}, jax.lax.axis_index(axis))`")
             }
             BroadcastKind::Constant => format!("derive the key from an argument that differs between the {lanes}"),
-            BroadcastKind::Copied => format!("split the key into one for each {lane} instead of copying it"),
+            BroadcastKind::Copied => format!("split the key, one child per {lane}, instead of copying it"),
             BroadcastKind::Captured | BroadcastKind::Unmapped => {
-                format!("create one key for each batch element, `jax.random.split({key}, n)`, and map over these keys")
+                format!("create one key for each batch element, `jax.random.split({key}, n)`, and map over the result")
             }
         },
     };
@@ -55,18 +60,21 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     if hit.consequence.is_some() {
         finding.level = finding.level.min(Level::Note);
     }
+    let on_devices = || "devices that see the same block must draw the same numbers".to_owned();
+    finding.doubt = wording::doubt(&hit.used).or_else(|| hit.on_devices.then(on_devices));
     finding.consequence.clone_from(&hit.consequence);
     hit.intent.clone().into_iter().for_each(|intent| finding.note_intent(intent));
     let origin = wording::origin(hit.origin.as_ref());
     let mapped = wording::label(hit.mapped_at, mapped.to_owned());
     wording::relate(&mut finding, origin.iter().cloned().chain([mapped.clone()]));
-    wording::relate(&mut finding, wording::inner_steps(&hit.used));
+    let what = format!("{} for every {lane}", hit.used.role.participle());
+    wording::relate(&mut finding, wording::inner_steps(&hit.used, &what));
     let way = wording::way(&hit.used);
     let draws_numbers = hit.used.role == Role::Sample;
     finding.evidence =
         Some(Evidence { sharing: Sharing::Lanes, first: way.clone(), second: way, draws_numbers, is_open: false });
     finding.fix_hints = Some(FixHints { repeated_by: Some(hit.mapped_at), ..FixHints::default() });
-    let consumed = wording::steps(&hit.used, &format!("consumed for every {lane}"));
+    let consumed = wording::steps(&hit.used, &what);
     finding.flow = origin.into_iter().chain([mapped]).chain(consumed).collect();
     finding
 }

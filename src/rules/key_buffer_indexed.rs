@@ -48,7 +48,7 @@ pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
             "create an array of keys to index: `jax.random.split(key, n)`",
         ),
         (_, false) => (
-            format!("`{text}` reads a word of {key}, and a word is not a key"),
+            format!("`{text}` selects one word of {key}; a word is not a key"),
             "a word of a key, not a key",
             "create an array of keys to index, `jax.random.split(key, n)`; keys from `jax.random.key` would raise here",
         ),

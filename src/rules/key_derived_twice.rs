@@ -30,11 +30,11 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
             "derive from a key with either `split` or `fold_in`, not with both".to_owned(),
         ),
         _ if is_disjoint => (
-            format!("{subject} is split twice; both splits give the same children, but the code uses different ones"),
+            format!("{subject} is split twice; both splits return the same keys, but the code uses different ones"),
             "split once and index the result".to_owned(),
         ),
         _ => (
-            format!("{subject} is split twice, and both splits give the same children"),
+            format!("{subject} is split twice, so both splits return the same keys"),
             if hit.second.place == hit.second.leaf {
                 "split once into as many keys as you need".to_owned()
             } else {

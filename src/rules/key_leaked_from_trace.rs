@@ -19,24 +19,28 @@ pub(super) fn describe(rule: &Rule, (leak, trace): &(&LeakedKey, &Trace)) -> Fin
     let when = format!("while {transform} traces {function}");
     let text = match leak.kind {
         LeakKind::Iterator => Text {
-            message: format!("a key is taken from {name} only {when}, so every run uses the same key"),
-            label: if is_direct { "advances once, at tracing" } else { "advances it inside this call" }.to_owned(),
+            message: format!("a key is taken from {name} only {when}, so every call uses the same key"),
+            label: if is_direct { "advances only once, during tracing" } else { "advances inside this call" }
+                .to_owned(),
             help: "take the key outside the traced function, and pass it as an argument".to_owned(),
         },
         LeakKind::Global | LeakKind::Variable | LeakKind::Part => Text {
             message: if trace.depends_on_argument {
-                format!("a key is stored in {name} only {when}, and what is stored is a leaked tracer")
+                format!("{name} is assigned {when}: it will hold a leaked tracer")
             } else {
                 format!(
-                    "a key is stored in {name} only {when}, so every run draws the same numbers, and what is stored is a leaked tracer"
+                    "{name} is assigned {when}: it will hold a leaked tracer, and every call draws the same numbers"
                 )
             },
-            label: if is_direct { "stored once, at tracing" } else { "stored inside this call" }.to_owned(),
+            label: if is_direct { "assigned only during tracing" } else { "assigned inside this call" }.to_owned(),
             help: "return the new key, and store it outside the traced function".to_owned(),
         },
     };
     let mut finding = wording::finding(rule, trace.place, leak.confidence, &trace.function, text);
-    let stored = wording::label(leak.leaf, "... stored here".to_owned());
+    let stored = wording::label(
+        leak.leaf,
+        if leak.kind == LeakKind::Iterator { "taken here" } else { "assigned here" }.to_owned(),
+    );
     let traced = wording::label(trace.at, format!("traced by {transform}"));
     wording::relate(&mut finding, [stored, traced]);
     finding

@@ -25,7 +25,7 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
                 wording::callee(&hit.second.callee)
             ),
             label: wording::here(&hit.second, "used again"),
-            help: "use one key for `fold_in` and another one for draws".to_owned(),
+            help: "use separate keys for `fold_in` and for sampling".to_owned(),
         };
         let mut finding = reuse::finding(rule, hit, text);
         finding.confidence = Confidence::Low;

@@ -23,9 +23,17 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
             "{subject} equals the key that {first} consumed in an earlier iteration: {}",
             reuse::folds_like_split(&hit.derivation)
         )
-    } else if hit.is_seeded_again && hit.second.name.is_some() {
-        let repetition = wording::repetition(hit.second.role);
-        format!("{subject} is created from the same seed in two iterations, so {callee} {repetition} again")
+    } else if hit.is_seeded_again && (hit.second.name.is_some() || hit.first.leaf == hit.second.leaf) {
+        let first = wording::callee(&hit.first.callee);
+        let effect = if hit.first.leaf == hit.second.leaf {
+            format!("{callee} {} again", wording::repetition(hit.second.role))
+        } else {
+            format!("{first} and {callee} get the same key")
+        };
+        match hit.second.name {
+            Some(_) => format!("{subject} is created from the same seed in every iteration, so {effect}"),
+            None => format!("every iteration starts from {subject}, so {effect}"),
+        }
     } else if hit.first.leaf == hit.second.leaf && (!hit.is_adjacent || hit.is_loop_target) {
         let (does, repetition) = (hit.second.role.participle(), wording::repetition(hit.second.role));
         format!("{subject} is the same key in two iterations, and {does} in both, so {callee} {repetition} again")
@@ -58,7 +66,7 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
             Role::Library | Role::Protocol => {
                 format!("{subject} is consumed in every iteration, so {callee} gets the same key each time")
             }
-            Role::Unresolved => format!("{subject} is passed unchanged to {callee} in every iteration"),
+            Role::Unresolved => format!("{subject} is passed to {callee} in every iteration, and never replaced"),
         }
     } else {
         let name = hit.first.name.as_ref().filter(|_| reuse::two_names(hit).is_some());
@@ -69,6 +77,9 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
             (Role::Split, Role::Split) => ("split".to_owned(), "split again".to_owned()),
             (Role::Split, _) => ("split".to_owned(), format!("consumed by {callee}")),
             (_, Role::Split) => (format!("consumed by {first}"), "split".to_owned()),
+            _ if hit.first.callee == hit.second.callee => {
+                (format!("consumed by {first}"), format!("by another call of {callee}"))
+            }
             _ => (format!("consumed by {first}"), format!("by {callee}")),
         };
         format!("{before} is {first} in one iteration and{again} {second} in a later one")
@@ -94,7 +105,8 @@ fn help(hit: &KeyReuse) -> String {
         return "pass an unused key to the next iteration".to_owned();
     }
     if hit.is_loop_target {
-        return "iterate over as many keys as there are iterations, such as `jax.random.split(key, n)`".to_owned();
+        return "iterate over as many keys as there are iterations, such as the result of `jax.random.split`"
+            .to_owned();
     }
     let Some(known) = name else { return "give each iteration its own key".to_owned() };
     let key = &known.text;
@@ -123,7 +135,7 @@ fn help(hit: &KeyReuse) -> String {
         LoopKind::Statement => {
             let index = format!("derive a key from the index, `jax.random.fold_in({key}, i)`");
             wording::rebinding(name)
-                .map_or(index.clone(), |split| format!("take a child in each iteration, {split}, or {index}"))
+                .map_or(index.clone(), |split| format!("split it in each iteration, {split}, or {index}"))
         }
         LoopKind::Comprehension => format!("also iterate over `jax.random.split({key}, n)`"),
         LoopKind::Call if hit.second.role == Role::Split && known.can_rebind => {
@@ -131,7 +143,7 @@ fn help(hit: &KeyReuse) -> String {
         }
         LoopKind::Call => {
             format!(
-                "derive a key from the index, `jax.random.fold_in({key}, i)`, or also map over `jax.random.split({key}, n)`"
+                "derive a key from the index, `jax.random.fold_in({key}, i)`, or loop over `jax.random.split({key}, n)` as well"
             )
         }
         LoopKind::Leaves => {

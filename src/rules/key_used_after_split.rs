@@ -21,14 +21,23 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
         (
             format!("{subject} is split after {} consumed it", wording::callee(&hit.first.callee)),
             "split",
-            format!("split {key} before the first draw, and draw from a child"),
+            match hit.first.role {
+                _ if hit.first.place != hit.first.leaf => {
+                    format!("split {key} before the call that consumes it, and pass a child to that call")
+                }
+                Role::Sample => format!("split {key} before the first draw, and draw from a child"),
+                _ => {
+                    let first = wording::callee(&hit.first.callee);
+                    format!("split {key} before the call of {first}, and pass a child to it")
+                }
+            },
         )
     } else {
         let help = match &hit.intended_child {
             Some(child) => format!("use `{}`, the child that is still unused", child.name),
             // A split in another function makes no child for this call.
             None if hit.first.place != hit.first.leaf => wording::split_help(name),
-            None => format!("split {key} into one more child, and use that one here"),
+            None => format!("take one more child from the split of {key}, and use it here"),
         };
         (
             format!("{subject} is consumed by {} after it was split", wording::callee(&hit.second.callee)),

@@ -27,14 +27,14 @@ pub(super) fn find(facts: &Facts) -> Vec<Hit<'_>> {
 pub(super) fn describe(rule: &Rule, hit: &Hit<'_>) -> Finding {
     let text = Text {
         message: format!(
-            "{} creates raw keys, for which JAX recommends typed keys instead",
+            "{} creates a raw key; JAX recommends typed keys (`jax.random.key`)",
             wording::code(&hit.first.written)
         ),
         label: "creates a raw key".to_owned(),
         help: "create typed keys with `jax.random.key`; the numbers drawn stay the same".to_owned(),
     };
     let mut finding = wording::finding(rule, hit.first.place, Confidence::High, &hit.first.function, text);
-    let others = hit.others.iter().map(|other| wording::label(other.place, "another raw key".to_owned()));
+    let others = hit.others.iter().map(|other| wording::label(other.place, "also creates a raw key".to_owned()));
     wording::relate(&mut finding, others);
     finding
 }

@@ -20,6 +20,7 @@ use crate::judge::facts::Facts;
 
 pub use rule::{FixAvailability, Rule, Status};
 pub use run::{internal_error, invalid_suppression, syntax_error, unreadable_file, unused_suppression};
+pub use wording::{INSIDE, fit_advice};
 
 /// Makes the modules and the registry from the table of all rules.
 macro_rules! registry {

@@ -16,18 +16,18 @@ pub(super) fn describe(rule: &Rule, bridge: &RawBridge) -> Finding {
     let callee = wording::code(&bridge.callee);
     let (whereto, label, help) = match &bridge.passed_to {
         Some(name) => (
-            format!("passes the words of a key to {}", wording::code(name)),
+            format!("passes key data to {}", wording::code(name)),
             "passed on here",
             format!("pass the key itself, if {} takes typed keys", wording::code(name)),
         ),
         None => (
-            "returns the words of a key".to_owned(),
+            "returns key data".to_owned(),
             "returned here",
             "return the key itself; callers that need its words can call `jax.random.key_data`".to_owned(),
         ),
     };
     let text = Text {
-        message: format!("{callee} {whereto}; words do not record their implementation"),
+        message: format!("{callee} {whereto}; key data does not carry its PRNG implementation"),
         label: "a typed key becomes a raw one".to_owned(),
         help,
     };

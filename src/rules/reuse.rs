@@ -25,13 +25,14 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
     {
         let claim = text.message.trim_end_matches(NOT_INDEPENDENT);
         // No third clause is added with "and" to a message of two clauses.
-        let joint = if claim.contains(", and ") { ";" } else { ", and" };
-        text.message = format!("{claim}{joint} {}", fate.message);
+        let joint = if claim.contains(", and ") || claim.contains(", so ") { ";" } else { ", and" };
+        text.message = format!("{claim}{joint} {}", meeting(hit, &fate.message));
     }
     let mut finding = wording::finding(rule, hit.second.place, hit.confidence, &hit.function, text);
     if hit.is_harmless() {
         finding.level = finding.level.min(Level::Note);
     }
+    finding.doubt = doubt(hit);
     finding.intent.clone_from(&hit.intent);
     finding.consequence.clone_from(&hit.consequence);
     let origin = if hit.derived_at.is_some() { Vec::new() } else { wording::origin(hit.origin.as_ref()) };
@@ -40,7 +41,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
     let (derived_first, derived_again) = derivations(hit);
 
     wording::relate(&mut finding, origin.iter().chain(&derived_first).chain(&first).chain(&derived_again).cloned());
-    wording::relate(&mut finding, wording::inner_steps(&hit.second));
+    wording::relate(&mut finding, wording::inner_steps(&hit.second, &again(&hit.first, &hit.second)));
     wording::relate(
         &mut finding,
         hit.repeated_by.map(|place| wording::label(place, "repeated by this loop".to_owned())),
@@ -87,6 +88,28 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
         .chain(second)
         .collect();
     finding
+}
+
+/// Where two draws meet, for the message: calls that are no draws themselves lead to them.
+fn meeting(hit: &KeyReuse, fate: &str) -> String {
+    let (first, second) = (wording::callee(&hit.first.callee), hit.second.role);
+    if fate == Consequence::DECIDES {
+        let what = if second == Role::Split { "the split runs" } else { "the second call runs" };
+        return format!("whether {what} depends on the result of {first}");
+    }
+    match fate.strip_prefix("both draws ") {
+        Some(rest) if hit.first.role == Role::Split && second == Role::Split => format!("draws from both {rest}"),
+        _ => fate.to_owned(),
+    }
+}
+
+/// Why a reuse is uncertain, if that is known.
+fn doubt(hit: &KeyReuse) -> Option<String> {
+    let default = "it relies on `jax_threefry_partitionable`, the default since JAX 0.5";
+    let by_default =
+        hit.kind == ReuseKind::FoldMeetsChild || hit.kind == ReuseKind::Iterated && hit.derived_at.is_some();
+    let assumed = || wording::doubt(&hit.second).or_else(|| wording::doubt(&hit.first));
+    if by_default { Some(default.to_owned()) } else { assumed() }
 }
 
 /// The name of the key of a reuse.

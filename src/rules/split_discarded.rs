@@ -28,8 +28,8 @@ pub(super) fn describe(rule: &Rule, hit: &Discarded) -> Finding {
         let child = hit.name.as_ref().map_or_else(|| "one of the keys".to_owned(), |name| wording::code(name));
         Text {
             message: format!("{child} from this {callee} is never used"),
-            label: "makes more keys than are used".to_owned(),
-            help: "derive only as many keys as you use, or name the spare one `_`".to_owned(),
+            label: "creates a key that nothing uses".to_owned(),
+            help: "derive only as many keys as you use, or name the unused one `_`".to_owned(),
         }
     };
     let mut finding = wording::finding(rule, hit.place, Confidence::High, &hit.function, text);

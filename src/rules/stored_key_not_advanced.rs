@@ -20,17 +20,18 @@ pub(super) fn describe(rule: &Rule, hit: &StaleState) -> Finding {
             wording::callee(&hit.used.callee),
             wording::repetition(hit.used.role)
         ),
-        label: wording::here(&hit.used, "consumed and not replaced"),
+        label: format!("{}, but never replaced", wording::here(&hit.used, "consumed")),
         help: if name.contains('.') {
-            format!("store a new key whenever you use one: `{name}, subkey = jax.random.split({name})`")
+            format!("store a new key each time you use one: `{name}, subkey = jax.random.split({name})`")
         } else {
-            format!("pass the function a key instead of reading `{name}`")
+            format!("take the key as a parameter instead of reading `{name}`")
         },
     };
     let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
-    let stored = hit.stored_at.map(|place| wording::label(place, format!("the key of `{name}` is stored here")));
+    finding.doubt = Some("the next call is not visible".to_owned());
+    let stored = hit.stored_at.map(|place| wording::label(place, format!("`{name}` is set here")));
     let stored: Vec<_> = stored.into_iter().collect();
-    wording::relate(&mut finding, stored.iter().cloned().chain(wording::inner_steps(&hit.used)));
+    wording::relate(&mut finding, stored.iter().cloned().chain(wording::inner_steps(&hit.used, "consumed each time")));
     finding.fix_hints = Some(wording::fix_hints(&hit.used));
     finding.flow = stored.into_iter().chain(wording::steps(&hit.used, "consumed each time")).collect();
     finding

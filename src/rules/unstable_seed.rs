@@ -18,14 +18,12 @@ pub(super) fn describe(rule: &Rule, seed: &UnstableSeed) -> Finding {
     let callee = wording::code(&seed.callee);
     let (message, help) = if seed.is_hash {
         (
-            format!(
-                "{callee} gets a number from {source}, which differs between processes for strings and most objects"
-            ),
+            format!("{callee} is seeded from {source}, which differs between processes for strings and most objects"),
             "use a hash that is the same everywhere: `zlib.crc32(text.encode())`, or bytes of `hashlib.sha256`",
         )
     } else {
         (
-            format!("{callee} gets a number from {source}, so no other run draws the same numbers"),
+            format!("{callee} is seeded from {source}, so no two runs draw the same numbers"),
             "take the seed from the configuration, or log the one that was drawn, so that the run can be repeated",
         )
     };

@@ -15,7 +15,7 @@ pub(super) fn find(facts: &Facts) -> &[UntypedKey] {
 pub(super) fn describe(rule: &Rule, hit: &UntypedKey) -> Finding {
     let UntypedKey { name, function, used, .. } = hit;
     let text = Text {
-        message: format!("`{function}` takes a key as `{name}`, and does not require a typed one"),
+        message: format!("`{function}` accepts a raw key as `{name}`"),
         label: "raw keys are accepted too".to_owned(),
         help: format!(
             "raise a `TypeError` unless `jnp.issubdtype({name}.dtype, jax.dtypes.prng_key)`, before `{name}` is used"

@@ -3,7 +3,7 @@
 //! **Invariant:** messages contain no line numbers, because baselines must survive moved lines; places are labels.
 //! Texts are lower case and have no full stop.
 
-use crate::finding::{Confidence, Derivation, DerivationKind, Finding, FixHints, Label, Place};
+use crate::finding::{Confidence, Derivation, DerivationKind, Finding, FixHints, Label, Place, RuleId};
 use crate::judge::facts::{KeyName, Origin, Role, Trace, Use};
 
 use super::Rule;
@@ -57,7 +57,7 @@ fn derived(derivation: &Derivation) -> String {
     match derivation.kind() {
         DerivationKind::Elsewhere | DerivationKind::Part(_) if derivation.is_empty() => "the key".to_owned(),
         DerivationKind::Elsewhere | DerivationKind::Part(_) => code(derivation),
-        DerivationKind::Seed(Some(seed), _) => format!("the key of seed {seed}"),
+        DerivationKind::Seed(Some(seed), _) => format!("the key created from seed {seed}"),
         DerivationKind::Seed(None, _) => "one key".to_owned(),
         DerivationKind::Child(parent, _) | DerivationKind::Children(parent) => match (source(parent), root()) {
             (Some(parent), _) => format!("a key split from {parent}"),
@@ -84,16 +84,34 @@ pub(super) fn rebinding(name: Option<&KeyName>) -> Option<String> {
 pub(super) fn returned_help(returned_at: Option<&(String, Place)>, role: Role) -> Option<String> {
     let (function, _) = returned_at?;
     let done = if role == Role::Split { "split" } else { "consumed" };
-    Some(format!("return a key from {} that it has not {done}", callee(function)))
+    Some(format!("have {} return a key that it has not {done}", callee(function)))
 }
 
 /// The advice that fits most reuse.
 pub(super) fn split_help(name: Option<&KeyName>) -> String {
     match name {
-        Some(name) if name.text.contains('.') => format!("store a new key in `{}` whenever one is used", name.text),
+        Some(name) if name.text.contains('.') => format!("replace `{}` with a new key each time you use it", name.text),
         Some(name) if name.is_several => "give each call its own keys".to_owned(),
         Some(name) => format!("give each call its own key: `key1, key2 = jax.random.split({})`", name.text),
         None => "give each call its own key".to_owned(),
+    }
+}
+
+/// Makes the advice on a shared key general if the statement of the finding does not mention the key: where a callee captured the key, or
+/// read it from an object, splitting a variable of that name changes nothing.
+pub fn fit_advice(finding: &mut Finding, statement: &str) {
+    let general = match finding.rule {
+        RuleId::KeyReused => "give each call its own key",
+        RuleId::KeyReusedInLoop => "give each iteration its own key",
+        RuleId::KeyBroadcast => "create one key for each batch element, and map over the result",
+        _ => return,
+    };
+    let Some(help) = &mut finding.help else { return };
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    let code = [".split(", ".fold_in("].into_iter().find_map(|call| help.split_once(call));
+    let key = code.map(|(_, rest)| rest.split(|character| !is_word(character)).next().unwrap_or_default());
+    if key.is_some_and(|key| !statement.split(|character| !is_word(character)).any(|word| word == key)) {
+        general.clone_into(help);
     }
 }
 
@@ -107,30 +125,54 @@ pub(super) fn repetition(role: Role) -> &'static str {
     }
 }
 
+/// How the label of a call ends that leads to what the label says.
+pub const INSIDE: &str = " inside this call";
+
 /// The label of a finding's primary place, where that is a consumption.
 pub(super) fn here(used: &Use, what: &str) -> String {
-    if is_direct(used) { format!("{what} here") } else { format!("{what} inside this call") }
+    if is_direct(used) { format!("{what} here") } else { format!("{what}{INSIDE}") }
 }
 
-/// The way into a consumption: the place in the reporting frame, the calls below it, the consuming call.
+/// The way into a consumption: the place in the reporting frame, the calls below it, the consuming call. Each label makes sense on its own,
+/// because editors and other tools show it alone.
 pub(super) fn steps(used: &Use, what: &str) -> Vec<Label> {
     if is_direct(used) {
-        let by = if used.role == Role::Split { String::new() } else { format!(" by {}", callee(&used.callee)) };
-        return vec![label(used.place, format!("{what} here{by}"))];
+        return vec![leaf(used, what)];
     }
-    let mut steps = vec![label(used.place, format!("{what} inside this call"))];
-    steps.extend(inner_steps(used));
+    let mut steps = vec![label(used.place, format!("{what}{INSIDE}"))];
+    steps.extend(inner_steps(used, what));
     steps
 }
 
 /// The way into a consumption below its place in the reporting frame.
-pub(super) fn inner_steps(used: &Use) -> Vec<Label> {
+pub(super) fn inner_steps(used: &Use, what: &str) -> Vec<Label> {
     if is_direct(used) {
         return Vec::new();
     }
-    let mut steps: Vec<Label> = used.via.iter().map(|&place| label(place, "... inside this call".to_owned())).collect();
-    steps.push(label(used.leaf, format!("... by {} here", callee(&used.callee))));
+    let mut steps: Vec<Label> = used.via.iter().map(|&place| label(place, format!("{what}{INSIDE}"))).collect();
+    steps.push(leaf(used, what));
     steps
+}
+
+/// The consuming call itself; a call of `split` is easy to recognise.
+fn leaf(used: &Use, what: &str) -> Label {
+    let by = if used.role == Role::Split { String::new() } else { format!(" by {}", callee(&used.callee)) };
+    label(used.leaf, format!("{what} here{by}"))
+}
+
+/// Why it is uncertain that a call consumes its key, if the library itself does not say that it does.
+pub(super) fn doubt(used: &Use) -> Option<String> {
+    let callee = callee(&used.callee);
+    match used.role {
+        Role::Protocol => {
+            Some(format!("the object is unknown, so that {callee} consumes the key is assumed from its name"))
+        }
+        Role::Library => {
+            Some(format!("that {callee} consumes the key is known only from keylint's model of the library"))
+        }
+        Role::Unresolved => Some(format!("keylint cannot see what {callee} does with the key")),
+        Role::Sample | Role::Split | Role::Fold => None,
+    }
 }
 
 /// The way into a consumption as places, from the reporting frame's own call to the consuming call.

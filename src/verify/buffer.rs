@@ -52,7 +52,7 @@ pub fn witness(text: &str, place: Place, access: &BufferAccess) -> Option<Witnes
     }?;
     let draws = keys.into_iter().map(|key_data| finding::Draw { place, key_data }).collect();
     let sentence = match key.derivation {
-        Some(name) => format!("in a replay with `{name}` = PRNGKey(42), {sentence}"),
+        Some(name) => format!("for example, if `{name}` is `PRNGKey(42)`, {sentence}"),
         None => sentence,
     };
     Some(Witness { draws, sentence, ..Witness::silent(WitnessStatus::Confirmed) })

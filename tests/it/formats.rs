@@ -25,6 +25,7 @@ fn finding(file: FileId) -> Finding {
         rule: RuleId::KeyReused,
         level: Level::Error,
         confidence: Confidence::High,
+        doubt: None,
         message: "`split(key)[0]` is consumed twice, 100% sure: a, b".to_owned(),
         label: "consumed again here".to_owned(),
         primary: place(TEXT, file, "f(key)", 1),

@@ -96,11 +96,11 @@ key = jax.random.key(42)
 a = jax.random.uniform(key, (3,))
 b = jax.random.uniform(key, (3,))
 ";
-    let numbers = "both calls get the key [0, 42]; the first numbers of both are 0.48870957, 0.6797972, 0.6162715";
+    let numbers = "verified by replay: both calls receive the key [0, 42]; the first numbers of both are 0.48870957, 0.6797972, 0.6162715";
     assert_eq!(witnesses(known), [("KEY101", WitnessStatus::Confirmed, numbers.to_owned())]);
 
     let unlike = known.replacen("uniform", "normal", 1);
-    let sentence = "both calls get the key [0, 42]";
+    let sentence = "verified by replay: both calls receive the key [0, 42]";
     assert_eq!(witnesses(&unlike), [("KEY101", WitnessStatus::Confirmed, sentence.to_owned())]);
 
     let given = "\
@@ -108,7 +108,7 @@ import jax
 def f(key, n):
     return jax.random.uniform(key, (n,)), jax.random.uniform(key, (n,))
 ";
-    let sentence = "in a replay with `key` = [1, 1], both calls get the same key";
+    let sentence = "verified by replay with a made-up `key` = [1, 1]: both calls receive the same key";
     assert_eq!(witnesses(given), [("KEY101", WitnessStatus::Confirmed, sentence.to_owned())]);
 
     let looped = "\
@@ -118,7 +118,7 @@ for _ in range(3):
     print(jax.random.bits(key))
 ";
     let found = witnesses(looped);
-    assert!(found[0].2.starts_with("two iterations get the key [0, 7]"), "{found:?}");
+    assert!(found[0].2.starts_with("verified by replay: two iterations receive the key [0, 7]"), "{found:?}");
 
     // The program determines the length of a sequence.
     let long = "\
@@ -136,7 +136,7 @@ key = jax.random.key(7)
 print(jax.vmap(lambda x: x + jax.random.bits(key))(jnp.arange(3)))
 ";
     let found = witnesses(mapped);
-    assert!(found[0].2.starts_with("two batch elements get the key [0, 7]"), "{found:?}");
+    assert!(found[0].2.starts_with("verified by replay: two batch elements receive the key [0, 7]"), "{found:?}");
 }
 
 /// `# shows: SENTENCE` at the end of a line of `fixtures/witnesses`, or alone on the line above.

@@ -23,6 +23,7 @@ fn finding(primary: Place) -> Finding {
         rule: RuleId::KeyReused,
         level: Level::Error,
         confidence: Confidence::High,
+        doubt: None,
         message: "key `k` is sampled from twice".to_owned(),
         label: "sampled from again here".to_owned(),
         primary,
@@ -108,7 +109,10 @@ fn other_files_and_low_confidence_are_notes() {
     let mut finding = finding(place(&files, file, "draw(k)", 1));
     finding.level = Level::Warning;
     finding.confidence = Confidence::Medium;
-    finding.related.push(label(place(&files, helper, "normal(k)", 0), "consumed by this call"));
+    finding.doubt = Some("keylint cannot see what `normal` does with the key".to_owned());
+    finding.related.push(label(place(&files, helper, "draw(k)", 0), "used inside this call"));
+    finding.related.push(label(place(&files, helper, "return", 0), "used inside this call"));
+    finding.related.push(label(place(&files, helper, "normal(k)", 0), "used here by `normal`"));
     finding.related.push(label(place(&files, file, "draw(k)", 0), "first consumed here"));
     insta::assert_snapshot!(written(&files, &[finding], Format::Full));
 }
@@ -233,20 +237,20 @@ fn the_summary_counts_what_is_shown_and_what_is_hidden() {
     hidden.by_confidence.insert(Confidence::Low, 1);
     assert_eq!(
         line(&[], &hidden),
-        "All checks passed (1 low-confidence finding hidden; --min-confidence low shows it)."
+        "All checks passed (1 low-confidence finding hidden; use --min-confidence low to show it)."
     );
     hidden.by_confidence.insert(Confidence::Low, 4);
     hidden.by_level.insert(Level::Note, 2);
     assert_eq!(
         line(&found, &hidden),
-        "Found 3 errors, 1 warning (2 notes and 4 low-confidence findings hidden; --min-level note --min-confidence low \
-         shows them)."
+        "Found 3 errors, 1 warning (2 notes and 4 low-confidence findings hidden; use --min-level note --min-confidence \
+         low to show them)."
     );
     hidden.by_level.insert(Level::Warning, 1);
     assert_eq!(
         line(&[], &hidden),
-        "All checks passed (1 warning, 2 notes and 4 low-confidence findings hidden; --min-level note --min-confidence \
-         low shows them)."
+        "All checks passed (1 warning, 2 notes and 4 low-confidence findings hidden; use --min-level note --min-confidence \
+         low to show them)."
     );
     let empty = HiddenCounts::default();
     assert_eq!(statistics(&Report::new(&files, &found, &empty)), "3  KEY101  key-reused\n1  KEY105  seed-reused\n");
@@ -280,7 +284,7 @@ fn text_reports_show_errors_first_and_fold_raw_keys() {
     assert_eq!(
         rows[2..],
         [
-            "2 files make raw keys with `PRNGKey`: `--select KEY301` lists them, `keylint migrate` moves them to typed keys (KEY301)"
+            "2 files create raw keys with `PRNGKey` (KEY301). List them with `--select KEY301`, or migrate them with `keylint migrate`."
         ]
     );
     assert_eq!(written(&all, Format::Concise, true).lines().count(), 4);

@@ -152,7 +152,7 @@ fn a_helper_that_returns_a_consumed_key_is_what_has_to_change() {
     let returned = "def draw(key):\n    sub, rest = jax.random.split(key)\n    x = jax.random.uniform(sub)\n    return x, KEY\n\ndef run(key):\n    x, key = draw(key)\n    return x + jax.random.normal(key)\n";
     let (message, help, labels) = only_finding(&returned.replace("KEY", "sub"));
     assert!(message.starts_with("`key` is consumed twice"), "{message}");
-    assert_eq!(help, "return a key from `draw` that it has not consumed");
+    assert_eq!(help, "have `draw` return a key that it has not consumed");
     assert!(labels.iter().any(|label| label == "`sub`, already consumed, is returned here"), "{labels:?}");
     assert!(
         crate::in_memory::check_text("program.py", &format!("import jax\n{}", returned.replace("KEY", "rest")))
@@ -175,7 +175,7 @@ fn a_helper_that_returns_a_consumed_key_is_what_has_to_change() {
     // A parameter that is returned and then bound to the same name is the same mistake.
     let given = "def draw(key):\n    return jax.random.uniform(key), key\n\ndef run(key):\n    x, key = draw(key)\n    return x + jax.random.normal(key)\n";
     let (_, help, _) = only_finding(given);
-    assert_eq!(help, "return a key from `draw` that it has not consumed");
+    assert_eq!(help, "have `draw` return a key that it has not consumed");
     // The branch that does not draw does not return a consumed key.
     let either = "def draw(key):\n    if key is not None:\n        x = jax.random.uniform(key)\n    else:\n        return 0.0, key\n    return x, key  # here\n\ndef run(key):\n    x, key = draw(key)\n    return x + jax.random.normal(key)\n";
     let found = crate::in_memory::check_text("program.py", &format!("import jax\n{either}"));
@@ -211,7 +211,7 @@ fn loops_over_one_repeated_key_get_fitting_help() {
     );
     let expected = "`k` is the same key in two iterations, and consumed in both, so `jax.random.normal` draws the same numbers again";
     assert!(message.starts_with(expected), "{message}");
-    assert_eq!(help, "iterate over as many keys as there are iterations, such as `jax.random.split(key, n)`");
+    assert_eq!(help, "iterate over as many keys as there are iterations, such as the result of `jax.random.split`");
     let (message, help, _) = only_finding(
         "def run(key):\n    keys = itertools.cycle(jax.random.split(key, 2))\n    return [jax.random.normal(next(keys)) for _ in range(3)]\n",
     );
@@ -221,7 +221,7 @@ fn loops_over_one_repeated_key_get_fitting_help() {
         "def run(key, xs):\n    out = []\n    for x in xs:\n        out.append(x * jax.random.normal(key))\n    return out\n",
     );
     assert!(message.starts_with("`key` is consumed in every iteration"), "{message}");
-    assert!(help.starts_with("take a child in each iteration"), "{help}");
+    assert!(help.starts_with("split it in each iteration"), "{help}");
 }
 
 #[test]

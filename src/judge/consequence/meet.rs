@@ -14,8 +14,8 @@ use crate::models::Effect;
 /// Most operations between the one in which two draws meet and the store of its result.
 const STEPS: usize = 16;
 
-/// Most targets that a message names.
-const NAMES: usize = 3;
+/// Most targets of an unpacking that are looked at.
+const TARGETS: usize = 3;
 
 /// Deepest nesting of calls into which two draws are followed together.
 const DEPTH: u32 = 4;
@@ -77,7 +77,7 @@ pub fn meeting(
         let place = Place { file, span: code.ops[call as usize].span };
         let message = match &*run.module(module).function(function).name {
             name if name.starts_with('<') => ConsequenceKind::Meet.sentence().to_owned(),
-            name => format!("both enter `{name}`"),
+            name => format!("both draws flow into `{name}`"),
         };
         return Some(Consequence { kind: ConsequenceKind::Meet, message, place: Some(place) });
     };
@@ -99,7 +99,7 @@ pub fn decision(flows: &Flows<'_>, one: &Reach, second: &Consumption) -> Option<
         let decides = |temp: &&Temp| blocks.iter().any(|(block, at)| depends_on(code, block, *at, **temp));
         let branch = frame.effects.decided.iter().filter(decides).min()?;
         let place = Place { file: run.module(activation.module).file, span: code.ops[*branch as usize].span };
-        let message = "the first decides whether the second is made".to_owned();
+        let message = Consequence::DECIDES.to_owned();
         Some(Consequence { kind: ConsequenceKind::Meet, message, place: Some(place) })
     })
 }
@@ -157,19 +157,17 @@ fn described(code: &Function, uses: &Uses, meeting: Temp, is_shared: &dyn Fn(Tem
         for reader in readers {
             match &code.ops[*reader as usize].kind {
                 OpKind::Store(..) => {
-                    return stored_name(code, *reader).map(|name| (format!("both enter `{name}`"), *reader));
+                    return stored_name(code, *reader).map(|name| (format!("both draws flow into `{name}`"), *reader));
                 }
                 OpKind::Unpack { .. } => {
                     let mut stores = Vec::new();
                     targets(code, uses, *reader, is_shared, &mut stores);
                     if let Some(first) = stores.first() {
-                        let names: Vec<&str> = stores.iter().filter_map(|store| stored_name(code, *store)).collect();
-                        let more = if names.len() > NAMES { ", …" } else { "" };
-                        let names = names[..names.len().min(NAMES)].join(", ");
-                        return Some((format!("both enter `{names}{more}`"), *first));
+                        return stored_name(code, *first)
+                            .map(|name| (format!("both draws flow into `{name}`"), *first));
                     }
                 }
-                OpKind::Return(_) => return Some(("both are returned".to_owned(), *reader)),
+                OpKind::Return(_) => return Some(("both draws are returned".to_owned(), *reader)),
                 _ => {}
             }
         }
@@ -184,7 +182,7 @@ fn targets(code: &Function, uses: &Uses, unpack: Temp, is_shared: &dyn Fn(Temp) 
         for reader in uses.readers(part) {
             match &code.ops[*reader as usize].kind {
                 // `(a, b), c = …`
-                OpKind::Unpack { .. } if stores.len() <= NAMES => targets(code, uses, *reader, is_shared, stores),
+                OpKind::Unpack { .. } if stores.len() <= TARGETS => targets(code, uses, *reader, is_shared, stores),
                 _ => stores.extend(stored_name(code, *reader).map(|_| *reader)),
             }
         }

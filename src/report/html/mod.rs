@@ -86,7 +86,7 @@ fn article(report: &Report<'_>, finding: &Finding, out: &mut dyn Write) -> io::R
         escaped(&page_url(finding))
     )?;
     let mut excerpt = Vec::new();
-    full::write_one(report, finding, &[], true, &mut excerpt)?;
+    full::write_one(report, finding, &[], true, &mut Vec::new(), &mut excerpt)?;
     let excerpt = String::from_utf8_lossy(&excerpt);
     // The first line repeats the heading.
     let (_, excerpt) = excerpt.split_once('\n').unwrap_or_default();

@@ -129,8 +129,11 @@ fn result<'a>(report: &Report<'_>, finding: &'a Finding, rule_index: usize, line
     let mut text = sentence(&escape_links(&neutral(&finding.message)));
     for (id, label) in related.iter().enumerate() {
         // GitHub shows a related location only if the message links to it. Writing to a string cannot fail.
-        let label = sentence(&escape_links(&neutral(&label.message)));
-        let _ = write!(text, " [{}]({id}).", label.trim_end_matches('.'));
+        let lead = if id == 0 { " See: " } else { "; " };
+        let _ = write!(text, "{lead}[{}]({id})", escape_links(&neutral(&label.message)));
+    }
+    if !related.is_empty() {
+        text.push('.');
     }
     if let Some(help) = &finding.help {
         let _ = write!(text, " To fix it: {}.", escape_links(&neutral(help)).trim_end_matches('.'));

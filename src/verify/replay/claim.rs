@@ -263,14 +263,14 @@ fn sentence(path: &Path, evidence: &Evidence, pair: &Pair) -> String {
         Some(symbol) => {
             let whose = match (path.symbols.name(symbol), path.symbols.node(symbol)) {
                 (Some(name), Some(Node::Fresh(..) | Node::Attribute(..) | Node::Item(..))) if !name.contains('<') => {
-                    format!("`{name}`")
+                    format!("`{}`", name.replace('\'', "\""))
                 }
-                _ => "an unknown key".to_owned(),
+                _ => "key".to_owned(),
             };
-            format!("in a replay with {whose} = {key}, {both} get the same key")
+            format!("verified by replay with a made-up {whose} = {key}: {both} receive the same key")
         }
-        None if first.is_known && second.is_known => format!("{both} get the key {key}"),
-        None => format!("{both} get the same key, {key}, in a replay with placeholders for unknown values"),
+        None if first.is_known && second.is_known => format!("verified by replay: {both} receive the key {key}"),
+        None => format!("verified by replay with made-up values for unknowns: {both} receive the key {key}"),
     };
     if evidence.draws_numbers
         && let Some(numbers) = numbers(first, second, &pair.key)
