@@ -84,7 +84,7 @@ impl Command {
 
 /// Arguments of `keylint check`.
 #[derive(Clone, Debug, clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own that is given or not")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent command-line flag")]
 pub struct Check {
     /// Files and directories; `-` reads standard input.
     #[arg(default_value = ".", value_name = "PATHS")]
@@ -269,7 +269,7 @@ pub struct Migrate {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Rules and configuration")]
 pub struct Selection {
-    /// Rules to enable, instead of those configured: codes, prefixes of codes, names, or ALL.
+    /// Rules to enable, instead of those configured: codes, prefixes of codes, names, or ALL. Opt-in rules need their code or name.
     #[arg(long, value_delimiter = ',', value_name = "RULES")]
     pub select: Option<Vec<String>>,
     /// Rules to disable.

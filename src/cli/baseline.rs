@@ -72,6 +72,12 @@ pub(super) fn run(
         if !args.quiet {
             writeln!(process.stdout, "{line}")?;
         }
+        let is_from_file = what.file.is_none() && file != absolute(&process.cwd, Path::new(USUAL));
+        let is_configured = is_from_file || configured(&file, &resolver)?.is_some_and(|used| used == file);
+        if matches!(command, BaselineCommand::Create(_)) && !is_configured && !args.quiet {
+            let name = shown(&file, process);
+            writeln!(process.stdout, "To use it, add `baseline = \"{name}\"` to the configuration.")?;
+        }
     }
     Ok(Status::Clean)
 }

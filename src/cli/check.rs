@@ -110,10 +110,10 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, process: &mut Proce
         }
     }
     if checked == 0 && !outcome.failed && !args.quiet {
-        writeln!(process.stderr, "warning: no Python files were found under the given paths")?;
+        writeln!(process.stderr, "warning: no Python files found under the given path(s)")?;
     }
     if !args.quiet && nothing_is_selected(outcome, &resolver) {
-        writeln!(process.stderr, "warning: no rule is selected, so only files that cannot be checked are reported")?;
+        writeln!(process.stderr, "warning: no rules selected; only unreadable files and syntax errors are reported")?;
     }
     if command.diff {
         return show_diff(command, args, &fixed, process);
@@ -167,7 +167,7 @@ fn countable(command: &Check) -> Result<(), Failure> {
     }
     let name = format.name();
     Err(Failure::Usage(format!(
-        "`--statistics` supports the formats `full`, `concise` and `json`; use `--output-file {name}=PATH` to write \
+        "`--statistics` supports the formats `full`, `concise`, `grouped` and `json`; use `--output-file {name}=PATH` to write \
          a `{name}` report as well"
     )))
 }

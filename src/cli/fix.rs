@@ -9,7 +9,7 @@ use super::args::Check;
 use super::output::write_file;
 use super::{Failure, Process};
 use crate::engine::{Changed, FixOutcome, Outcome};
-use crate::finding::Applicability;
+use crate::finding::{Applicability, RuleId};
 use crate::fix;
 use crate::report;
 use crate::source::{self, SourceFile};
@@ -35,7 +35,7 @@ pub(super) fn write(fixed: &FixOutcome, stdin: Option<&SourceFile>, process: &mu
             let is_readonly = std::fs::metadata(&changed.path).is_ok_and(|found| found.permissions().readonly());
             match write_file(&changed.path, &changed.bytes) {
                 Ok(()) if is_readonly => {
-                    writeln!(process.stderr, "warning: `{name}` was read-only; it was changed anyway")?;
+                    writeln!(process.stderr, "warning: overwrote read-only file `{name}`")?;
                 }
                 Ok(()) => {}
                 // A file that cannot be written does not prevent the others.
@@ -113,6 +113,13 @@ pub(super) fn available(outcome: &Outcome, command: &Check) -> Option<String> {
         let verb = if risky == 1 { "fix would be" } else { "fixes would be" };
         let fix = if command.fix { "" } else { "--fix " };
         let _ = write!(line, "{gap}{risky} {verb} applied with {fix}--unsafe-fixes");
+    }
+    // These findings are counted in one line, which shows no fix.
+    let raw =
+        outcome.findings.iter().filter(|reported| reported.shown && reported.finding.rule == RuleId::LegacyPrngkey);
+    let raw = raw.filter(|reported| reported.finding.fix.is_some()).count();
+    if !line.is_empty() && raw > 0 {
+        let _ = write!(line, " ({raw} of {})", RuleId::LegacyPrngkey);
     }
     (!line.is_empty()).then(|| format!("{line}."))
 }

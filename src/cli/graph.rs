@@ -20,7 +20,9 @@ pub(super) fn run(command: &Graph, backend: &dyn Backend, process: &mut Process<
     let (file, function) = match command.place.split_once("::") {
         Some((file, "")) => {
             let place = &command.place;
-            return Err(Failure::Usage(format!("`{place}` names no function; use `{file}` alone for all functions")));
+            return Err(Failure::Usage(format!(
+                "`{place}` lacks a function name after `::`; pass `{file}` to draw all functions"
+            )));
         }
         Some((file, function)) => (file, Some(function)),
         None => (command.place.as_str(), None),
@@ -56,11 +58,11 @@ fn format_of(file: &Path) -> Result<GraphFormat, Failure> {
     }
     let suffix = file.extension().map(|suffix| suffix.to_string_lossy());
     suffix.as_deref().and_then(GraphFormat::of_suffix).ok_or_else(|| {
-        let suffixes = GraphFormat::ALL.iter().filter_map(|format| format.suffixes().first());
+        let suffixes = GraphFormat::ALL.iter().flat_map(|format| format.suffixes());
         let suffixes: Vec<String> = suffixes.map(|suffix| format!("`.{suffix}`")).collect();
         let file = report::neutral(&file.to_string_lossy());
         Failure::Usage(format!(
-            "the suffix of `{file}` names no format: use one of {}, or give --output-format",
+            "cannot infer the format from `{file}`: use the suffix {}, or pass `--output-format`",
             suffixes.join(", ")
         ))
     })
@@ -76,7 +78,7 @@ fn missing(file: &str, function: Option<&str>, known: &[&str]) -> String {
             let names: Vec<String> = known.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
             let more = if known.len() > NAMED { ", …" } else { "" };
             let hint = hint.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
-            format!("no function `{function}` of `{file}` handles keys{hint}; these do: {}{more}", names.join(", "))
+            format!("no function `{function}` in `{file}` handles keys{hint}; these do: {}{more}", names.join(", "))
         }
     }
 }

@@ -106,7 +106,7 @@ fn nameless(path: &Path) -> Option<fs::File> {
 fn has_one_name(old: &fs::Metadata) -> io::Result<()> {
     #[cfg(unix)]
     if std::os::unix::fs::MetadataExt::nlink(old) > 1 {
-        return Err(io::Error::other("it has several hard links, and the others would keep the old text"));
+        return Err(io::Error::other("the file has several hard links; replacing it would leave the others unchanged"));
     }
     let _ = old;
     Ok(())

@@ -1,6 +1,6 @@
 //! Arguments that clap refuses.
 //!
-//! **Invariant:** a tip is given only if it leads to a run that does what was probably intended.
+//! **Invariant:** a tip is printed only if following it does what the user probably meant.
 
 use std::io::Write;
 
@@ -10,6 +10,14 @@ use super::output::{Colour, ColourChoice};
 use super::{Process, Status};
 use crate::config::suggest;
 use crate::report;
+
+/// Options of ruff that keylint has under another name.
+const RUFF: [(&str, &str); 4] = [
+    ("--add-noqa", "`keylint check --add-ignores REASON` adds a comment at each finding"),
+    ("--add-ignore", "`keylint check --add-ignores REASON` adds a comment at each finding"),
+    ("--show-settings", "`keylint config PATH` shows the settings that apply to a path"),
+    ("--silent", "redirect the output, and use the exit status"),
+];
 
 /// Prints clap's output: help and version are results, anything else is a wrong argument.
 pub(super) fn refuse(mut error: clap::Error, process: &mut Process<'_>) -> Status {
@@ -67,6 +75,10 @@ fn tip(error: &mut clap::Error, process: &Process<'_>) -> Option<String> {
             // Text that looks like an option is not assumed to be a path.
             error.remove(ContextKind::Suggested);
             let written = text(error, ContextKind::InvalidArg)?;
+            if let Some((_, tip)) = RUFF.iter().find(|(option, _)| *option == written) {
+                error.remove(ContextKind::SuggestedArg);
+                return Some((*tip).to_owned());
+            }
             let similar = text(error, ContextKind::SuggestedArg)?;
             if suggest(&written, [similar.as_str()]).is_none() {
                 error.remove(ContextKind::SuggestedArg);

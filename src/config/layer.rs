@@ -86,8 +86,10 @@ impl Layer {
     /// Options from the command line, or from their environment variables.
     pub(super) fn command_line(options: Options, variables: BTreeSet<String>, cwd: &Path) -> Self {
         let (mut text, mut spans) = (String::new(), BTreeMap::new());
-        // Each value gets its own line, so that an error can point at it.
-        let mut note = |key: String, value: &str| {
+        // Each value gets its own line, after its option, so that an error can point at it.
+        let mut note = |key: String, lead: &str, value: &str| {
+            let option = key.split(['.', '[']).next().unwrap_or_default();
+            text.extend(["--", option, " ", lead]);
             let start = text.len();
             text.push_str(value);
             spans.insert(key, start..text.len());
@@ -105,7 +107,7 @@ impl Layer {
         ];
         for (key, list) in lists {
             for (index, value) in list.iter().flatten().enumerate() {
-                note(format!("{key}[{index}]"), value);
+                note(format!("{key}[{index}]"), "", value);
             }
         }
         let maps = [
@@ -114,9 +116,9 @@ impl Layer {
         ];
         for (key, map) in maps {
             for (glob, selectors) in map.iter().flatten() {
-                note(format!("{key}.{glob}"), glob);
+                note(format!("{key}.{glob}"), "", glob);
                 for (index, value) in selectors.iter().enumerate() {
-                    note(format!("{key}.{glob}[{index}]"), value);
+                    note(format!("{key}.{glob}[{index}]"), &format!("{glob}:"), value);
                 }
             }
         }
@@ -247,7 +249,9 @@ fn reword(message: &str) -> (String, Option<String>) {
         && let Some((found, expected)) = found.split_once(", expected ")
     {
         let expected = expected.replace("a sequence", "a list").replace("a map", "a table");
-        return (format!("expected {expected}, not {found}"), None);
+        let written = found.strip_prefix("string ").filter(|_| expected == "a list");
+        let help = written.map(|written| format!("write a list: `[{written}]`"));
+        return (format!("expected {expected}, not {found}"), help);
     }
     (first_line.to_owned(), None)
 }

@@ -205,8 +205,8 @@ impl Resolver {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// The root of the project that contains a directory, apart from any configuration: the nearest marked directory; otherwise the outermost
-    /// given one; otherwise the folder from which Python would import the modules in the directory.
+    /// The root of the project that contains a directory, independently of any configuration file: the nearest marked directory; otherwise
+    /// the outermost given one; otherwise the folder from which Python would import the modules in the directory.
     fn root_of<'d>(&self, dir: &'d Path) -> &'d Path {
         let marked = dir.ancestors().find(|dir| PROJECT_MARKS.iter().any(|mark| dir.join(mark).exists()));
         if let Some(marked) = marked {
@@ -297,7 +297,12 @@ impl Resolver {
         Selector::parse(written, &self.rules).map_err(|near| {
             let help = near.map(|near| format!("did you mean `{near}`?"));
             let help = help.unwrap_or_else(|| "`keylint rule` lists the rules".to_owned());
-            layer.error_at(key, format!("unknown rule `{written}`"), Some(help))
+            let message = if written.trim().is_empty() {
+                "a rule is missing".to_owned()
+            } else {
+                format!("unknown rule `{written}`")
+            };
+            layer.error_at(key, message, Some(help))
         })
     }
 
@@ -510,7 +515,7 @@ fn with_extended(layer: Layer) -> Result<Vec<Layer>, ConfigError> {
     {
         let path = absolute(&current.base, Path::new(&written));
         if chain.iter().any(|layer| layer.path() == Some(path.as_path())) {
-            return Err(current.error_at("extend=", "extends itself, directly or through other files", None));
+            return Err(current.error_at("extend=", "the file extends itself, directly or through other files", None));
         }
         if !path.is_file() {
             let message = format!("`{}` is not a file", path.display());

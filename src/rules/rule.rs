@@ -128,7 +128,8 @@ impl Rule {
 
     /// Whether `selector` names this very rule: its code, its name or an alias.
     pub fn is_called(&self, selector: &str) -> bool {
-        self.code() == selector || self.name() == selector || self.aliases.iter().any(|alias| alias == selector)
+        let names = [self.code(), self.name()].into_iter().chain(self.aliases.iter().map(String::as_str));
+        names.into_iter().any(|name| name.eq_ignore_ascii_case(selector))
     }
 }
 

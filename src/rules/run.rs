@@ -12,7 +12,7 @@ pub fn syntax_error(place: Place, problem: &str) -> Finding {
     let text = Text {
         message: format!("syntax error: {}", wording::sentence(problem)),
         label: "not valid Python from here".to_owned(),
-        help: "the rest of the file is analysed only as far as the parser could recover".to_owned(),
+        help: "the rest of the file may be checked only partially".to_owned(),
     };
     finding(RuleId::SyntaxError, place, text)
 }
@@ -40,8 +40,8 @@ pub fn invalid_suppression(place: Place, problem: &str) -> Finding {
 /// A file that cannot be read or decoded.
 pub fn unreadable_file(place: Place, problem: &str) -> Finding {
     let text = Text {
-        message: format!("the file cannot be read: {}", wording::sentence(problem)),
-        label: "not analysed".to_owned(),
+        message: format!("cannot read the file: {}", wording::sentence(problem)),
+        label: "nothing in this file was checked".to_owned(),
         help: "fix the file, or exclude it".to_owned(),
     };
     finding(RuleId::UnreadableFile, place, text)
@@ -51,7 +51,7 @@ pub fn unreadable_file(place: Place, problem: &str) -> Finding {
 pub fn internal_error(place: Place, problem: &str) -> Finding {
     let text = Text {
         message: format!("keylint failed on this file: {}", wording::sentence(problem)),
-        label: "not analysed".to_owned(),
+        label: "nothing in this file was checked".to_owned(),
         help: format!("please report it, with the file if you can share it: {}/issues", env!("CARGO_PKG_REPOSITORY")),
     };
     finding(RuleId::InternalError, place, text)

@@ -164,7 +164,7 @@ impl Search<'_> {
     }
 
     fn problem(&mut self, path: &Path, message: String) {
-        self.problems.push(Problem { path: path.display().to_string(), message });
+        self.problems.push(Problem { path: plain(path).display().to_string(), message });
     }
 
     fn folder(&mut self, folder: &Path, selection: &Selection) {
@@ -213,7 +213,7 @@ impl Search<'_> {
                     let path = path_of(&error).unwrap_or(folder).to_owned();
                     let message = match error.io_error() {
                         Some(error) => unreadable(error),
-                        None => format!("cannot be listed: {error}; fix or exclude it"),
+                        None => format!("it cannot be listed: {error}"),
                     };
                     self.problem(&path, message);
                 }

@@ -105,6 +105,6 @@ pub(super) fn unreadable(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file or directory; check the path".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied; grant read access or exclude the path".to_owned(),
-        _ => format!("cannot be read: {error}; fix or exclude it"),
+        _ => error.to_string(),
     }
 }

@@ -163,8 +163,8 @@ struct Kernel {
     language: Option<IgnoredAny>,
 }
 
-/// Whether the language is given only by the name of the kernel, and is Python. This is so in notebooks that never ran and in those
-/// written by tools.
+/// Whether the language is given only by the name of the kernel, and is Python. This happens in notebooks that never ran, and in
+/// those written by tools.
 fn names_python(document: &str) -> bool {
     let head: Result<Head, _> = serde_json::from_str(document);
     let kernel = head.ok().map(|head| head.metadata).filter(|metadata| metadata.language_info.is_none());
@@ -178,11 +178,12 @@ fn worded(error: &NotebookError) -> String {
     match error {
         NotebookError::Io(error) => format!("the notebook cannot be read: {error}"),
         NotebookError::Json(error) | NotebookError::InvalidJson(error) => {
-            format!("a notebook must be a JSON document, and this is not one: {error}; restore the file, or exclude it")
+            format!("the notebook is not valid JSON, at line {}, column {}", error.line(), error.column())
         }
         NotebookError::InvalidSchema(error) => format!(
-            "not a notebook of format 4, the only one in use since 2015: {error}; open and save it in Jupyter, or \
-             exclude it"
+            "the JSON is not a notebook of format 4, at line {}, column {}; open and save it in Jupyter, or exclude it",
+            error.line(),
+            error.column()
         ),
         NotebookError::InvalidFormat(version) => format!(
             "a notebook of format {version}, where 4 is expected; convert it with `jupyter nbconvert --to notebook`, \

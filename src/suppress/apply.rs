@@ -286,8 +286,8 @@ fn resolve(written: &str, whole_file: bool) -> Result<RuleId, (String, String)> 
         if !several.is_empty() {
             let mentioned = several.iter().filter(|rule| !is_reserved(**rule));
             let codes: Vec<String> = mentioned.take(3).map(|rule| format!("`{rule}`")).collect();
-            let help = format!("name each rule to ignore, such as {}", codes.join(", "));
-            return Err((format!("`{written}` stands for {} rules", several.len()), help));
+            let help = format!("list each rule to ignore, such as {}", codes.join(", "));
+            return Err((format!("`{written}` matches {} rules", several.len()), help));
         }
         let near = suggest(written, rules::in_force().flat_map(|rule| [rule.code(), rule.name()]));
         let help = near.map_or_else(

@@ -146,7 +146,7 @@ impl<'a> Part<'a> {
             // keylint does not support ranges; this is reported only if the comment names one of its rules.
             "disable" if codes.iter().any(|code| code.to_ascii_uppercase().starts_with("KEY")) => {
                 let help = "write `# keylint: ignore[…]` at each statement, or `# keylint: file-ignore[…]`".to_owned();
-                return Some(Err(self.problem("only ruff supports ranges of lines", help)));
+                return Some(Err(self.problem("keylint does not support `# ruff: disable[…]` ranges", help)));
             }
             _ => return None,
         };

@@ -114,7 +114,7 @@ fn findings_exit_with_one_and_end_in_a_summary() {
     assert_eq!(
         run.out,
         "a.py:2:1: KEY101 [error] something is wrong\n\
-         Found 1 error (1 note and 1 low-confidence finding hidden; --min-level note --min-confidence low shows them).\n"
+         Found 1 error (1 note and 1 low-confidence finding hidden; use --min-level note --min-confidence low to show them).\n"
     );
     assert_eq!(run.err, "");
 }
@@ -276,6 +276,10 @@ fn rules_are_explained_from_the_registry() {
         family.out
     );
     assert!(run(&["rule", "key-resued"]).err.contains("did you mean `key-reused`?"));
+    assert!(run(&["rule", "KYE101"]).err.contains("did you mean `KEY101`?"));
+    for unlike in ["E501", "KEY9", "KEY999"] {
+        assert!(!run(&["rule", unlike]).err.contains("did you mean"), "{unlike}");
+    }
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn unknown_functions_are_errors_with_a_suggestion() {
 #[test]
 fn names_without_a_function_are_errors() {
     let ran = graph(&["train.py::"]);
-    assert!(ran.status == Status::Failed && ran.err.contains("names no function"), "{}", ran.err);
+    assert!(ran.status == Status::Failed && ran.err.contains("lacks a function name"), "{}", ran.err);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn file_names_decide_the_format_unless_one_is_given() {
         let ran = graph(&["thirty.py", "-o", file.to_str().unwrap()]);
         assert_eq!(ran.status, Status::Failed);
         assert!(
-            ran.err.contains("names no format: use one of `.md`, `.dot`, `.html`, or give --output-format"),
+            ran.err.contains("cannot infer the format") && ran.err.contains("`.mmd`, `.mermaid`, `.dot`, `.gv`"),
             "{}",
             ran.err
         );

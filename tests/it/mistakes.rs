@@ -49,6 +49,7 @@ fn missing_paths_are_errors_beside_the_findings() {
 fn tips_name_existing_commands() {
     let folder = folder(&[("a.py", b""), ("src/b.py", b"")]);
     let err = |arguments: &[&str]| keylint(folder.path(), arguments).2;
+    assert!(err(&["check", "--add-noqa"]).contains("tip: `keylint check --add-ignores REASON`"));
     assert!(err(&["a.py"]).contains("tip: to check a file or folder, write `keylint check a.py`"));
     assert!(err(&["src"]).contains("`keylint check src`"));
     assert!(err(&["lib/x.py"]).contains("`keylint check lib/x.py`"));
@@ -121,7 +122,7 @@ fn selecting_nothing_is_a_warning() {
     for arguments in [&["--select", "KEY101", "--ignore", "KEY101"][..], &["--select", ""], &["--ignore", "ALL"]] {
         let (status, _, err) = keylint(folder.path(), &[&["check", &a], arguments].concat());
         assert_eq!(status, Status::Clean, "{err}");
-        assert!(err.starts_with("warning: no rule is selected"), "{err}");
+        assert!(err.starts_with("warning: no rules selected"), "{err}");
     }
     assert_eq!(keylint(folder.path(), &["check", "-q", "--ignore", "ALL", &a]).2, "");
 }

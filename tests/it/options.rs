@@ -240,6 +240,7 @@ fn comments_of_other_tools_are_honoured() {
         (after("# ruff: ignore[KEY101]"), true),
         (after("# ruff: ignore[F401, key-reused]"), true),
         (after("# ruff: ignore[F401]"), false),
+        (after("# keylint: ignore[key101, Key-Reused] on purpose"), true),
         (REUSE.replace("b =", "# ruff: ignore[KEY101]\nb ="), true),
         (above("# ruff: file-ignore[KEY101]"), true),
         (above("# ruff: noqa: KEY101"), true),
@@ -255,10 +256,10 @@ fn comments_of_other_tools_are_honoured() {
     }
     let reported = |text: &str| Project::new(&[("a.py", text)]).check(&["--output-format", "concise"], &[]).1;
     let out = reported(&above("# ruff: disable[KEY101]"));
-    assert!(out.contains("KEY003") && out.contains("only ruff supports ranges of lines"), "{out}");
+    assert!(out.contains("KEY003") && out.contains("keylint does not support `# ruff: disable[…]` ranges"), "{out}");
     let out = reported(&after("# keylint: ignore[KEY1]"));
-    assert!(out.contains("KEY003") && out.contains("`KEY1` stands for 11 rules"), "{out}");
-    assert!(reported(&after("# keylint: ignore[ALL]")).contains("`ALL` stands for "));
+    assert!(out.contains("KEY003") && out.contains("`KEY1` matches 11 rules"), "{out}");
+    assert!(reported(&after("# keylint: ignore[ALL]")).contains("`ALL` matches "));
 }
 
 #[cfg(unix)]
@@ -274,7 +275,7 @@ fn fixes_keep_permissions_links_and_encoding() {
     fs::remove_file(project.0.path().join("b.txt")).unwrap();
     fs::set_permissions(&a, fs::Permissions::from_mode(0o440)).unwrap();
     let (status, _, err) = project.check(&["--fix"], &[]);
-    assert_eq!((status, err.as_str()), (Status::Clean, "warning: `a.py` was read-only; it was changed anyway\n"));
+    assert_eq!((status, err.as_str()), (Status::Clean, "warning: overwrote read-only file `a.py`\n"));
     assert_eq!(fs::metadata(&a).unwrap().permissions().mode() & 0o777, 0o440);
     // The file, the marker of the repository and the cache: nothing else remains.
     assert_eq!(fs::read_dir(project.0.path()).unwrap().count(), 3);

@@ -461,7 +461,7 @@ impl<'p> Machine<'p> {
                 let name = written(frame, temp);
                 // A name of a library may exist there.
                 let message = if name.contains('.') {
-                    format!("`{name}` is not supported: it is none of the functions that keylint evaluates")
+                    format!("`{name}` is not supported: `keylint eval` does not implement it")
                 } else {
                     format!("unknown name `{name}`")
                 };
