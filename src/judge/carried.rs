@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::record::{Consumption, LoggedExit, Recording};
 use crate::finding::Confidence;
-use crate::ir::{Argument, FunctionId, FunctionKind, Op, OpKind};
+use crate::ir::{Argument, FunctionId, FunctionKind, OpKind};
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{CarriedKey, CarryKind, Facts, Role};
 use crate::judge::paths::PathQueries;
 use crate::judge::reuse::{Reuses, use_at};
+use crate::judge::stale::is_constructor;
 use crate::text::FileId;
 
 /// Consumed keys that are returned or stored.
@@ -71,21 +72,23 @@ fn is_of_self(run: &Recording<'_>, exit: &LoggedExit) -> bool {
     code.class.is_some() && owner.is_some_and(|of| code.parameters.first().is_some_and(|first| *first.name == *of.text))
 }
 
-/// Whether another function of the module reads the field of a key and sets it: the key may be advanced there, once for several draws.
+/// Whether another function of the module sets the field of a key in something that exists, `state.replace(key=key)`: the key may be advanced
+/// there, once for several draws. A class that is called makes the first key.
 fn is_replaced_elsewhere(run: &Recording<'_>, exit: &LoggedExit) -> bool {
     let Term::Attribute(_, field, _) = run.terms.get(exit.term) else { return false };
-    let reads = |op: &Op| matches!(&op.kind, OpKind::Attribute(_, name) if name == field);
-    let sets = |op: &Op| match &op.kind {
-        OpKind::StoreAttribute(_, name, _) => name == field,
-        OpKind::Call(_, arguments) => {
-            arguments.iter().any(|argument| matches!(argument, Argument::Keyword(name, _) if name == field))
-        }
-        _ => false,
-    };
     let own = exit.activation.function;
     let functions = (0u32..).zip(&run.module(run.home).functions);
     let mut others = functions.filter(|(id, _)| FunctionId(*id) != own).map(|(_, code)| code);
-    others.any(|code| code.ops.iter().any(reads) && code.ops.iter().any(sets))
+    others.any(|code| {
+        code.ops.iter().any(|op| match &op.kind {
+            OpKind::StoreAttribute(_, name, _) => name == field && !is_constructor(&code.name),
+            OpKind::Call(callee, arguments) => {
+                matches!(code.ops[*callee as usize].kind, OpKind::Attribute(..))
+                    && arguments.iter().any(|argument| matches!(argument, Argument::Keyword(name, _) if name == field))
+            }
+            _ => false,
+        })
+    })
 }
 
 /// Keys that a method returns and also keeps in the attribute from which its next call derives: `self.key = split(self.key)[0]; return

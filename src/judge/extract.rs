@@ -192,7 +192,10 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut
         if !is_asked || !seen.insert((used.place, used.op)) {
             continue;
         }
-        if is_kind_known(run, paths, &used) || is_expected_to_raise(run, paths, used.guard) {
+        if is_kind_known(run, paths, &used)
+            || is_not_typed_there(run, paths, &used)
+            || is_expected_to_raise(run, paths, used.guard)
+        {
             continue;
         }
         let mut confidence = Confidence::High;
@@ -237,11 +240,28 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut
     }
 }
 
-/// Whether the program tested the key's dtype before it treated the key as an array: `if not issubdtype(key.dtype, prng_key): raise …`.
+/// Whether the program tested the key's dtype before it relied on its shape: `if not issubdtype(key.dtype, prng_key): raise …`.
 fn is_kind_known(run: &Recording<'_>, paths: &PathQueries<'_>, used: &LoggedBuffer) -> bool {
     let asks = |term: TermId| matches!(run.terms.get(term), Term::Attribute(of, name, _) if *of == used.key.term && &**name == "dtype");
-    used.op != BufferOp::DtypeLogic
+    used.op == BufferOp::ShapeLogic
         && paths.support(used.guard).into_iter().any(|literal| run.terms.mentions(literal, &asks))
+}
+
+/// Whether a key is treated as numbers only where a test has shown that it is not typed: `if not issubdtype(x.dtype, prng_key):`. What a
+/// raw key is used for counts either way.
+fn is_not_typed_there(run: &Recording<'_>, paths: &mut PathQueries<'_>, used: &LoggedBuffer) -> bool {
+    let is_of_key = |dtype: TermId| matches!(run.terms.get(dtype), Term::Attribute(of, name, _) if *of == used.key.term && &**name == "dtype");
+    let is_typed = |class: TermId| matches!(run.terms.get(class), Term::Apply(path, _) if path.ends_with("dtypes.prng_key") || path.ends_with("dtypes.extended"));
+    let tests = |literal: &TermId| match run.terms.get(*literal) {
+        Term::Apply(name, parts) => {
+            name.ends_with(".issubdtype") && matches!(**parts, [dtype, class] if is_of_key(dtype) && is_typed(class))
+        }
+        _ => false,
+    };
+    let Some(test) = paths.support(used.guard).into_iter().find(tests) else { return false };
+    let where_typed = paths.literal(test, true);
+    let both = paths.and(used.guard, where_typed);
+    used.key.kind != KeyKind::Raw && !paths.feasible(both)
 }
 
 /// Whether a test expects an exception there: `with pytest.raises(TypeError): random.normal(key[0])`.

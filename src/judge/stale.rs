@@ -316,7 +316,7 @@ fn is_rebound(run: &Recording<'_>, name: &Name) -> bool {
         .any(|op| matches!(&op.kind, OpKind::Store(Variable::Global(bound), _) if bound == name))
 }
 
-fn is_constructor(function: &str) -> bool {
+pub fn is_constructor(function: &str) -> bool {
     matches!(function, "__init__" | "__post_init__")
 }
 

@@ -19,6 +19,17 @@ use crate::finding::Place;
 use crate::ir::{Name, Operator};
 use crate::models::BuiltinOp;
 
+/// `setattr(object, "name", value)` stores like `object.name = value`; returns whether the name is known.
+fn set_attribute<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, args: &Args, place: Place) -> bool {
+    let [object, name, value] = args.positional.as_slice() else { return false };
+    let Some(Val::Term(name)) = name.value.single() else { return false };
+    let Term::Text(name) = machine.state.terms.get(*name).clone() else { return false };
+    let code = frame.code;
+    let Some(op) = code.ops.iter().find(|op| op.span == place.span) else { return false };
+    machine.store_attribute(frame, &object.value, &name, &value.value, op);
+    true
+}
+
 /// Whether `hasattr` tests for a function of a library that has a model and was not removed in any version.
 fn is_modelled_member(machine: &Machine<'_>, parts: &[Value]) -> bool {
     let [of, name] = parts else { return false };
@@ -115,6 +126,7 @@ pub fn builtin<'p>(
         BuiltinOp::Itemgetter | BuiltinOp::Attrgetter => getters::getter(&mut machine.state.terms, op, args, place),
         BuiltinOp::Super => super_of(&mut machine.state, frame, args, place),
         BuiltinOp::Getattr => get_attribute(machine, frame, args, place),
+        BuiltinOp::Setattr if set_attribute(machine, frame, args, place) => machine.state.terms.none(),
         BuiltinOp::Setattr | BuiltinOp::Vars | BuiltinOp::Delattr => {
             machine.state.havoc(&first.unwrap_or_default());
             machine.state.terms.none()

@@ -12,46 +12,51 @@ use crate::analysis::store::heap::{Object, ObjectKind};
 /// Most attributes and items between a state and its key.
 const STEPS: usize = 4;
 
-/// The consumed keys that a returned value, or a member of a returned tuple, has held since the caller passed it, and on which paths.
+/// The consumed keys that a returned value, or a member of a returned tuple, has held since the caller passed it, and on which paths. A
+/// state that is returned beside a copy with another key is the old one: `return state, action, new_state`.
 pub fn still_held(machine: &mut Machine<'_>, returned: &Value, pc: Guard) -> Vec<(Guard, TermId)> {
-    let mut held = Vec::new();
+    let mut states: Vec<(Guard, Val)> = Vec::new();
     for alternative in returned.alternatives() {
         let guard = machine.state.paths.guards.and(pc, alternative.guard);
         match &alternative.val {
             Val::Tuple(parts) => {
                 for part in parts.iter().flat_map(Value::alternatives) {
-                    let guard = machine.state.paths.guards.and(guard, part.guard);
-                    held.extend(held_by(machine, &part.val).into_iter().map(|key| (guard, key)));
+                    states.push((machine.state.paths.guards.and(guard, part.guard), part.val.clone()));
                 }
             }
-            val => held.extend(held_by(machine, val).into_iter().map(|key| (guard, key))),
+            val => states.push((guard, val.clone())),
         }
     }
-    held.retain(|(guard, _)| machine.state.feasible(*guard));
+    states.retain(|(_, val)| owner_of(&machine.state, val).is_some());
+    let mut held = Vec::new();
+    for (guard, val) in &states {
+        let Some((owner, _)) = owner_of(&machine.state, val) else { continue };
+        let mut consumed: Vec<TermId> =
+            machine.recorder.log().consumptions.iter().map(|event| event.target.term).collect();
+        consumed.sort_unstable();
+        consumed.dedup();
+        consumed.retain(|key| {
+            let of_one = states.iter().filter_map(|(_, val)| owner_of(&machine.state, val));
+            of_one.filter(|(of, _)| *of == owner).all(|(_, copy)| is_still_there(&machine.state, *key, owner, copy))
+        });
+        if machine.state.feasible(*guard) {
+            held.extend(consumed.into_iter().map(|key| (*guard, key)));
+        }
+    }
     held
 }
 
-fn held_by(machine: &Machine<'_>, returned: &Val) -> Vec<TermId> {
-    let state = &machine.state;
-    let (owner, copy) = match returned {
+/// The parameter that a value is, or is a copy of; and the copy.
+fn owner_of<'s>(state: &'s State, val: &Val) -> Option<(TermId, Option<&'s Object>)> {
+    let (owner, copy) = match val {
         Val::Term(term) => (*term, None),
         Val::Object(id) => {
             let object = &state.store.objects[id.0 as usize];
-            if !matches!(object.kind, ObjectKind::Instance) {
-                return Vec::new();
-            }
-            (object.symbol, Some(object))
+            (matches!(object.kind, ObjectKind::Instance).then_some(object.symbol)?, Some(object))
         }
-        _ => return Vec::new(),
+        _ => return None,
     };
-    if !state.terms.is_parameter(owner) {
-        return Vec::new();
-    }
-    let mut consumed: Vec<TermId> = machine.recorder.log().consumptions.iter().map(|event| event.target.term).collect();
-    consumed.sort_unstable();
-    consumed.dedup();
-    consumed.retain(|key| is_still_there(state, *key, owner, copy));
-    consumed
+    state.terms.is_parameter(owner).then_some((owner, copy))
 }
 
 /// Whether a value is reached from its owner by attributes and items that are as they were.
@@ -60,7 +65,8 @@ fn is_still_there(state: &State, key: TermId, owner: TermId, copy: Option<&Objec
     for _ in 0..STEPS {
         let (of, name, epoch) = match state.terms.get(at) {
             Term::Attribute(of, name, epoch) => (*of, Some(name), *epoch),
-            Term::Item(of, _, epoch) => (*of, None, *epoch),
+            // Another index selects another key.
+            Term::Item(of, index, epoch) if state.terms.is_constant(*index) => (*of, None, *epoch),
             _ => return false,
         };
         let holder = match copy.filter(|_| of == owner) {

@@ -4,13 +4,12 @@
 //! its own key only if a value of the lane is folded in.
 
 use crate::analysis::domain::term::{Symbol, Term, TermId};
-use crate::analysis::domain::value::{Key, Val, Value};
-use crate::analysis::record::{Activation, Callee, Consumption, Derivation, LoggedBroadcast, Recording};
+use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::record::{Activation, Consumption, Derivation, LoggedBroadcast, Recording};
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{OpKind, Temp, Variable};
 use crate::judge::facts::Role;
 use crate::judge::intent::{STEPS, because, intent};
-use crate::models::{Effect, Runs};
 
 /// Why the lanes of a mapped function probably share a key on purpose, if they do. `made` is the place where the mapped
 /// function itself makes the key from a seed, if it does, and the activation of a lane.
@@ -23,7 +22,6 @@ pub fn of(
         .or_else(|| per_lane(run, broadcast))
         .or_else(|| split_alike(run, broadcast))
         .or_else(|| same_start(run, broadcast))
-        .or_else(|| replicated(run, broadcast))
         .or_else(|| made.and_then(|(made, lane)| starts_alike(made, lane)))
 }
 
@@ -55,31 +53,6 @@ fn same_start(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent
     let reason = "each lane runs a computation of its own from the same key";
     (event.role == Role::Split && is_passed_on && differ)
         .then(|| because(IntentKind::SeparateRuns, reason, event.place))
-}
-
-/// Every device gets a copy of each argument, so that each makes an equal part of a state that is replicated:
-/// `pmap(init)(replicate(key))`.
-fn replicated(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
-    let maps_over_devices = |callee: &Callee| {
-        let Callee::Library(path) = callee else { return false };
-        // Of the transforms that run lanes, those over devices trace their function.
-        matches!(run.program.models.callable(path).map(|model| &model.effect),
-            Some(Effect::Transform(transform)) if transform.runs == Runs::Lanes && transform.traced)
-    };
-    let callees = run.log.callees.get(&broadcast.mapped_at)?;
-    let chain = run.log.consumptions[broadcast.event].chain();
-    let mapper = chain.iter().position(|(activation, _)| activation.id == broadcast.activation.id)?;
-    let (lane, place) = chain.get(mapper + 1)?;
-    let given = run.environments[lane.environment.0 as usize].slots.iter().take(run.code(lane).parameters.len());
-    let is_copy = |value: &Value| match value.single() {
-        Some(Val::Key(Key { term, .. }) | Val::Term(term)) => {
-            !run.terms.mentions(*term, &|part| broadcast.symbols.contains(&part))
-        }
-        _ => false,
-    };
-    let reason = "every device starts from a copy of the same key";
-    (broadcast.copied && callees.iter().any(maps_over_devices) && given.into_iter().all(is_copy))
-        .then(|| because(IntentKind::PerLane, reason, *place))
 }
 
 /// Only one lane of the result is used: `vmap(lambda row: categorical(key, row))(rows)[state]`.
