@@ -19,6 +19,12 @@ use crate::finding::Place;
 use crate::ir::{Name, Operator};
 use crate::models::BuiltinOp;
 
+/// An object of which any attribute may have changed.
+fn changed(machine: &mut Machine<'_>, object: &Value) -> Value {
+    machine.state.havoc(object);
+    machine.state.terms.none()
+}
+
 /// `setattr(object, "name", value)` stores like `object.name = value`; returns whether the name is known.
 fn set_attribute<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, args: &Args, place: Place) -> bool {
     let [object, name, value] = args.positional.as_slice() else { return false };
@@ -127,10 +133,7 @@ pub fn builtin<'p>(
         BuiltinOp::Super => super_of(&mut machine.state, frame, args, place),
         BuiltinOp::Getattr => get_attribute(machine, frame, args, place),
         BuiltinOp::Setattr if set_attribute(machine, frame, args, place) => machine.state.terms.none(),
-        BuiltinOp::Setattr | BuiltinOp::Vars | BuiltinOp::Delattr => {
-            machine.state.havoc(&first.unwrap_or_default());
-            machine.state.terms.none()
-        }
+        BuiltinOp::Setattr | BuiltinOp::Vars | BuiltinOp::Delattr => changed(machine, &first.unwrap_or_default()),
         BuiltinOp::Isinstance => is_instance(machine, args, place),
         BuiltinOp::Hasattr => has_attribute(machine, path, args),
         BuiltinOp::Print

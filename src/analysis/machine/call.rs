@@ -180,13 +180,11 @@ impl<'p> Machine<'p> {
                     let takes =
                         |name: &Name| args.keywords.iter().any(|(keyword, _)| models.consumes_keyword(name, keyword));
                     // A parameter may hold a method of a library: `apply_fn(params, x, rngs=rngs)`.
-                    match written.clone().filter(|name| is_unknown && takes(name)) {
-                        Some(name) => {
-                            let call = Call { args, place, written };
-                            (self.library.protocol_or_unknown)(self, frame, function, &name, call)
-                        }
-                        None => self.unresolved(frame, &args, place, None, written, Some(function)),
+                    if let Some(name) = written.clone().filter(|name| is_unknown && takes(name)) {
+                        let call = Call { args, place, written };
+                        return (self.library.protocol_or_unknown)(self, frame, function, &name, call);
                     }
+                    self.unresolved(frame, &args, place, None, written, Some(function))
                 }
             },
         }
