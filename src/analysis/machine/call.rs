@@ -169,25 +169,33 @@ impl<'p> Machine<'p> {
                 self.call_value(frame, &partial.function, merged, Some(place))
             }
             Val::Object(object) => self.call_object(frame, *object, args, place, receiver, written),
-            _ => match receiver.cloned().or_else(|| bound_to(&self.state.terms, function)) {
-                Some((object, name)) => {
-                    self.recorder.reach(place, Callee::Method(name.clone()));
-                    (self.library.call_method)(self, frame, &object, &name, Call { args, place, written })
-                }
-                None => {
-                    let models = self.program.models;
-                    let is_unknown = matches!(function, Val::Term(_));
-                    let takes =
-                        |name: &Name| args.keywords.iter().any(|(keyword, _)| models.consumes_keyword(name, keyword));
-                    // A parameter may hold a method of a library: `apply_fn(params, x, rngs=rngs)`.
-                    if let Some(name) = written.clone().filter(|name| is_unknown && takes(name)) {
-                        let call = Call { args, place, written };
-                        return (self.library.protocol_or_unknown)(self, frame, function, &name, call);
-                    }
-                    self.unresolved(frame, &args, place, None, written, Some(function))
-                }
-            },
+            _ => {
+                let receiver = receiver.cloned().or_else(|| bound_to(&self.state.terms, function));
+                self.call_unknown(frame, function, receiver, Call { args, place, written })
+            }
         }
+    }
+
+    /// Calls a function that nothing defines: a method of `receiver`, or a variable, which may hold a method of a library:
+    /// `apply_fn(params, x, rngs=rngs)`.
+    fn call_unknown(
+        &mut self,
+        frame: &mut Frame<'p>,
+        function: &Val,
+        receiver: Option<(Value, Name)>,
+        call: Call,
+    ) -> Value {
+        if let Some((object, name)) = receiver {
+            self.recorder.reach(call.place, Callee::Method(name.clone()));
+            return (self.library.call_method)(self, frame, &object, &name, call);
+        }
+        let models = self.program.models;
+        let takes = |name: &Name| call.args.keywords.iter().any(|(keyword, _)| models.consumes_keyword(name, keyword));
+        let is_unknown = matches!(function, Val::Term(_));
+        if let Some(name) = call.written.clone().filter(|name| is_unknown && takes(name)) {
+            return (self.library.protocol_or_unknown)(self, frame, function, &name, call);
+        }
+        self.unresolved(frame, &call.args, call.place, None, call.written, Some(function))
     }
 
     /// Calls an object: a stream, or an instance with a `__call__`.
