@@ -51,6 +51,7 @@ fn describe_held(rule: &Rule, hit: &CarriedKey) -> Finding {
         help: "split the key, draw from one child, and return the state with the other".to_owned(),
     };
     let mut finding = wording::finding(rule, hit.place, hit.confidence, &hit.function, text);
+    finding.doubt = Some("the later use is not visible".to_owned());
     let used = wording::steps(&hit.used, participle);
     wording::relate(&mut finding, used.iter().cloned());
     finding.flow = used.into_iter().chain([wording::label(hit.place, "returned here".to_owned())]).collect();

@@ -28,20 +28,23 @@ pub fn still_held(machine: &mut Machine<'_>, returned: &Value, pc: Guard) -> Vec
         }
     }
     states.retain(|(_, val)| owner_of(&machine.state, val).is_some());
+    if states.is_empty() {
+        return Vec::new();
+    }
+    let mut consumed: Vec<TermId> = machine.recorder.log().consumptions.iter().map(|event| event.target.term).collect();
+    consumed.sort_unstable();
+    consumed.dedup();
     let mut held = Vec::new();
     for (guard, val) in &states {
+        if !machine.state.feasible(*guard) {
+            continue;
+        }
         let Some((owner, _)) = owner_of(&machine.state, val) else { continue };
-        let mut consumed: Vec<TermId> =
-            machine.recorder.log().consumptions.iter().map(|event| event.target.term).collect();
-        consumed.sort_unstable();
-        consumed.dedup();
-        consumed.retain(|key| {
+        let is_held = |key: &TermId| {
             let of_one = states.iter().filter_map(|(_, val)| owner_of(&machine.state, val));
             of_one.filter(|(of, _)| *of == owner).all(|(_, copy)| is_still_there(&machine.state, *key, owner, copy))
-        });
-        if machine.state.feasible(*guard) {
-            held.extend(consumed.into_iter().map(|key| (*guard, key)));
-        }
+        };
+        held.extend(consumed.iter().copied().filter(is_held).map(|key| (*guard, key)));
     }
     held
 }
