@@ -148,6 +148,7 @@ fn state(facts: &Facts, all: &mut Vec<Remark>) {
         let kind = match carried.kind {
             CarryKind::Returned => "returned",
             CarryKind::Held => "returned in its state",
+            CarryKind::Copied => "returned in a copy of its state",
             CarryKind::Stored => "stored",
             CarryKind::Kept => "returned and kept",
             CarryKind::Left => "derived from again",

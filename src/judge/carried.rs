@@ -52,7 +52,13 @@ pub fn extract_exits(
         if !paths.feasible(both) || is_stored_again || !seen.insert(exit.place) {
             continue;
         }
-        let is_replaced = exit.kind == CarryKind::Held && (is_of_self(run, &exit) || is_replaced_elsewhere(run, &exit));
+        let is_held = matches!(exit.kind, CarryKind::Held | CarryKind::Copied);
+        if is_held && is_selected(run, &event) {
+            continue;
+        }
+        // An object that returns itself may be given its next key by another method.
+        let is_itself = exit.kind == CarryKind::Held && is_of_self(run, &exit);
+        let is_replaced = is_held && (is_itself || is_replaced_elsewhere(run, &exit));
         let chain = event.chain();
         facts.carried.push(CarriedKey {
             kind: exit.kind,
@@ -63,6 +69,19 @@ pub fn extract_exits(
             function: run.qualified(&exit.activation),
         });
     }
+}
+
+/// Whether each call takes the child of a split that a number selects, `split(state.key, n)[state.step]`: the key is the same in all calls, and
+/// the child is not.
+fn is_selected(run: &Recording<'_>, split: &Consumption) -> bool {
+    let mut children = run.log.consumptions.iter().filter_map(|event| match run.terms.get(event.target.term) {
+        Term::Child(parent, index) if *parent == split.target.term => Some(*index),
+        _ => None,
+    });
+    split.role == Role::Split
+        && children.next().is_some_and(|first| {
+            !run.terms.is_constant(first) && children.all(|index| !run.terms.is_constant(index))
+        })
 }
 
 /// Whether a key is held by the object whose method returns it.

@@ -18,7 +18,8 @@ pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
     let how = match hit.kind {
         CarryKind::Returned => "returned",
         CarryKind::Stored => "stored",
-        CarryKind::Held => return describe_held(rule, hit),
+        CarryKind::Held => return describe_held(rule, hit, "state"),
+        CarryKind::Copied => return describe_held(rule, hit, "copy"),
         CarryKind::Kept => return describe_kept(rule, hit),
         CarryKind::Left => return describe_left(rule, hit),
     };
@@ -38,13 +39,13 @@ pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
 }
 
 /// A state that the caller gets back holds the key that it came with.
-fn describe_held(rule: &Rule, hit: &CarriedKey) -> Finding {
+fn describe_held(rule: &Rule, hit: &CarriedKey, state: &str) -> Finding {
     let name = hit.used.name.as_ref();
     let subject = wording::subject(name, &hit.derivation);
     let participle = hit.used.role.participle();
     let text = Text {
         message: format!(
-            "{subject} is {participle} by {}, and the returned state still holds it",
+            "{subject} is {participle} by {}, and the returned {state} still holds it",
             wording::callee(&hit.used.callee)
         ),
         label: "returned with the consumed key".to_owned(),

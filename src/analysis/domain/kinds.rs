@@ -99,6 +99,8 @@ pub enum CarryKind {
     Returned,
     /// Returned to the caller in the state that it passed.
     Held,
+    /// Returned to the caller in a copy of the state that it passed.
+    Copied,
     /// Stored in an attribute, container or global.
     Stored,
     /// Returned to the caller, and kept in the attribute from which the next call derives.

@@ -3,6 +3,7 @@
 //! **Invariant:** a key counts only if its value came with the argument, and nothing on the way to it was replaced or may have been.
 
 use crate::analysis::domain::guard::Guard;
+use crate::analysis::domain::kinds::CarryKind;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::machine::Machine;
@@ -12,9 +13,9 @@ use crate::analysis::store::heap::{Object, ObjectKind};
 /// Most attributes and items between a state and its key.
 const STEPS: usize = 4;
 
-/// The consumed keys that a returned value, or a member of a returned tuple, has held since the caller passed it, and on which paths. A
+/// The consumed keys that a returned value, or a member of a returned tuple, has held since the caller passed it, on which paths, and how. A
 /// state that is returned beside a copy with another key is the old one: `return state, action, new_state`.
-pub fn still_held(machine: &mut Machine<'_>, returned: &Value, pc: Guard) -> Vec<(Guard, TermId)> {
+pub fn still_held(machine: &mut Machine<'_>, returned: &Value, pc: Guard) -> Vec<(Guard, TermId, CarryKind)> {
     let mut states: Vec<(Guard, Val)> = Vec::new();
     for alternative in returned.alternatives() {
         let guard = machine.state.paths.guards.and(pc, alternative.guard);
@@ -44,7 +45,8 @@ pub fn still_held(machine: &mut Machine<'_>, returned: &Value, pc: Guard) -> Vec
             let of_one = states.iter().filter_map(|(_, val)| owner_of(&machine.state, val));
             of_one.filter(|(of, _)| *of == owner).all(|(_, copy)| is_still_there(&machine.state, *key, owner, copy))
         };
-        held.extend(consumed.iter().copied().filter(is_held).map(|key| (*guard, key)));
+        let kind = if is_copy(&machine.state, owner, val) { CarryKind::Copied } else { CarryKind::Held };
+        held.extend(consumed.iter().copied().filter(is_held).map(|key| (*guard, key, kind)));
     }
     held
 }
@@ -60,6 +62,11 @@ fn owner_of<'s>(state: &'s State, val: &Val) -> Option<(TermId, Option<&'s Objec
         _ => return None,
     };
     state.terms.is_parameter(owner).then_some((owner, copy))
+}
+
+/// Whether a value is another object than its owner.
+fn is_copy(state: &State, owner: TermId, val: &Val) -> bool {
+    matches!(val, Val::Object(id) if state.store.shadows.get(&owner) != Some(id))
 }
 
 /// Whether a value is reached from its owner by attributes and items that are as they were.

@@ -112,8 +112,8 @@ pub fn note_return<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Val
     let place = machine.place(frame, op.span);
     if frame.activation.root {
         note_exit(machine, frame, value, Exit { kind: CarryKind::Returned, place, name: None }, 3);
-        for (guard, key) in held_keys::still_held(machine, value, machine.state.paths.pc) {
-            log_exit(machine, frame, key, guard, Exit { kind: CarryKind::Held, place, name: None });
+        for (guard, key, kind) in held_keys::still_held(machine, value, machine.state.paths.pc) {
+            log_exit(machine, frame, key, guard, Exit { kind, place, name: None });
         }
     }
     mark_stored(machine, value, 3);
