@@ -63,14 +63,34 @@ fn is_none_possible(
     }
 }
 
-/// Whether a function binds a key to a choice that may be `None`: `key = None if key is None else split(key, 1)[0]`.
+/// Whether a function binds a key to `None` on some paths: `key = None if key is None else split(key, 1)[0]`, or by an `if` statement.
 fn stays_none(def: &ast::StmtFunctionDef, key: &Expr) -> bool {
     let Expr::Name(name) = key else { return false };
-    let is_it = |target: &Expr| matches!(target, Expr::Name(one) if one.id == name.id);
-    values(def, is_it).into_iter().flatten().any(|value| match value {
-        Expr::If(choice) => choice.body.is_none_literal_expr() || choice.orelse.is_none_literal_expr(),
-        _ => false,
+    statements(def).any(|statement| {
+        let value = match statement {
+            Stmt::Assign(assign) => Some(&*assign.value),
+            Stmt::AnnAssign(assign) => assign.value.as_deref(),
+            _ => None,
+        };
+        value.is_some_and(|value| {
+            tree::targets(statement).iter().any(|target| binds_none(target, value, name.id.as_str(), STEPS))
+        })
     })
+}
+
+/// Whether an assignment of a value to a target can bind a name to `None`.
+fn binds_none(target: &Expr, value: &Expr, name: &str, steps: u32) -> bool {
+    let Some(steps) = steps.checked_sub(1) else { return false };
+    match (target, value) {
+        (_, Expr::If(choice)) => {
+            [&choice.body, &choice.orelse].into_iter().any(|value| binds_none(target, value, name, steps))
+        }
+        (Expr::Name(one), value) => one.id.as_str() == name && value.is_none_literal_expr(),
+        (Expr::Tuple(targets), Expr::Tuple(values)) => {
+            targets.iter().zip(values).any(|(target, value)| binds_none(target, value, name, steps))
+        }
+        _ => false,
+    }
 }
 
 /// Whether a class declares that an attribute may be `None`, or a method stores an optional argument there.
@@ -99,11 +119,7 @@ fn stores_none(cx: &FixContext<'_>, class: &ast::StmtClassDef, name: &str) -> bo
 /// The values that a function assigns to targets like these; `None` for a part of a value.
 fn values(def: &ast::StmtFunctionDef, is_intended: impl Fn(&Expr) -> bool) -> Vec<Option<&Expr>> {
     let mut found = Vec::new();
-    let mut open: Vec<&Stmt> = def.body.iter().collect();
-    while let Some(statement) = open.pop() {
-        if matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
-            continue;
-        }
+    for statement in statements(def) {
         for target in tree::targets(statement) {
             let value = match statement {
                 Stmt::Assign(assign) => Some(&*assign.value),
@@ -116,9 +132,22 @@ fn values(def: &ast::StmtFunctionDef, is_intended: impl Fn(&Expr) -> bool) -> Ve
                 found.push(None);
             }
         }
-        open.extend(suites(statement).into_iter().flatten());
     }
     found
+}
+
+/// The statements of a function, without those of functions and classes within it, in no order.
+fn statements<'a>(def: &'a ast::StmtFunctionDef) -> impl Iterator<Item = &'a Stmt> {
+    let mut open: Vec<&'a Stmt> = def.body.iter().collect();
+    std::iter::from_fn(move || {
+        loop {
+            let statement = open.pop()?;
+            if !matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_)) {
+                open.extend(suites(statement).into_iter().flatten());
+                return Some(statement);
+            }
+        }
+    })
 }
 
 fn is_parameter(def: &ast::StmtFunctionDef, name: &str) -> bool {

@@ -233,20 +233,28 @@ fn pure<'p>(machine: &mut Machine<'p>, path: &Name, args: &Args<'p>) -> Value<'p
     Value::Unknown(symbol)
 }
 
-/// `key(seed)`
-fn seeded<'p>(machine: &mut Machine<'p>, call: ModelCall<'_, 'p>, seed: &str, kind: SeedKind) -> Value<'p> {
+/// `key(seed)`, which raises if its seed is a key.
+fn seeded<'p>(
+    machine: &mut Machine<'p>,
+    call: ModelCall<'_, 'p>,
+    seed: &str,
+    kind: SeedKind,
+) -> Eval<'p, Value<'p>> {
     let seed = call.argument(seed).unwrap_or(&Value::None);
+    if matches!(seed, Value::Keys(_) | Value::Family(_)) {
+        return Err(Signal::Raise(Value::Library("builtins.TypeError".into())));
+    }
     let kind = match kind {
         SeedKind::Typed => KeyKind::Typed,
         SeedKind::Raw => KeyKind::Raw,
     };
-    match machine.seed(seed, kind) {
+    Ok(match machine.seed(seed, kind) {
         Value::Keys(array) if machine.project.chooses || call.argument("impl").is_some() => {
             // Another implementation has other numbers.
             Value::keys(array.keys.clone(), false, array.kind)
         }
         other => other,
-    }
+    })
 }
 
 /// `split(key, num)`
@@ -280,7 +288,7 @@ pub(super) fn apply<'p>(
 ) -> Eval<'p, Value<'p>> {
     let call = ModelCall { callable, path, args: &args, place };
     Ok(match &callable.effect {
-        Effect::Seed { seed, kind } => seeded(machine, call, seed, *kind),
+        Effect::Seed { seed, kind } => seeded(machine, call, seed, *kind)?,
         Effect::Split { key, num } => splits(machine, call, key, num.as_deref())?,
         Effect::Fold { key, data } => {
             let Some(key) = call.argument(key) else { return Ok(machine.unknown(path)) };
