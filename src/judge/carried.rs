@@ -79,9 +79,9 @@ fn is_selected(run: &Recording<'_>, split: &Consumption) -> bool {
         _ => None,
     });
     split.role == Role::Split
-        && children.next().is_some_and(|first| {
-            !run.terms.is_constant(first) && children.all(|index| !run.terms.is_constant(index))
-        })
+        && children
+            .next()
+            .is_some_and(|first| !run.terms.is_constant(first) && children.all(|index| !run.terms.is_constant(index)))
 }
 
 /// Whether a key is held by the object whose method returns it.

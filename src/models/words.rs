@@ -80,6 +80,10 @@ lists! {
     equalities => tests_equality,
     /// What compares ways to do one thing, as one word of a name.
     comparisons,
+    /// What tries several settings of one computation, as one word of a name.
+    sweeps,
+    /// What makes a part of a program's state, as one word of the name of a function.
+    constructions,
     /// What evaluates or shows a result, as one word of the name of a function or script.
     evaluations,
     /// What measures how good a result is, as one word of the name of a function.
@@ -175,6 +179,16 @@ impl Words {
     /// Whether a name indicates a comparison: `compare_methods`, `benchmark`.
     pub fn names_a_comparison(&self, name: &str) -> bool {
         name.split('_').any(|word| holds(&self.comparisons, &word.to_ascii_lowercase()))
+    }
+
+    /// Whether a name indicates settings that are tried one after another, or code that does that: `grid_search`, `hyper_params`.
+    pub fn names_a_sweep(&self, name: &str) -> bool {
+        has_word(&self.sweeps, name)
+    }
+
+    /// Whether a name indicates a function that makes a part of a program's state: `init_layer`, `create_train_state`.
+    pub fn names_a_construction(&self, name: &str) -> bool {
+        has_word(&self.constructions, name)
     }
 
     /// Whether a name indicates code that evaluates or shows a result and does not train: `main_eval`, `plot_samples`.

@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 use super::{Frame, Reach};
 use crate::analysis::record::{Activation, Callee, Chain, Consumption, Iteration, Recording};
 use crate::finding::Place;
-use crate::ir::{Argument, Function, Name, OpKind, Temp, Variable};
+use crate::ir::{Argument, Function, Module, Name, OpKind, Operator, Temp, Variable};
 use crate::judge::facts::Role;
 use crate::models::{BuiltinOp, Effect};
 
@@ -27,6 +27,8 @@ pub struct RepeatingLoop<'r> {
     /// The activations from the one that runs the loop to the one that draws, each with the place in it.
     chain: Chain,
     code: &'r Function,
+    /// What the loop iterates over, if it is a `for`.
+    iterator: Option<Temp>,
     body: FxHashSet<Temp>,
     /// The call in the body that is the draw or leads to it.
     call: Option<Temp>,
@@ -45,14 +47,14 @@ impl<'r> RepeatingLoop<'r> {
     /// The loop of an iteration, if it is a statement of a function in which a draw happens, directly or through calls.
     pub fn around(run: &'r Recording<'r>, draw: &Consumption, iteration: &Iteration) -> Option<Self> {
         let mut chain = draw.chain();
-        let (at, body) = chain
+        let (at, (iterator, body)) = chain
             .iter()
             .enumerate()
             .find_map(|(at, (activation, _))| Some((at, loop_at(run, activation, iteration)?)))?;
         chain.drain(..at);
         let (activation, place) = chain.first()?;
         let (code, call) = (run.code(activation), run.call_at(activation, *place));
-        Some(Self { run, chain, code, body, call })
+        Some(Self { run, chain, code, iterator, body, call })
     }
 
     /// Whether the draw happens within a call in the body, and not in the body itself.
@@ -98,14 +100,144 @@ impl<'r> RepeatingLoop<'r> {
     }
 
     /// Whether a call that leads to the draw takes the loop variable, or a value computed from it: a setting, and not another member of an
-    /// ensemble. A counter is an epoch, or numbers such members.
+    /// ensemble. A counter is an epoch, or numbers such members. If the body itself splits the key, a call must take both what is drawn from
+    /// its children and the setting.
     ///
     /// Results may be stored by setting, `results[rate] = train(key(0), rate)`. Results that are appended may be layers of one network.
-    pub fn is_for_setting(&self, reach: &Reach, kept: Kept) -> bool {
-        // A sampler that the body calls directly computes nothing else.
-        let Some(call) = self.call.filter(|_| self.is_in_call() && !kept.carried) else { return false };
+    pub fn is_for_setting(&self, role: Role, reach: &Reach, kept: Kept) -> bool {
+        let Some(call) = self.call.filter(|_| !kept.carried) else { return false };
         let varying = self.varying();
-        self.varies(call, &varying) && (!kept.beside || self.is_kept_by_setting(reach, &varying))
+        let is_setting = if self.is_in_call() {
+            self.varies(call, &varying)
+        } else {
+            // A sampler that the body calls directly computes nothing else.
+            role == Role::Split && self.meets_setting(reach, &varying)
+        };
+        is_setting && (!kept.beside || self.is_kept_by_setting(reach, &varying))
+    }
+
+    /// Whether the body passes the draw to a call that also takes a value that varies, as an argument or as the object of a method.
+    fn meets_setting(&self, reach: &Reach, varying: &[&Variable]) -> bool {
+        let Some(frame) = self.frame(reach) else { return false };
+        let is_drawn = |value: Temp| frame.effects.reached.contains(&value);
+        self.body.iter().any(|temp| match self.kind(*temp) {
+            OpKind::Call(callee, arguments) => {
+                let mut others =
+                    arguments.iter().map(Argument::value).chain([*callee]).filter(|value| !is_drawn(*value));
+                arguments.iter().any(|argument| is_drawn(argument.value()))
+                    && others.any(|value| self.varies(value, varying))
+            }
+            _ => false,
+        })
+    }
+
+    /// The call in the body that is the draw or leads to it.
+    pub fn call(&self) -> Option<Temp> {
+        self.call
+    }
+
+    /// Whether the call that leads to the draw takes the loop variable, or a value computed from it, and no later iteration uses the draw. If the
+    /// body itself splits the key, a call must take both what is drawn from its children and the setting. A sampler computes nothing else.
+    pub fn tries_settings(&self, role: Role, reach: &Reach) -> bool {
+        let varying = self.varying();
+        let takes_setting = if self.is_in_call() || role == Role::Unresolved {
+            self.call.is_some_and(|call| self.varies(call, &varying))
+        } else {
+            role == Role::Split && self.meets_setting(reach, &varying)
+        };
+        takes_setting && !self.kept(reach).carried
+    }
+
+    /// Whether the loop goes through constants that are written in the program: `for rate in (0.1, 0.01)`, `for mode in MODES`. Numbers that are
+    /// counted are not.
+    pub fn goes_through_constants(&self) -> bool {
+        let Some((activation, _)) = self.chain.first() else { return false };
+        let module = self.run.module(activation.module);
+        let of_module = module.function(Module::BODY);
+        let Some(iterator) = self.iterator.filter(|iterator| !self.counts(*iterator)) else { return false };
+        let (mut work, mut steps, mut constants) = (vec![(self.code, iterator)], 0, 0);
+        while let Some((code, temp)) = work.pop() {
+            steps += 1;
+            let stored = |within: &'r Function, variable: &Variable| {
+                let mut stores = within.ops.iter().filter_map(|op| match &op.kind {
+                    OpKind::Store(stored, value) if stored == variable => Some(*value),
+                    _ => None,
+                });
+                stores.next().filter(|_| stores.next().is_none()).map(|value| (within, value))
+            };
+            match &code.ops[temp as usize].kind {
+                _ if steps > FOLLOWED => return false,
+                OpKind::Constant(_) => constants += 1,
+                OpKind::Call(callee, arguments) => {
+                    if self.run.library_named(activation.module, code, *callee).is_none() {
+                        return false;
+                    }
+                    work.extend(arguments.iter().map(|argument| (code, argument.value())));
+                }
+                OpKind::Load(variable) => {
+                    let within = if matches!(variable, Variable::Global(_)) { of_module } else { code };
+                    match stored(within, variable) {
+                        Some(found) => work.push(found),
+                        None => return false,
+                    }
+                }
+                kind @ (OpKind::Build(..) | OpKind::Iterate(..)) => {
+                    kind.operands(&mut |operand| work.push((code, operand)))
+                }
+                _ => return false,
+            }
+        }
+        constants > 0
+    }
+
+    /// The names of the function that has the loop, of what it iterates over, and of the variables that are bound to its elements.
+    pub fn names(&self) -> Vec<&'r Name> {
+        let is_element = |value: Temp| {
+            self.is_computed_of(value, |kind| match kind {
+                OpKind::Next(iterator) => Some(Some(*iterator) == self.iterator),
+                OpKind::Call(..) => Some(false),
+                _ => None,
+            })
+        };
+        let name_of = |variable: &'r Variable| match variable {
+            Variable::Global(name) => Some(name),
+            Variable::Local(slot) => self.code.slots.get(*slot as usize),
+            Variable::Outer(..) => None,
+        };
+        let mut names = vec![&self.code.name];
+        for op in &self.code.ops {
+            if let OpKind::Store(variable, value) = &op.kind
+                && is_element(*value)
+            {
+                names.extend(name_of(variable));
+            }
+        }
+        if let Some(iterator) = self.iterator {
+            let mut work = vec![iterator];
+            while let Some(temp) = work.pop().filter(|_| names.len() < FOLLOWED) {
+                match self.kind(temp) {
+                    OpKind::Load(variable) => names.extend(name_of(variable)),
+                    kind => kind.operands(&mut |operand| work.push(operand)),
+                }
+            }
+        }
+        names
+    }
+
+    /// Whether the call that leads to the draw draws many numbers, one after another or in lanes, or the body draws them from the children of a
+    /// key: it runs a computation, and does not only make one value.
+    pub fn runs_computation(&self, draw: &Consumption, iteration: &Iteration) -> bool {
+        let callee = self.chain.get(1).map(|(activation, _)| activation.id);
+        let is_part = |other: &Consumption| match callee {
+            Some(callee) => other.chain().iter().any(|(activation, _)| activation.id == callee),
+            None => self.run.terms.ancestors(other.target.term).contains(&draw.target.term),
+        };
+        let is_repeated = |other: &Consumption| {
+            other.lanes > draw.lanes
+                || other.iteration.as_ref().is_some_and(|inner| inner.instance != iteration.instance)
+        };
+        callee.is_some() && draw.lanes > 0
+            || self.run.log.consumptions.iter().any(|other| is_repeated(other) && is_part(other))
     }
 
     /// The names of the functions within whose calls in the body the draw happens, outermost first.
@@ -129,6 +261,18 @@ impl<'r> RepeatingLoop<'r> {
         };
         let mut values = arguments.iter().map(Argument::value);
         values.any(differs) || receiver.is_some_and(|object| differs(object) || self.is_changed(object, &changing))
+    }
+
+    /// Whether the body makes the call that leads to the draw only once in several iterations: `if step % 100 == 0: show(sample(params, key))`.
+    pub fn is_occasional(&self) -> bool {
+        let Some(call) = self.call else { return false };
+        self.body.iter().any(|temp| match self.kind(*temp) {
+            OpKind::If { test, then, .. } => {
+                let is_remainder = |kind: &OpKind| matches!(kind, OpKind::Operate(Operator::Mod, ..)).then_some(true);
+                self.code.within(then).any(|within| within == call) && self.is_computed_of(*test, is_remainder)
+            }
+            _ => false,
+        })
     }
 
     /// Whether an object may take the draw, so that a later iteration depends on it: `optimizer.update(grads)`, `self.step(grads)`. Logs do not.
@@ -277,15 +421,23 @@ pub fn returns_results(code: &Function) -> bool {
     !code.is_async && !code.is_generator
 }
 
-/// The operations in the body of an iteration's loop, if it is a statement of an activation's function.
-fn loop_at(run: &Recording<'_>, activation: &Activation, iteration: &Iteration) -> Option<FxHashSet<Temp>> {
+/// What an iteration's loop iterates over and the operations in its body, if it is a statement of an activation's function.
+fn loop_at(
+    run: &Recording<'_>,
+    activation: &Activation,
+    iteration: &Iteration,
+) -> Option<(Option<Temp>, FxHashSet<Temp>)> {
     if run.module(activation.module).file != iteration.place.file {
         return None;
     }
     let code = run.code(activation);
-    let body = code.ops.iter().find_map(|op| match &op.kind {
-        OpKind::Loop { body, .. } if op.span == iteration.place.span => Some(body),
+    let (head, body) = code.ops.iter().find_map(|op| match &op.kind {
+        OpKind::Loop { head, body, .. } if op.span == iteration.place.span => Some((head, body)),
         _ => None,
     })?;
-    Some(code.within(body).collect())
+    let iterator = head.iter().find_map(|temp| match &code.ops[*temp as usize].kind {
+        OpKind::Next(iterator) => Some(*iterator),
+        _ => None,
+    });
+    Some((iterator, code.within(body).collect()))
 }

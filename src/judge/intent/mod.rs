@@ -67,7 +67,8 @@ pub fn of(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Con
     as_written(flows.run, kind, pair)
         .or_else(|| in_parts(flows, kind, pair.reuse))
         .or_else(|| match kind {
-            ReuseKind::Iterated => repeated_evaluation::repeated_evaluation(flows, pair, consequence),
+            ReuseKind::Iterated => repeated_evaluation::repeated_evaluation(flows, pair, consequence)
+                .or_else(|| sweep::settings_compared(flows, pair, consequence)),
             _ => None,
         })
         .or_else(|| separate::separate_runs(flows, kind, pair, consequence))

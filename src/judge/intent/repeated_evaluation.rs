@@ -4,28 +4,56 @@
 //! With one key, the results of two iterations differ only because what is evaluated does. The average over evaluations of one thing would
 //! need independent draws.
 //!
-//! **Invariant:** the draws are within a call of a function whose name says that it evaluates, shows or measures something, each iteration has
-//! something else to evaluate, and no later iteration uses what this one draws.
+//! **Invariant:** the draws are within a call of a function whose name says that it evaluates, shows or measures something, or within a call
+//! that the loop makes only once in several iterations. Each of these calls has something else to evaluate, and no later iteration uses what
+//! this one draws.
 
+use crate::analysis::record::Consumption;
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
 use crate::ir::Name;
 use crate::judge::consequence::Flows;
-use crate::judge::consequence::repeating_loop::RepeatingLoop;
+use crate::judge::consequence::repeating_loop::{Kept, RepeatingLoop};
 use crate::judge::intent::Pair;
 
 /// Why two draws in different iterations are intended, if both evaluate something else.
 pub fn repeated_evaluation(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
-    if pair.first.place != pair.second.place || consequence.kind == ConsequenceKind::Meet {
+    if consequence.kind == ConsequenceKind::Meet {
         return None;
     }
     let iteration = pair.repeated_by.as_ref()?;
-    let around = RepeatingLoop::around(flows.run, pair.second, iteration)?;
+    let around = |draw: &Consumption| RepeatingLoop::around(flows.run, draw, iteration);
+    let second = around(pair.second)?;
+    let reason = match evaluation(flows, pair, &second) {
+        Some(name) => {
+            format!("`{name}` evaluates or shows something else in each iteration, usually with the same key")
+        }
+        None if is_progress(flows, pair.reuse.second, &second)
+            && is_progress(flows, pair.reuse.first, &around(pair.first)?) =>
+        {
+            "the loop shows its progress now and then, usually with the same key".to_owned()
+        }
+        None => return None,
+    };
+    let reach = flows.reach(pair.reuse.second);
+    let is_used = second.kept(&reach).carried || second.is_taken(&reach);
+    (!is_used && second.gets_another()).then(|| Intent::because(IntentKind::Evaluation, &reason, Some(iteration.place)))
+}
+
+/// The function that evaluates something in each iteration, by its name.
+fn evaluation(flows: &Flows<'_>, pair: &Pair<'_>, around: &RepeatingLoop<'_>) -> Option<Name> {
     let words = &flows.run.program.models.words;
     let is_training = |name: &Name| words.names_training(name) || words.names_a_search(name);
     let mut called = around.called(pair.second).into_iter().take_while(|name| !is_training(name));
-    let name = called.find(|name| words.names_an_evaluation(name) || words.names_a_measurement(name))?;
-    let reach = flows.reach(pair.reuse.second);
-    let is_used = around.kept(&reach).carried || around.is_taken(&reach);
-    let reason = format!("`{name}` evaluates or shows something else in each iteration, usually with the same key");
-    (!is_used && around.gets_another()).then(|| Intent::because(IntentKind::Evaluation, &reason, Some(iteration.place)))
+    let is_one_place = pair.first.place == pair.second.place;
+    called.find(|name| is_one_place && (words.names_an_evaluation(name) || words.names_a_measurement(name)))
+}
+
+/// Whether a loop shows what it draws once in several iterations, and keeps nothing of it.
+fn is_progress(flows: &Flows<'_>, draw: usize, around: &RepeatingLoop<'_>) -> bool {
+    let reach = flows.reach(draw);
+    around.is_occasional()
+        && around.is_in_call()
+        && around.gets_another()
+        && around.kept(&reach) == Kept::default()
+        && !around.is_taken(&reach)
 }

@@ -1,11 +1,14 @@
-//! Loops that try every configuration with the same seeds.
+//! Loops that try every configuration with the same seeds or the same key.
 //!
-//! **Invariant:** there are several seeds, and they are made in an inner loop.
+//! **Invariant:** a loop over seeds has several of them, made in an inner loop. Settings that are tried with one key are constants that are
+//! written in the program, or their names say so; no later iteration uses what one draws, and the results are not combined.
 
 use crate::analysis::domain::term::Term;
 use crate::analysis::record::{Activation, Recording};
-use crate::finding::{Intent, IntentKind, Place};
+use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind, Place};
 use crate::ir::{OpKind, Temp, Variable};
+use crate::judge::consequence::Flows;
+use crate::judge::consequence::repeating_loop::RepeatingLoop;
 use crate::judge::intent::{Pair, because, calls_apart, intent};
 
 /// A loop calls one function after another with a key that it makes again from one seed, and its names say that it compares them: `for
@@ -52,6 +55,29 @@ pub fn seed_sweep(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     });
     let other = other.filter(|_| is_made_again)?;
     Some(because(IntentKind::Comparison, "each iteration loops over the same list of seeds", other.place))
+}
+
+/// A loop runs a computation with each of several settings and one key: `for rate in (0.1, 0.01): results.append(train(key, rate))`.
+pub fn settings_compared(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
+    let iteration = pair.repeated_by.as_ref()?;
+    if consequence.kind == ConsequenceKind::Meet {
+        return None;
+    }
+    let around = RepeatingLoop::around(flows.run, pair.second, iteration)?;
+    let is_one_call = pair.first.place == pair.second.place
+        || RepeatingLoop::around(flows.run, pair.first, iteration)?.call() == around.call();
+    if !is_one_call || !around.tries_settings(pair.second.role, &flows.reach(pair.reuse.second)) {
+        return None;
+    }
+    let words = &flows.run.program.models.words;
+    let reason = "the loop tries several settings with one key";
+    // What is made for each of several names is used together: the parameters of an actor and of a critic.
+    if around.called(pair.second).iter().any(|name| words.names_a_construction(name)) {
+        return None;
+    }
+    let is_sweep = around.names().into_iter().any(|name| words.names_a_sweep(name) || words.names_a_comparison(name))
+        || around.goes_through_constants() && around.runs_computation(pair.second, iteration);
+    is_sweep.then(|| because(IntentKind::Comparison, reason, iteration.place))
 }
 
 /// The number of the outermost activation.

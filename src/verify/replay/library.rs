@@ -234,12 +234,7 @@ fn pure<'p>(machine: &mut Machine<'p>, path: &Name, args: &Args<'p>) -> Value<'p
 }
 
 /// `key(seed)`, which raises if its seed is a key.
-fn seeded<'p>(
-    machine: &mut Machine<'p>,
-    call: ModelCall<'_, 'p>,
-    seed: &str,
-    kind: SeedKind,
-) -> Eval<'p, Value<'p>> {
+fn seeded<'p>(machine: &mut Machine<'p>, call: ModelCall<'_, 'p>, seed: &str, kind: SeedKind) -> Eval<'p, Value<'p>> {
     let seed = call.argument(seed).unwrap_or(&Value::None);
     if matches!(seed, Value::Keys(_) | Value::Family(_)) {
         return Err(Signal::Raise(Value::Library("builtins.TypeError".into())));
