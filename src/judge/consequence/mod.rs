@@ -13,6 +13,7 @@ mod exclusive;
 mod meet;
 mod objects;
 pub mod repeating_loop;
+mod settings;
 pub mod unused_children;
 mod zero_spread;
 

@@ -11,27 +11,27 @@ use rustc_hash::FxHashSet;
 use super::{Frame, Reach};
 use crate::analysis::record::{Activation, Callee, Chain, Consumption, Iteration, Recording};
 use crate::finding::Place;
-use crate::ir::{Argument, Function, Module, Name, OpKind, Operator, Temp, Variable};
+use crate::ir::{Argument, Function, Name, OpKind, Operator, Temp, Variable};
 use crate::judge::facts::Role;
 use crate::models::{BuiltinOp, Effect};
 
 /// Most operations that the computation of one value of a loop is searched for.
-const FOLLOWED: usize = 128;
+pub(super) const FOLLOWED: usize = 128;
 
 /// Most steps from the elements of a loop to the values that are computed from them.
 const ROUNDS: usize = 4;
 
 /// A loop in the body of a function that repeats a draw.
 pub struct RepeatingLoop<'r> {
-    run: &'r Recording<'r>,
+    pub(super) run: &'r Recording<'r>,
     /// The activations from the one that runs the loop to the one that draws, each with the place in it.
-    chain: Chain,
-    code: &'r Function,
+    pub(super) chain: Chain,
+    pub(super) code: &'r Function,
     /// What the loop iterates over, if it is a `for`.
-    iterator: Option<Temp>,
-    body: FxHashSet<Temp>,
+    pub(super) iterator: Option<Temp>,
+    pub(super) body: FxHashSet<Temp>,
     /// The call in the body that is the draw or leads to it.
-    call: Option<Temp>,
+    pub(super) call: Option<Temp>,
 }
 
 /// What becomes of the result of an iteration in the loop.
@@ -99,145 +99,9 @@ impl<'r> RepeatingLoop<'r> {
         })
     }
 
-    /// Whether a call that leads to the draw takes the loop variable, or a value computed from it: a setting, and not another member of an
-    /// ensemble. A counter is an epoch, or numbers such members. If the body itself splits the key, a call must take both what is drawn from
-    /// its children and the setting.
-    ///
-    /// Results may be stored by setting, `results[rate] = train(key(0), rate)`. Results that are appended may be layers of one network.
-    pub fn is_for_setting(&self, role: Role, reach: &Reach, kept: Kept) -> bool {
-        let Some(call) = self.call.filter(|_| !kept.carried) else { return false };
-        let varying = self.varying();
-        let is_setting = if self.is_in_call() {
-            self.varies(call, &varying)
-        } else {
-            // A sampler that the body calls directly computes nothing else.
-            role == Role::Split && self.meets_setting(reach, &varying)
-        };
-        is_setting && (!kept.beside || self.is_kept_by_setting(reach, &varying))
-    }
-
-    /// Whether the body passes the draw to a call that also takes a value that varies, as an argument or as the object of a method.
-    fn meets_setting(&self, reach: &Reach, varying: &[&Variable]) -> bool {
-        let Some(frame) = self.frame(reach) else { return false };
-        let is_drawn = |value: Temp| frame.effects.reached.contains(&value);
-        self.body.iter().any(|temp| match self.kind(*temp) {
-            OpKind::Call(callee, arguments) => {
-                let mut others =
-                    arguments.iter().map(Argument::value).chain([*callee]).filter(|value| !is_drawn(*value));
-                arguments.iter().any(|argument| is_drawn(argument.value()))
-                    && others.any(|value| self.varies(value, varying))
-            }
-            _ => false,
-        })
-    }
-
     /// The call in the body that is the draw or leads to it.
     pub fn call(&self) -> Option<Temp> {
         self.call
-    }
-
-    /// Whether the call that leads to the draw takes the loop variable, or a value computed from it, and no later iteration uses the draw. If the
-    /// body itself splits the key, a call must take both what is drawn from its children and the setting. A sampler computes nothing else.
-    pub fn tries_settings(&self, role: Role, reach: &Reach) -> bool {
-        let varying = self.varying();
-        let takes_setting = if self.is_in_call() || role == Role::Unresolved {
-            self.call.is_some_and(|call| self.varies(call, &varying))
-        } else {
-            role == Role::Split && self.meets_setting(reach, &varying)
-        };
-        takes_setting && !self.kept(reach).carried
-    }
-
-    /// Whether the loop goes through constants that are written in the program: `for rate in (0.1, 0.01)`, `for mode in MODES`. Numbers that are
-    /// counted are not.
-    pub fn goes_through_constants(&self) -> bool {
-        let Some((activation, _)) = self.chain.first() else { return false };
-        let module = self.run.module(activation.module);
-        let of_module = module.function(Module::BODY);
-        let Some(iterator) = self.iterator.filter(|iterator| !self.counts(*iterator)) else { return false };
-        let (mut work, mut steps, mut constants) = (vec![(self.code, iterator)], 0, 0);
-        while let Some((code, temp)) = work.pop() {
-            steps += 1;
-            let stored = |within: &'r Function, variable: &Variable| {
-                let mut stores = within.ops.iter().filter_map(|op| match &op.kind {
-                    OpKind::Store(stored, value) if stored == variable => Some(*value),
-                    _ => None,
-                });
-                stores.next().filter(|_| stores.next().is_none()).map(|value| (within, value))
-            };
-            match &code.ops[temp as usize].kind {
-                _ if steps > FOLLOWED => return false,
-                OpKind::Constant(_) => constants += 1,
-                OpKind::Call(callee, arguments) => {
-                    if self.run.library_named(activation.module, code, *callee).is_none() {
-                        return false;
-                    }
-                    work.extend(arguments.iter().map(|argument| (code, argument.value())));
-                }
-                OpKind::Load(variable) => {
-                    let within = if matches!(variable, Variable::Global(_)) { of_module } else { code };
-                    match stored(within, variable) {
-                        Some(found) => work.push(found),
-                        None => return false,
-                    }
-                }
-                kind @ (OpKind::Build(..) | OpKind::Iterate(..)) => {
-                    kind.operands(&mut |operand| work.push((code, operand)))
-                }
-                _ => return false,
-            }
-        }
-        constants > 0
-    }
-
-    /// The names of the function that has the loop, of what it iterates over, and of the variables that are bound to its elements.
-    pub fn names(&self) -> Vec<&'r Name> {
-        let is_element = |value: Temp| {
-            self.is_computed_of(value, |kind| match kind {
-                OpKind::Next(iterator) => Some(Some(*iterator) == self.iterator),
-                OpKind::Call(..) => Some(false),
-                _ => None,
-            })
-        };
-        let name_of = |variable: &'r Variable| match variable {
-            Variable::Global(name) => Some(name),
-            Variable::Local(slot) => self.code.slots.get(*slot as usize),
-            Variable::Outer(..) => None,
-        };
-        let mut names = vec![&self.code.name];
-        for op in &self.code.ops {
-            if let OpKind::Store(variable, value) = &op.kind
-                && is_element(*value)
-            {
-                names.extend(name_of(variable));
-            }
-        }
-        if let Some(iterator) = self.iterator {
-            let mut work = vec![iterator];
-            while let Some(temp) = work.pop().filter(|_| names.len() < FOLLOWED) {
-                match self.kind(temp) {
-                    OpKind::Load(variable) => names.extend(name_of(variable)),
-                    kind => kind.operands(&mut |operand| work.push(operand)),
-                }
-            }
-        }
-        names
-    }
-
-    /// Whether the call that leads to the draw draws many numbers, one after another or in lanes, or the body draws them from the children of a
-    /// key: it runs a computation, and does not only make one value.
-    pub fn runs_computation(&self, draw: &Consumption, iteration: &Iteration) -> bool {
-        let callee = self.chain.get(1).map(|(activation, _)| activation.id);
-        let is_part = |other: &Consumption| match callee {
-            Some(callee) => other.chain().iter().any(|(activation, _)| activation.id == callee),
-            None => self.run.terms.ancestors(other.target.term).contains(&draw.target.term),
-        };
-        let is_repeated = |other: &Consumption| {
-            other.lanes > draw.lanes
-                || other.iteration.as_ref().is_some_and(|inner| inner.instance != iteration.instance)
-        };
-        callee.is_some() && draw.lanes > 0
-            || self.run.log.consumptions.iter().any(|other| is_repeated(other) && is_part(other))
     }
 
     /// The names of the functions within whose calls in the body the draw happens, outermost first.
@@ -327,17 +191,8 @@ impl<'r> RepeatingLoop<'r> {
         })
     }
 
-    /// Whether the draw of an iteration is stored at an index that varies.
-    fn is_kept_by_setting(&self, reach: &Reach, varying: &[&Variable]) -> bool {
-        let Some(frame) = self.frame(reach) else { return false };
-        self.body.iter().any(|temp| match self.kind(*temp) {
-            OpKind::StoreItem(_, index, value) => frame.effects.reached.contains(value) && self.varies(*index, varying),
-            _ => false,
-        })
-    }
-
     /// The variables that the body binds to elements of the loop, or to values computed from them.
-    fn varying(&self) -> Vec<&'r Variable> {
+    pub(super) fn varying(&self) -> Vec<&'r Variable> {
         self.computed_from(Vec::new())
     }
 
@@ -364,7 +219,7 @@ impl<'r> RepeatingLoop<'r> {
     }
 
     /// Whether a value is computed from one of these variables or from the loop variable, other than a counter.
-    fn varies(&self, value: Temp, varying: &[&Variable]) -> bool {
+    pub(super) fn varies(&self, value: Temp, varying: &[&Variable]) -> bool {
         self.is_computed_of(value, |kind| match kind {
             OpKind::Next(iterator) => Some(!self.counts(*iterator)),
             OpKind::Load(variable) => Some(varying.contains(&variable)),
@@ -373,7 +228,7 @@ impl<'r> RepeatingLoop<'r> {
     }
 
     /// Whether an iterator counts: its iterable contains a `range`.
-    fn counts(&self, iterator: Temp) -> bool {
+    pub(super) fn counts(&self, iterator: Temp) -> bool {
         self.is_computed_of(iterator, |kind| {
             let OpKind::Call(callee, _) = kind else { return None };
             let path = self.run.library_named(self.chain.first()?.0.module, self.code, *callee)?;
@@ -383,7 +238,7 @@ impl<'r> RepeatingLoop<'r> {
     }
 
     /// Whether a value is computed from an operation that satisfies a predicate; if the predicate returns `None`, its operands are tested.
-    fn is_computed_of(&self, value: Temp, answer: impl Fn(&'r OpKind) -> Option<bool>) -> bool {
+    pub(super) fn is_computed_of(&self, value: Temp, answer: impl Fn(&'r OpKind) -> Option<bool>) -> bool {
         let (mut work, mut seen) = (vec![value], FxHashSet::default());
         while let Some(temp) = work.pop().filter(|_| seen.len() < FOLLOWED) {
             if !seen.insert(temp) {
@@ -399,18 +254,18 @@ impl<'r> RepeatingLoop<'r> {
         false
     }
 
-    fn kind(&self, temp: Temp) -> &'r OpKind {
+    pub(super) fn kind(&self, temp: Temp) -> &'r OpKind {
         &self.code.ops[temp as usize].kind
     }
 
     /// What the draw reaches in the function that has the loop.
-    fn frame<'f>(&self, reach: &'f Reach) -> Option<&'f Frame> {
+    pub(super) fn frame<'f>(&self, reach: &'f Reach) -> Option<&'f Frame> {
         let (activation, _) = self.chain.first()?;
         reach.frames.iter().find(|frame| frame.activation == activation.id)
     }
 
     /// Where the body binds a variable first.
-    fn first_store(&self, variable: &Variable) -> Option<Temp> {
+    pub(super) fn first_store(&self, variable: &Variable) -> Option<Temp> {
         let binds = |temp: &&Temp| matches!(self.kind(**temp), OpKind::Store(stored, _) if stored == variable);
         self.body.iter().filter(binds).min().copied()
     }

@@ -1,7 +1,9 @@
-//! Two calls whose results the program compares: a finite difference of one function, or a test whether two results are equal.
+//! Two calls whose results the program compares: a finite difference of one function, a test whether two results are equal, or a pair of calls
+//! that differ in the sign of a constant.
 //!
 //! **Invariant:** the results themselves are compared, not what is computed from them; the arguments of a finite difference differ only by
-//! what one of them adds or subtracts. Other differences may need independent draws.
+//! what one of them adds or subtracts, and if only one is shifted, the difference is divided by that. Other differences may need independent
+//! draws.
 
 use std::collections::BTreeSet;
 
@@ -9,6 +11,10 @@ use crate::analysis::record::Recording;
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{Argument, Function, OpKind, Operator, Temp, Uses, Variable};
 use crate::judge::intent::{Calls, Pair, STEPS, because, calls_apart, is_written_alike};
+
+const DIFFERENCE: &str = "the program takes a finite difference of one function";
+
+const MIRRORED: &str = "the two calls differ only in the sign of a constant, as an antithetic pair does";
 
 const EQUAL: &str = "the program asserts that the two results are equal";
 
@@ -24,15 +30,18 @@ pub fn compared_results(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
     }
     let (one, other) = (copies(code, uses, calls.once), copies(code, uses, calls.again));
     let are_both = |a: Temp, b: Temp| one.contains(&a) && other.contains(&b) || one.contains(&b) && other.contains(&a);
-    let is_finite = || calls_apart(run, pair, 1).is_some() && is_finite_difference(&calls);
+    let is_within = calls_apart(run, pair, 1).is_some();
+    if is_within && mirror_a_constant(&calls) {
+        return Some(because(IntentKind::Comparison, MIRRORED, calls.place(calls.again)));
+    }
+    let differences = || Some((difference(code, uses, calls.once)?, difference(code, uses, calls.again)?));
+    if let Some((_, reader)) = is_within.then(differences).flatten() {
+        return Some(because(IntentKind::Comparison, DIFFERENCE, calls.place(reader)));
+    }
     one.iter().flat_map(|temp| uses.readers(*temp)).find_map(|reader| match &code.ops[*reader as usize].kind {
         OpKind::Operate(operator, [Some(a), Some(b)], _) if are_both(*a, *b) => {
-            let reason = match operator {
-                Operator::Eq if is_asserted(code, uses, *reader) => EQUAL,
-                Operator::Sub if is_finite() => "the program takes a finite difference of one function",
-                _ => return None,
-            };
-            Some(because(IntentKind::Comparison, reason, calls.place(*reader)))
+            let is_equality = *operator == Operator::Eq && is_asserted(code, uses, *reader);
+            is_equality.then(|| because(IntentKind::Comparison, EQUAL, calls.place(*reader)))
         }
         OpKind::Call(callee, given) => match &given[..] {
             [Argument::Positional(a), Argument::Positional(b), ..]
@@ -95,35 +104,94 @@ fn is_whole(code: &Function, callee: Temp) -> bool {
     }
 }
 
-/// Whether two calls of one callee differ only in arguments that are shifted both ways: `f(x + d, key)` and `f(x - d, key)`. The increment of
-/// a random walk is `f(t + d, key)` and `f(t, key)`.
-fn is_finite_difference(calls: &Calls<'_>) -> bool {
-    let (code, ops) = (calls.code, &calls.code.ops);
-    let (once, again) = (&ops[calls.once as usize].kind, &ops[calls.again as usize].kind);
-    let (OpKind::Call(callee, given), OpKind::Call(other, others)) = (once, again) else { return false };
-    let is_shifted = |one: Temp, other: Temp| match (&ops[one as usize].kind, &ops[other as usize].kind) {
-        (
-            OpKind::Operate(Operator::Add, [Some(from), Some(_)], _),
-            OpKind::Operate(Operator::Sub, [Some(to), Some(_)], _),
-        )
-        | (
-            OpKind::Operate(Operator::Sub, [Some(from), Some(_)], _),
-            OpKind::Operate(Operator::Add, [Some(to), Some(_)], _),
-        ) => is_written_alike(code, *from, *to),
+/// The arguments in which two calls of one callee differ, as written; `None` if they are no such calls.
+fn differing(code: &Function, once: Temp, again: Temp) -> Option<Vec<(Temp, Temp)>> {
+    let (once, again) = (&code.ops[once as usize].kind, &code.ops[again as usize].kind);
+    let (OpKind::Call(callee, given), OpKind::Call(other, others)) = (once, again) else { return None };
+    if !is_written_alike(code, *callee, *other) || given.len() != others.len() {
+        return None;
+    }
+    let pairs = given.iter().zip(others).map(|pair| match pair {
+        (Argument::Positional(one), Argument::Positional(other)) => Some((*one, *other)),
+        (Argument::Keyword(name, one), Argument::Keyword(named, other)) if name == named => Some((*one, *other)),
+        _ => None,
+    });
+    let pairs: Vec<(Temp, Temp)> = pairs.collect::<Option<_>>()?;
+    Some(pairs.into_iter().filter(|(one, other)| !is_written_alike(code, *one, *other)).collect())
+}
+
+/// Whether two calls of one callee differ only in the sign of constants: `perturb(key, w, 1.0)` and `perturb(key, w, -1.0)`.
+fn mirror_a_constant(calls: &Calls<'_>) -> bool {
+    let code = calls.code;
+    let is_negative = |one: Temp, other: Temp| match &code.ops[one as usize].kind {
+        OpKind::Operate(Operator::Neg, [Some(of), None], _) => {
+            matches!(code.ops[*of as usize].kind, OpKind::Constant(_)) && is_written_alike(code, *of, other)
+        }
         _ => false,
     };
-    let mut shifted = 0;
-    let are_alike = given.iter().zip(others).all(|pair| {
-        let (one, other) = match pair {
-            (Argument::Positional(one), Argument::Positional(other)) => (*one, *other),
-            (Argument::Keyword(name, one), Argument::Keyword(named, other)) if name == named => (*one, *other),
-            _ => return false,
+    let are_mirrored = |(one, other): &(Temp, Temp)| is_negative(*one, *other) || is_negative(*other, *one);
+    differing(code, calls.once, calls.again).is_some_and(|all| !all.is_empty() && all.iter().all(are_mirrored))
+}
+
+/// The finite difference that the result of a call is a side of: `f(x + d, key) - f(x - d, key)`, or `(f(x + d, key) - f(x, key)) / d`. Without
+/// the division, the increment of a random walk is `f(t + d, key) - f(t, key)`.
+fn difference(code: &Function, uses: &Uses, call: Temp) -> Option<Temp> {
+    let sides = copies(code, uses, call);
+    sides.iter().flat_map(|temp| uses.readers(*temp)).copied().find(|reader| {
+        let OpKind::Operate(Operator::Sub, [Some(a), Some(b)], _) = &code.ops[*reader as usize].kind else {
+            return false;
         };
-        let differs = !is_written_alike(code, one, other);
-        shifted += usize::from(differs);
-        !differs || is_shifted(one, other)
+        let others = [*a, *b].into_iter().filter(|side| !sides.contains(side));
+        let mut calls = others.filter_map(|side| made_by(code, side));
+        calls.any(|other| is_finite(code, uses, (call, other), *reader))
+    })
+}
+
+/// The call whose result a value is, perhaps through a variable that is stored once.
+fn made_by(code: &Function, value: Temp) -> Option<Temp> {
+    let is_call = |temp: &Temp| matches!(code.ops[*temp as usize].kind, OpKind::Call(..));
+    let OpKind::Load(variable) = &code.ops[value as usize].kind else { return Some(value).filter(is_call) };
+    let mut stores = code.ops.iter().filter_map(|op| match &op.kind {
+        OpKind::Store(stored, value) if stored == variable => Some(*value),
+        _ => None,
     });
-    is_written_alike(code, *callee, *other) && given.len() == others.len() && are_alike && shifted > 0
+    stores.next().filter(|value| stores.next().is_none() && is_call(value))
+}
+
+/// Whether the difference of two calls is finite: what differs is shifted both ways, or one way by what the difference is divided by.
+fn is_finite(code: &Function, uses: &Uses, (call, other): (Temp, Temp), difference: Temp) -> bool {
+    let Some(all) = differing(code, call, other).filter(|all| !all.is_empty()) else { return false };
+    let shift = |temp: Temp| match &code.ops[temp as usize].kind {
+        OpKind::Operate(operator @ (Operator::Add | Operator::Sub), [Some(from), Some(by)], _) => {
+            Some((*operator, *from, *by))
+        }
+        _ => None,
+    };
+    all.iter().all(|(one, other)| match (shift(*one), shift(*other)) {
+        (Some((up, from, _)), Some((down, to, _))) => up != down && is_written_alike(code, from, to),
+        (Some((_, from, by)), None) => is_written_alike(code, from, *other) && is_divided(code, uses, difference, by),
+        (None, Some((_, from, by))) => is_written_alike(code, from, *one) && is_divided(code, uses, difference, by),
+        (None, None) => false,
+    })
+}
+
+/// Whether a value is only divided, by something that is computed from what is written like a step.
+fn is_divided(code: &Function, uses: &Uses, value: Temp, step: Temp) -> bool {
+    let [reader] = uses.readers(value) else { return false };
+    let OpKind::Operate(Operator::Div, [Some(of), Some(by)], _) = &code.ops[*reader as usize].kind else {
+        return false;
+    };
+    let (mut work, mut steps) = (vec![*by], 0);
+    while let Some(temp) = work.pop().filter(|_| *of == value && steps < STEPS) {
+        steps += 1;
+        if is_written_alike(code, temp, step) {
+            return true;
+        }
+        if let OpKind::Operate(..) = &code.ops[temp as usize].kind {
+            code.ops[temp as usize].kind.operands(&mut |operand| work.push(operand));
+        }
+    }
+    false
 }
 
 /// A value, and the reads of variables that hold nothing else.

@@ -66,7 +66,8 @@ pub fn settings_compared(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Conse
     let around = RepeatingLoop::around(flows.run, pair.second, iteration)?;
     let is_one_call = pair.first.place == pair.second.place
         || RepeatingLoop::around(flows.run, pair.first, iteration)?.call() == around.call();
-    if !is_one_call || !around.tries_settings(pair.second.role, &flows.reach(pair.reuse.second)) {
+    let reach = flows.reach(pair.reuse.second);
+    if !is_one_call || !around.tries_settings(pair.second.role, &reach) {
         return None;
     }
     let words = &flows.run.program.models.words;
@@ -76,7 +77,7 @@ pub fn settings_compared(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Conse
         return None;
     }
     let is_sweep = around.names().into_iter().any(|name| words.names_a_sweep(name) || words.names_a_comparison(name))
-        || around.goes_through_constants() && around.runs_computation(pair.second, iteration);
+        || around.goes_through_constants() && around.runs_computation(pair.second, iteration, &reach);
     is_sweep.then(|| because(IntentKind::Comparison, reason, iteration.place))
 }
 

@@ -144,12 +144,15 @@ fn constructed<'p>(machine: &Machine<'p>, path: &Name, names: &[String], args: &
     names.iter().flat_map(of).cloned().collect()
 }
 
-/// A function that takes one key raises if it gets an array of keys, or a container that holds keys.
+/// A function that takes one key raises if it gets an array of keys, a container that holds keys, or a number.
 fn single<'p>(key: &Value<'p>) -> Eval<'p, ()> {
     let error = match key {
         Value::Keys(array) if array.keys.shape().is_empty() => return Ok(()),
         Value::Keys(_) | Value::Family(_) | Value::Stack(_) => "builtins.ValueError",
         Value::None
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
         | Value::Text(_)
         | Value::Tuple(_)
         | Value::List(_)

@@ -1,0 +1,205 @@
+//! Loops that try settings: what they go through, and what they run for each.
+//!
+//! **Invariant:** a setting is an element of what the loop goes through, or is computed from it, and is not counted. The values that a loop goes
+//! through are searched in a bounded number of steps, beyond which they are not constant.
+
+use std::sync::Arc;
+
+use super::Reach;
+use super::repeating_loop::{FOLLOWED, Kept, RepeatingLoop};
+use crate::analysis::record::{Activation, Consumption, Iteration};
+use crate::ir::{Argument, Function, FunctionKind, Module, Name, OpKind, Temp, Variable};
+use crate::judge::facts::Role;
+
+impl<'r> RepeatingLoop<'r> {
+    /// Whether a call that leads to the draw takes the loop variable, or a value computed from it: a setting, and not another member of an
+    /// ensemble. A counter is an epoch, or numbers such members.
+    ///
+    /// Results may be stored by setting, `results[rate] = train(key(0), rate)`. Results that are appended may be layers of one network.
+    pub fn is_for_setting(&self, role: Role, reach: &Reach, kept: Kept) -> bool {
+        self.tries_settings(role, reach) && (!kept.beside || self.is_kept_by_setting(reach, &self.varying()))
+    }
+
+    /// Whether the body passes the draw to a call that also takes a value that varies, as an argument or as the object of a method.
+    fn meets_setting(&self, reach: &Reach, varying: &[&Variable]) -> bool {
+        let Some(frame) = self.frame(reach) else { return false };
+        let is_drawn = |value: Temp| frame.effects.reached.contains(&value);
+        self.body.iter().any(|temp| match self.kind(*temp) {
+            OpKind::Call(callee, arguments) => {
+                let mut others =
+                    arguments.iter().map(Argument::value).chain([*callee]).filter(|value| !is_drawn(*value));
+                arguments.iter().any(|argument| is_drawn(argument.value()))
+                    && others.any(|value| self.varies(value, varying))
+            }
+            _ => false,
+        })
+    }
+
+    /// Whether the call that leads to the draw takes the loop variable, or a value computed from it, and no later iteration uses the draw. If the
+    /// body itself splits the key, a call must take both what is drawn from its children and the setting. A sampler computes nothing else.
+    pub fn tries_settings(&self, role: Role, reach: &Reach) -> bool {
+        let varying = self.varying();
+        let takes_setting = if self.is_in_call() || role == Role::Unresolved {
+            self.call.is_some_and(|call| self.varies(call, &varying))
+        } else {
+            self.meets_setting(reach, &varying) && (role == Role::Split || self.goes_on(None, reach))
+        };
+        takes_setting && !self.kept(reach).carried && !self.is_put_into_argument(reach)
+    }
+
+    /// Whether the call that leads to the draw puts it into an object that all iterations share: `trainer.fit(data[:n])`.
+    fn is_put_into_argument(&self, reach: &Reach) -> bool {
+        let Some((activation, _)) = self.chain.get(1) else { return false };
+        let Some(OpKind::Call(callee, arguments)) = self.call.map(|call| self.kind(call)) else { return false };
+        let receiver = match self.kind(*callee) {
+            OpKind::Attribute(object, _) => Some(*object),
+            _ => None,
+        };
+        let given: Vec<Temp> = receiver.into_iter().chain(arguments.iter().map(Argument::value)).collect();
+        let is_shared = |slot: u32| {
+            given.get(slot as usize).is_some_and(|value| match self.kind(*value) {
+                OpKind::Load(variable) => self.first_store(variable).is_none(),
+                _ => false,
+            })
+        };
+        let mut frames = reach.frames.iter().filter(|frame| frame.activation == activation.id);
+        frames.any(|frame| frame.effects.mutated.iter().any(|(slot, _)| is_shared(*slot)))
+    }
+
+    /// Whether the loop goes through what is written in the program, numbers, texts, functions or classes: `for rate in (0.1, 0.01)`, `for mode in
+    /// MODES`. Numbers that are counted are not.
+    pub fn goes_through_constants(&self) -> bool {
+        let Some((activation, _)) = self.chain.first() else { return false };
+        let Some(iterator) = self.iterator.filter(|iterator| !self.counts(*iterator)) else { return false };
+        let (mut work, mut steps, mut constants) = (vec![(Some(activation), iterator)], 0, 0);
+        let of_module = self.run.module(activation.module).function(Module::BODY);
+        while let Some((of, temp)) = work.pop() {
+            steps += 1;
+            let code = of.map_or(of_module, |activation| self.run.code(activation));
+            match &code.ops[temp as usize].kind {
+                _ if steps > FOLLOWED => return false,
+                OpKind::Constant(_) | OpKind::Function(..) | OpKind::Class(..) => constants += 1,
+                OpKind::Call(callee, arguments) => {
+                    // `settings.items()`
+                    match &code.ops[*callee as usize].kind {
+                        OpKind::Attribute(object, _) if arguments.is_empty() => work.push((of, *object)),
+                        _ if self.run.library_named(activation.module, code, *callee).is_none() => return false,
+                        _ => work.extend(arguments.iter().map(|given| (of, given.value()))),
+                    }
+                }
+                OpKind::Load(variable @ Variable::Global(_)) => match sole_value(of_module, variable) {
+                    Some(value) => work.push((None, value)),
+                    None => return false,
+                },
+                OpKind::Load(variable) => match self.iterable_of(of, variable) {
+                    Some((caller, value)) => work.push((Some(caller), value)),
+                    None => match sole_value(code, variable) {
+                        Some(value) => work.push((of, value)),
+                        None => return false,
+                    },
+                },
+                kind @ (OpKind::Build(..) | OpKind::Iterate(..) | OpKind::Operate(_, [Some(_), None], _)) => {
+                    kind.operands(&mut |operand| work.push((of, operand)));
+                }
+                _ => return false,
+            }
+        }
+        constants > 0
+    }
+
+    /// What a comprehension goes through, and where that is computed, if a variable holds it.
+    fn iterable_of<'a>(
+        &self,
+        comprehension: Option<&'a Arc<Activation>>,
+        variable: &Variable,
+    ) -> Option<(&'a Arc<Activation>, Temp)> {
+        let activation = comprehension?;
+        let is_one = matches!(self.run.code(activation).kind, FunctionKind::Comprehension | FunctionKind::Generator);
+        let (caller, place) = activation.caller.as_ref().filter(|_| is_one && *variable == Variable::Local(0))?;
+        let call = self.run.call_at(caller, *place)?;
+        let OpKind::Call(_, arguments) = &self.run.code(caller).ops[call as usize].kind else { return None };
+        arguments.first().map(|given| (caller, given.value()))
+    }
+
+    /// The names of the function that has the loop, of what it iterates over, and of the variables that are bound to its elements.
+    pub fn names(&self) -> Vec<&'r Name> {
+        let is_element = |value: Temp| {
+            self.is_computed_of(value, |kind| match kind {
+                OpKind::Next(iterator) => Some(Some(*iterator) == self.iterator),
+                OpKind::Call(..) => Some(false),
+                _ => None,
+            })
+        };
+        let name_of = |variable: &'r Variable| match variable {
+            Variable::Global(name) => Some(name),
+            Variable::Local(slot) => self.code.slots.get(*slot as usize),
+            Variable::Outer(..) => None,
+        };
+        let mut names = vec![&self.code.name];
+        for op in &self.code.ops {
+            if let OpKind::Store(variable, value) = &op.kind
+                && is_element(*value)
+            {
+                names.extend(name_of(variable));
+            }
+        }
+        if let Some(iterator) = self.iterator {
+            let mut work = vec![iterator];
+            while let Some(temp) = work.pop().filter(|_| names.len() < FOLLOWED) {
+                match self.kind(temp) {
+                    OpKind::Load(variable) => names.extend(name_of(variable)),
+                    kind => kind.operands(&mut |operand| work.push(operand)),
+                }
+            }
+        }
+        names
+    }
+
+    /// Whether the call that leads to the draw draws many numbers, one after another or in lanes, or a loop goes on with what is drawn: it runs a
+    /// computation, and does not only make one value. The same holds for the body, if it draws itself.
+    pub fn runs_computation(&self, draw: &Consumption, iteration: &Iteration, reach: &Reach) -> bool {
+        let callee = self.chain.get(1).map(|(activation, _)| activation);
+        let is_part = |other: &Consumption| match callee {
+            Some(callee) => other.chain().iter().any(|(activation, _)| activation.id == callee.id),
+            None => self.run.terms.ancestors(other.target.term).contains(&draw.target.term),
+        };
+        let is_repeated = |other: &Consumption| {
+            other.lanes > draw.lanes
+                || other.iteration.as_ref().is_some_and(|inner| inner.instance != iteration.instance)
+        };
+        callee.is_some() && draw.lanes > 0
+            || self.goes_on(callee, reach)
+            || self.run.log.consumptions.iter().any(|other| is_repeated(other) && is_part(other))
+    }
+
+    /// Whether a loop of the function that is called, or within the body, uses what is drawn.
+    fn goes_on(&self, callee: Option<&Arc<Activation>>, reach: &Reach) -> bool {
+        let Some(activation) = callee.or(self.chain.first().map(|(activation, _)| activation)) else { return false };
+        let Some(frame) = reach.frames.iter().find(|frame| frame.activation == activation.id) else { return false };
+        let code = self.run.code(activation);
+        (0u32..).zip(&code.ops).any(|(temp, op)| match &op.kind {
+            OpKind::Loop { body, .. } if callee.is_some() || self.body.contains(&temp) => {
+                code.within(body).any(|within| frame.effects.reached.contains(&within))
+            }
+            _ => false,
+        })
+    }
+
+    /// Whether the draw of an iteration is stored at an index that varies.
+    fn is_kept_by_setting(&self, reach: &Reach, varying: &[&Variable]) -> bool {
+        let Some(frame) = self.frame(reach) else { return false };
+        self.body.iter().any(|temp| match self.kind(*temp) {
+            OpKind::StoreItem(_, index, value) => frame.effects.reached.contains(value) && self.varies(*index, varying),
+            _ => false,
+        })
+    }
+}
+
+/// What a function stores in a variable, if it does so once.
+fn sole_value(code: &Function, variable: &Variable) -> Option<Temp> {
+    let mut stores = code.ops.iter().filter_map(|op| match &op.kind {
+        OpKind::Store(stored, value) if stored == variable => Some(*value),
+        _ => None,
+    });
+    stores.next().filter(|_| stores.next().is_none())
+}
