@@ -148,8 +148,10 @@ fn bound_result(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Op
     let key = key.id.as_str();
     let Stmt::Expr(statement) = first.steps.last()?.statement() else { return None };
     let scope = cx.names.frame_at(first.span().start)?;
-    // The result of a library function may be anything; a function that takes only a key has nothing else to return.
-    let is_helper = cx.model_of(&first.call.func).is_none() && first.call.arguments.len() == 1;
+    // The result of a library function may be anything, and so may that of a method, which can keep what it computes in its object; a function
+    // that takes only a key has nothing else to return.
+    let is_function = first.call.func.is_name_expr() || cx.path_of(&first.call.func).is_some();
+    let is_helper = is_function && cx.model_of(&first.call.func).is_none() && first.call.arguments.len() == 1;
     let is_same = later.iter().all(|one| cx.code(one.key) == key && cx.names.frame_at(one.span().start) == Some(scope));
     let is_statement = span_of(&*statement.value) == first.call_span();
     (is_statement && is_helper && is_same && can_rebind(cx, scope, key)).then(|| {

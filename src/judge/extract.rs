@@ -194,6 +194,7 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut
         }
         if is_kind_known(run, paths, &used)
             || is_not_typed_there(run, paths, &used)
+            || may_be_array_there(run, paths, &used)
             || is_expected_to_raise(run, paths, used.guard)
         {
             continue;
@@ -262,6 +263,18 @@ fn is_not_typed_there(run: &Recording<'_>, paths: &mut PathQueries<'_>, used: &L
     let where_typed = paths.literal(test, true);
     let both = paths.and(used.guard, where_typed);
     used.key.kind != KeyKind::Raw && !paths.feasible(both)
+}
+
+/// Whether an element is taken only after a test of the number of axes, which distinguishes a key from an array of keys: `key if key.ndim == 1 else
+/// key[0]`. Where the program derives the key, the analysis knows the result of the test.
+fn may_be_array_there(run: &Recording<'_>, paths: &PathQueries<'_>, used: &LoggedBuffer) -> bool {
+    let is_measure = |term: TermId| match run.terms.get(term) {
+        Term::Attribute(of, name, _) => *of == used.key.term && matches!(&**name, "ndim" | "shape" | "size"),
+        _ => false,
+    };
+    used.op == BufferOp::Index
+        && used.key.kind == KeyKind::Unknown
+        && paths.support(used.guard).into_iter().any(|test| run.terms.mentions(test, &is_measure))
 }
 
 /// Whether a test expects an exception there: `with pytest.raises(TypeError): random.normal(key[0])`.
