@@ -81,15 +81,33 @@ fn stays_none(def: &ast::StmtFunctionDef, key: &Expr) -> bool {
 /// Whether an assignment of a value to a target can bind a name to `None`.
 fn binds_none(target: &Expr, value: &Expr, name: &str, steps: u32) -> bool {
     let Some(steps) = steps.checked_sub(1) else { return false };
+    let any = |target: &Expr, values: &[Expr]| values.iter().any(|value| binds_none(target, value, name, steps));
     match (target, value) {
         (_, Expr::If(choice)) => {
             [&choice.body, &choice.orelse].into_iter().any(|value| binds_none(target, value, name, steps))
         }
+        (_, Expr::BoolOp(choice)) => any(target, &choice.values),
         (Expr::Name(one), value) => one.id.as_str() == name && value.is_none_literal_expr(),
-        (Expr::Tuple(targets), Expr::Tuple(values)) => {
-            targets.iter().zip(values).any(|(target, value)| binds_none(target, value, name, steps))
+        (Expr::Tuple(_) | Expr::List(_), Expr::BinOp(repeated)) => {
+            let parts = [&*repeated.left, &*repeated.right].into_iter().filter_map(elements);
+            tree::names_bound(target).iter().any(|one| one.id.as_str() == name)
+                && parts.flatten().any(Expr::is_none_literal_expr)
         }
-        _ => false,
+        (targets, values) => match (elements(targets), elements(values)) {
+            (Some(targets), Some(values)) => {
+                targets.iter().zip(values).any(|(target, value)| binds_none(target, value, name, steps))
+            }
+            _ => false,
+        },
+    }
+}
+
+/// The elements of a display of a tuple or list.
+fn elements(display: &Expr) -> Option<&[Expr]> {
+    match display {
+        Expr::Tuple(tuple) => Some(&tuple.elts),
+        Expr::List(list) => Some(&list.elts),
+        _ => None,
     }
 }
 

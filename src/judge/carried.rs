@@ -53,12 +53,13 @@ pub fn extract_exits(
             continue;
         }
         let is_held = matches!(exit.kind, CarryKind::Held | CarryKind::Copied);
-        if is_held && is_selected(run, &event) {
+        if exit.kind == CarryKind::Copied && is_selected(run, &event) {
             continue;
         }
-        // An object that returns itself may be given its next key by another method.
-        let is_itself = exit.kind == CarryKind::Held && is_of_self(run, &exit);
-        let is_replaced = is_held && (is_itself || is_replaced_elsewhere(run, &exit));
+        // An object that returns itself may be given its next key by another method, and one that is only set up is not advanced.
+        let is_setup = || run.program.models.words.names_a_construction(&run.code(&exit.activation).name);
+        let is_doubtful = is_of_self(run, &exit) && (exit.kind == CarryKind::Held || is_setup());
+        let is_replaced = is_held && (is_doubtful || is_replaced_elsewhere(run, &exit));
         let chain = event.chain();
         facts.carried.push(CarriedKey {
             kind: exit.kind,
@@ -71,17 +72,17 @@ pub fn extract_exits(
     }
 }
 
-/// Whether each call takes the child of a split that a number selects, `split(state.key, n)[state.step]`: the key is the same in all calls, and
-/// the child is not.
+/// Whether each call takes the child of a split that a number of the state selects, `split(state.key, n)[state.step]`: the key is the same in all
+/// calls, and the child is not if the number changes.
 fn is_selected(run: &Recording<'_>, split: &Consumption) -> bool {
+    let state = run.terms.root(split.target.term);
+    let is_of_state =
+        |index: TermId| matches!(run.terms.get(index), Term::Attribute(of, ..) if run.terms.root(*of) == state);
     let mut children = run.log.consumptions.iter().filter_map(|event| match run.terms.get(event.target.term) {
         Term::Child(parent, index) if *parent == split.target.term => Some(*index),
         _ => None,
     });
-    split.role == Role::Split
-        && children
-            .next()
-            .is_some_and(|first| !run.terms.is_constant(first) && children.all(|index| !run.terms.is_constant(index)))
+    split.role == Role::Split && children.next().is_some_and(is_of_state) && children.all(is_of_state)
 }
 
 /// Whether a key is held by the object whose method returns it.

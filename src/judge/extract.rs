@@ -266,7 +266,7 @@ fn is_not_typed_there(run: &Recording<'_>, paths: &mut PathQueries<'_>, used: &L
 }
 
 /// Whether an element is taken only after a test of the number of axes, which distinguishes a key from an array of keys: `key if key.ndim == 1 else
-/// key[0]`. Where the program derives the key, the analysis knows the result of the test.
+/// key[0]`.
 fn may_be_array_there(run: &Recording<'_>, paths: &PathQueries<'_>, used: &LoggedBuffer) -> bool {
     let is_measure = |term: TermId| match run.terms.get(term) {
         Term::Attribute(of, name, _) => *of == used.key.term && matches!(&**name, "ndim" | "shape" | "size"),

@@ -80,7 +80,7 @@ lists! {
     equalities => tests_equality,
     /// What compares ways to do one thing, as one word of a name.
     comparisons,
-    /// What tries several settings of one computation, as one word of a name.
+    /// Settings of one computation, or what tries several of them, as part of a name without underscores.
     sweeps,
     /// What makes a part of a program's state, as one word of the name of a function.
     constructions,
@@ -183,7 +183,8 @@ impl Words {
 
     /// Whether a name indicates settings that are tried one after another, or code that does that: `grid_search`, `hyper_params`.
     pub fn names_a_sweep(&self, name: &str) -> bool {
-        has_word(&self.sweeps, name)
+        let joined = name.replace('_', "").to_ascii_lowercase();
+        self.sweeps.iter().any(|part| joined.contains(part.as_str()))
     }
 
     /// Whether a name indicates a function that makes a part of a program's state: `init_layer`, `create_train_state`.

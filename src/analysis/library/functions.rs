@@ -364,9 +364,6 @@ fn shape_of(state: &mut State, value: &Value, query: ShapeQuery) -> Value {
         ShapeQuery::Size => "size",
         ShapeQuery::Dtype => "dtype",
     };
-    if let (ShapeQuery::Ndim, Some(axes)) = (query, value.single().and_then(|val| shape::axes_of(state, val))) {
-        return Value::term(state.terms.int(axes));
-    }
     let of = state.term_of(value);
     Value::term(state.terms.intern(Term::Attribute(of, name.into(), 0)))
 }

@@ -6,7 +6,7 @@ use crate::analysis::domain::constraint::TEXT_METHODS;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ObjectId, Partial, PartialKind, Val, Value};
-use crate::analysis::library::{callbacks, containers, functions, protocols, shape};
+use crate::analysis::library::{callbacks, containers, functions, protocols};
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, arrays, operate, suspend, writes};
 use crate::analysis::program::Program;
@@ -193,11 +193,6 @@ pub fn key_attribute<'p>(
         &**name,
         "T" | "mT" | "shape" | "ndim" | "size" | "dtype" | "real" | "imag" | "flat" | "itemsize" | "nbytes"
     );
-    if &**name == "ndim"
-        && let Some(axes) = shape::axes_of(&machine.state, val)
-    {
-        return Value::term(machine.state.terms.int(axes));
-    }
     if matches!(&**name, "shape" | "ndim" | "size" | "dtype") {
         let term: TermId = match operate::evident_key(machine, val) {
             Some(key) => key.term,

@@ -17,7 +17,7 @@ use crate::analysis::machine::{Frame, Machine, arrays, implied, name_cache, oper
 use crate::analysis::program::Program;
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{Item, ObjectKind};
-use crate::analysis::store::{State, evidence, paths};
+use crate::analysis::store::{evidence, paths};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::roots::ROOT;
@@ -740,16 +740,4 @@ pub fn number_of<'p>(
         let words = this.state.terms.intern(Term::Words(key.term, None));
         Value::term(this.state.terms.intern(Term::Apply(path.into(), Box::new([words]))))
     })
-}
-
-/// The number of axes of a key that the program has derived: typed keys have none, and raw keys have one. A value from outside may be an array of
-/// keys.
-pub fn axes_of(state: &State, val: &Val) -> Option<i128> {
-    let Val::Key(key) = val else { return None };
-    let is_derived = matches!(state.terms.get(key.term), Term::Seed(_) | Term::Child(..) | Term::Fold(..));
-    match key.kind {
-        KeyKind::Typed if is_derived => Some(0),
-        KeyKind::Raw if is_derived => Some(1),
-        _ => None,
-    }
 }

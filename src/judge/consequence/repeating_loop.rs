@@ -127,15 +127,41 @@ impl<'r> RepeatingLoop<'r> {
         values.any(differs) || receiver.is_some_and(|object| differs(object) || self.is_changed(object, &changing))
     }
 
-    /// Whether the body makes the call that leads to the draw only once in several iterations: `if step % 100 == 0: show(sample(params, key))`.
+    /// Whether the body makes the call that leads to the draw only once in several iterations: `if step % 100 == 0: show(sample(params, key))`. The
+    /// number is the loop variable, or one that the body stores.
     pub fn is_occasional(&self) -> bool {
         let Some(call) = self.call else { return false };
-        self.body.iter().any(|temp| match self.kind(*temp) {
-            OpKind::If { test, then, .. } => {
-                let is_remainder = |kind: &OpKind| matches!(kind, OpKind::Operate(Operator::Mod, ..)).then_some(true);
-                self.code.within(then).any(|within| within == call) && self.is_computed_of(*test, is_remainder)
-            }
+        let is_counter = |number: Temp| match self.kind(number) {
+            OpKind::Load(variable) => self.first_store(variable).is_some(),
             _ => false,
+        };
+        let is_remainder = |test: Temp| match self.kind(test) {
+            OpKind::Operate(Operator::Eq, [Some(remainder), Some(_)], _) => match self.kind(*remainder) {
+                OpKind::Operate(Operator::Mod, [Some(number), Some(_)], _) => is_counter(*number),
+                _ => false,
+            },
+            _ => false,
+        };
+        self.body.iter().any(|temp| match self.kind(*temp) {
+            OpKind::If { test, then, .. } => is_remainder(*test) && self.code.within(then).any(|within| within == call),
+            _ => false,
+        })
+    }
+
+    /// Whether the body passes the draw to an unknown function or to a method of an unknown object, which may keep it. Logs do not.
+    pub fn may_be_kept(&self, reach: &Reach) -> bool {
+        let Some(frame) = self.frame(reach) else { return true };
+        let Some((activation, _)) = self.chain.first() else { return true };
+        let words = &self.run.program.models.words;
+        self.body.iter().any(|temp| {
+            let OpKind::Call(callee, arguments) = self.kind(*temp) else { return false };
+            let takes = arguments.iter().any(|argument| frame.effects.reached.contains(&argument.value()));
+            let name = match self.kind(*callee) {
+                OpKind::Load(Variable::Global(name)) | OpKind::Attribute(_, name) => Some(name),
+                _ => None,
+            };
+            let is_library = self.run.library_named(activation.module, self.code, *callee).is_some();
+            takes && !is_library && !name.is_some_and(|name| words.is_log(name))
         })
     }
 

@@ -1,6 +1,6 @@
 //! Loops that try settings: what they go through, and what they run for each.
 //!
-//! **Invariant:** a setting is an element of what the loop goes through, or is computed from it, and is not counted. The values that a loop goes
+//! **Invariant:** a setting is an element of what the loop goes through, or is computed from it; a counter is none. The values that a loop goes
 //! through are searched in a bounded number of steps, beyond which they are not constant.
 
 use std::sync::Arc;
@@ -16,35 +16,36 @@ impl<'r> RepeatingLoop<'r> {
     /// ensemble. A counter is an epoch, or numbers such members.
     ///
     /// Results may be stored by setting, `results[rate] = train(key(0), rate)`. Results that are appended may be layers of one network.
-    pub fn is_for_setting(&self, role: Role, reach: &Reach, kept: Kept) -> bool {
-        self.tries_settings(role, reach) && (!kept.beside || self.is_kept_by_setting(reach, &self.varying()))
-    }
-
-    /// Whether the body passes the draw to a call that also takes a value that varies, as an argument or as the object of a method.
-    fn meets_setting(&self, reach: &Reach, varying: &[&Variable]) -> bool {
-        let Some(frame) = self.frame(reach) else { return false };
-        let is_drawn = |value: Temp| frame.effects.reached.contains(&value);
-        self.body.iter().any(|temp| match self.kind(*temp) {
-            OpKind::Call(callee, arguments) => {
-                let mut others =
-                    arguments.iter().map(Argument::value).chain([*callee]).filter(|value| !is_drawn(*value));
-                arguments.iter().any(|argument| is_drawn(argument.value()))
-                    && others.any(|value| self.varies(value, varying))
-            }
-            _ => false,
-        })
-    }
-
-    /// Whether the call that leads to the draw takes the loop variable, or a value computed from it, and no later iteration uses the draw. If the
-    /// body itself splits the key, a call must take both what is drawn from its children and the setting. A sampler computes nothing else.
-    pub fn tries_settings(&self, role: Role, reach: &Reach) -> bool {
+    pub fn is_for_setting(&self, reach: &Reach, kept: Kept) -> bool {
+        // A sampler that the body calls directly computes nothing else.
+        let Some(call) = self.call.filter(|_| self.is_in_call() && !kept.carried) else { return false };
         let varying = self.varying();
-        let takes_setting = if self.is_in_call() || role == Role::Unresolved {
-            self.call.is_some_and(|call| self.varies(call, &varying))
-        } else {
-            self.meets_setting(reach, &varying) && (role == Role::Split || self.goes_on(None, reach))
+        self.varies(call, &varying) && (!kept.beside || self.is_kept_by_setting(reach, &varying))
+    }
+
+    /// Whether a function of the program or an unknown one that the body calls takes the key and the setting, and no later iteration uses the draw.
+    pub fn tries_settings(&self, role: Role, reach: &Reach) -> bool {
+        (self.is_in_call() || role == Role::Unresolved)
+            && self.call.is_some_and(|call| self.varies(call, &self.varying()))
+            && !self.kept(reach).carried
+            && !self.is_put_into_argument(reach)
+    }
+
+    /// Whether the body shows what is drawn beside the setting, and keeps nothing: `print(rate, train(key, rate))`.
+    pub fn is_shown_by_setting(&self, reach: &Reach) -> bool {
+        let Some(frame) = self.frame(reach) else { return false };
+        let (varying, words) = (self.varying(), &self.run.program.models.words);
+        let is_shown = |temp: &Temp| {
+            let OpKind::Call(callee, arguments) = self.kind(*temp) else { return false };
+            let is_log = match self.kind(*callee) {
+                OpKind::Load(Variable::Global(name)) | OpKind::Attribute(_, name) => words.is_log(name),
+                _ => false,
+            };
+            is_log
+                && arguments.iter().any(|argument| frame.effects.reached.contains(&argument.value()))
+                && arguments.iter().any(|argument| self.varies(argument.value(), &varying))
         };
-        takes_setting && !self.kept(reach).carried && !self.is_put_into_argument(reach)
+        self.kept(reach) == Kept::default() && self.body.iter().any(is_shown)
     }
 
     /// Whether the call that leads to the draw puts it into an object that all iterations share: `trainer.fit(data[:n])`.
@@ -79,14 +80,11 @@ impl<'r> RepeatingLoop<'r> {
             match &code.ops[temp as usize].kind {
                 _ if steps > FOLLOWED => return false,
                 OpKind::Constant(_) | OpKind::Function(..) | OpKind::Class(..) => constants += 1,
-                OpKind::Call(callee, arguments) => {
+                OpKind::Call(callee, arguments) => match &code.ops[*callee as usize].kind {
                     // `settings.items()`
-                    match &code.ops[*callee as usize].kind {
-                        OpKind::Attribute(object, _) if arguments.is_empty() => work.push((of, *object)),
-                        _ if self.run.library_named(activation.module, code, *callee).is_none() => return false,
-                        _ => work.extend(arguments.iter().map(|given| (of, given.value()))),
-                    }
-                }
+                    OpKind::Attribute(object, _) if arguments.is_empty() => work.push((of, *object)),
+                    _ => return false,
+                },
                 OpKind::Load(variable @ Variable::Global(_)) => match sole_value(of_module, variable) {
                     Some(value) => work.push((None, value)),
                     None => return false,
@@ -121,66 +119,43 @@ impl<'r> RepeatingLoop<'r> {
         arguments.first().map(|given| (caller, given.value()))
     }
 
-    /// The names of the function that has the loop, of what it iterates over, and of the variables that are bound to its elements.
+    /// The names of the function that has the loop and of the variable that is bound to its elements.
     pub fn names(&self) -> Vec<&'r Name> {
-        let is_element = |value: Temp| {
-            self.is_computed_of(value, |kind| match kind {
-                OpKind::Next(iterator) => Some(Some(*iterator) == self.iterator),
-                OpKind::Call(..) => Some(false),
-                _ => None,
-            })
-        };
-        let name_of = |variable: &'r Variable| match variable {
-            Variable::Global(name) => Some(name),
-            Variable::Local(slot) => self.code.slots.get(*slot as usize),
-            Variable::Outer(..) => None,
-        };
+        let is_element =
+            |value: Temp| matches!(self.kind(value), OpKind::Next(iterator) if Some(*iterator) == self.iterator);
         let mut names = vec![&self.code.name];
         for op in &self.code.ops {
-            if let OpKind::Store(variable, value) = &op.kind
-                && is_element(*value)
-            {
-                names.extend(name_of(variable));
-            }
-        }
-        if let Some(iterator) = self.iterator {
-            let mut work = vec![iterator];
-            while let Some(temp) = work.pop().filter(|_| names.len() < FOLLOWED) {
-                match self.kind(temp) {
-                    OpKind::Load(variable) => names.extend(name_of(variable)),
-                    kind => kind.operands(&mut |operand| work.push(operand)),
+            match &op.kind {
+                OpKind::Store(Variable::Global(name), value) if is_element(*value) => names.push(name),
+                OpKind::Store(Variable::Local(slot), value) if is_element(*value) => {
+                    names.extend(self.code.slots.get(*slot as usize));
                 }
+                _ => {}
             }
         }
         names
     }
 
-    /// Whether the call that leads to the draw draws many numbers, one after another or in lanes, or a loop goes on with what is drawn: it runs a
-    /// computation, and does not only make one value. The same holds for the body, if it draws itself.
+    /// Whether the function that the body calls draws many numbers, one after another or in lanes, or a loop in it uses what is drawn: it runs a
+    /// computation, and does not only make one value.
     pub fn runs_computation(&self, draw: &Consumption, iteration: &Iteration, reach: &Reach) -> bool {
-        let callee = self.chain.get(1).map(|(activation, _)| activation);
-        let is_part = |other: &Consumption| match callee {
-            Some(callee) => other.chain().iter().any(|(activation, _)| activation.id == callee.id),
-            None => self.run.terms.ancestors(other.target.term).contains(&draw.target.term),
-        };
+        let Some((callee, _)) = self.chain.get(1) else { return false };
+        let is_part = |other: &Consumption| other.chain().iter().any(|(activation, _)| activation.id == callee.id);
         let is_repeated = |other: &Consumption| {
             other.lanes > draw.lanes
                 || other.iteration.as_ref().is_some_and(|inner| inner.instance != iteration.instance)
         };
-        callee.is_some() && draw.lanes > 0
-            || self.goes_on(callee, reach)
+        draw.lanes > 0
+            || self.is_used_in_a_loop(callee, reach)
             || self.run.log.consumptions.iter().any(|other| is_repeated(other) && is_part(other))
     }
 
-    /// Whether a loop of the function that is called, or within the body, uses what is drawn.
-    fn goes_on(&self, callee: Option<&Arc<Activation>>, reach: &Reach) -> bool {
-        let Some(activation) = callee.or(self.chain.first().map(|(activation, _)| activation)) else { return false };
+    /// Whether a loop of a function uses what is drawn.
+    fn is_used_in_a_loop(&self, activation: &Activation, reach: &Reach) -> bool {
         let Some(frame) = reach.frames.iter().find(|frame| frame.activation == activation.id) else { return false };
         let code = self.run.code(activation);
-        (0u32..).zip(&code.ops).any(|(temp, op)| match &op.kind {
-            OpKind::Loop { body, .. } if callee.is_some() || self.body.contains(&temp) => {
-                code.within(body).any(|within| frame.effects.reached.contains(&within))
-            }
+        code.ops.iter().any(|op| match &op.kind {
+            OpKind::Loop { body, .. } => code.within(body).any(|within| frame.effects.reached.contains(&within)),
             _ => false,
         })
     }

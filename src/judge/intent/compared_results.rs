@@ -1,5 +1,4 @@
-//! Two calls whose results the program compares: a finite difference of one function, a test whether two results are equal, or a pair of calls
-//! that differ in the sign of a constant.
+//! Two calls whose results the program compares: a finite difference of one function, or a test whether two results are equal.
 //!
 //! **Invariant:** the results themselves are compared, not what is computed from them; the arguments of a finite difference differ only by
 //! what one of them adds or subtracts, and if only one is shifted, the difference is divided by that. Other differences may need independent
@@ -10,11 +9,9 @@ use std::collections::BTreeSet;
 use crate::analysis::record::Recording;
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{Argument, Function, OpKind, Operator, Temp, Uses, Variable};
-use crate::judge::intent::{Calls, Pair, STEPS, because, calls_apart, is_written_alike};
+use crate::judge::intent::{Pair, STEPS, because, calls_apart, is_written_alike};
 
 const DIFFERENCE: &str = "the program takes a finite difference of one function";
-
-const MIRRORED: &str = "the two calls differ only in the sign of a constant, as an antithetic pair does";
 
 const EQUAL: &str = "the program asserts that the two results are equal";
 
@@ -31,9 +28,6 @@ pub fn compared_results(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
     let (one, other) = (copies(code, uses, calls.once), copies(code, uses, calls.again));
     let are_both = |a: Temp, b: Temp| one.contains(&a) && other.contains(&b) || one.contains(&b) && other.contains(&a);
     let is_within = calls_apart(run, pair, 1).is_some();
-    if is_within && mirror_a_constant(&calls) {
-        return Some(because(IntentKind::Comparison, MIRRORED, calls.place(calls.again)));
-    }
     let differences = || Some((difference(code, uses, calls.once)?, difference(code, uses, calls.again)?));
     if let Some((_, reader)) = is_within.then(differences).flatten() {
         return Some(because(IntentKind::Comparison, DIFFERENCE, calls.place(reader)));
@@ -120,19 +114,6 @@ fn differing(code: &Function, once: Temp, again: Temp) -> Option<Vec<(Temp, Temp
     Some(pairs.into_iter().filter(|(one, other)| !is_written_alike(code, *one, *other)).collect())
 }
 
-/// Whether two calls of one callee differ only in the sign of constants: `perturb(key, w, 1.0)` and `perturb(key, w, -1.0)`.
-fn mirror_a_constant(calls: &Calls<'_>) -> bool {
-    let code = calls.code;
-    let is_negative = |one: Temp, other: Temp| match &code.ops[one as usize].kind {
-        OpKind::Operate(Operator::Neg, [Some(of), None], _) => {
-            matches!(code.ops[*of as usize].kind, OpKind::Constant(_)) && is_written_alike(code, *of, other)
-        }
-        _ => false,
-    };
-    let are_mirrored = |(one, other): &(Temp, Temp)| is_negative(*one, *other) || is_negative(*other, *one);
-    differing(code, calls.once, calls.again).is_some_and(|all| !all.is_empty() && all.iter().all(are_mirrored))
-}
-
 /// The finite difference that the result of a call is a side of: `f(x + d, key) - f(x - d, key)`, or `(f(x + d, key) - f(x, key)) / d`. Without
 /// the division, the increment of a random walk is `f(t + d, key) - f(t, key)`.
 fn difference(code: &Function, uses: &Uses, call: Temp) -> Option<Temp> {
@@ -175,23 +156,18 @@ fn is_finite(code: &Function, uses: &Uses, (call, other): (Temp, Temp), differen
     })
 }
 
-/// Whether a value is only divided, by something that is computed from what is written like a step.
+/// Whether a value is only divided, by what is written like a step or by a multiple of it.
 fn is_divided(code: &Function, uses: &Uses, value: Temp, step: Temp) -> bool {
     let [reader] = uses.readers(value) else { return false };
     let OpKind::Operate(Operator::Div, [Some(of), Some(by)], _) = &code.ops[*reader as usize].kind else {
         return false;
     };
-    let (mut work, mut steps) = (vec![*by], 0);
-    while let Some(temp) = work.pop().filter(|_| *of == value && steps < STEPS) {
-        steps += 1;
-        if is_written_alike(code, temp, step) {
-            return true;
-        }
-        if let OpKind::Operate(..) = &code.ops[temp as usize].kind {
-            code.ops[temp as usize].kind.operands(&mut |operand| work.push(operand));
-        }
-    }
-    false
+    let is_step = |temp: Temp| is_written_alike(code, temp, step);
+    let is_multiple = match &code.ops[*by as usize].kind {
+        OpKind::Operate(Operator::Mul, [Some(one), Some(other)], _) => is_step(*one) || is_step(*other),
+        _ => false,
+    };
+    *of == value && (is_step(*by) || is_multiple)
 }
 
 /// A value, and the reads of variables that hold nothing else.

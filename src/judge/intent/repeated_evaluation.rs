@@ -12,6 +12,7 @@ use crate::analysis::record::Consumption;
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
 use crate::ir::Name;
 use crate::judge::consequence::Flows;
+use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::repeating_loop::{Kept, RepeatingLoop};
 use crate::judge::intent::Pair;
 
@@ -55,5 +56,6 @@ fn is_progress(flows: &Flows<'_>, draw: usize, around: &RepeatingLoop<'_>) -> bo
         && around.is_in_call()
         && around.gets_another()
         && around.kept(&reach) == Kept::default()
-        && !around.is_taken(&reach)
+        && !reach.sinks.has(Sinks::DECIDES)
+        && !around.may_be_kept(&reach)
 }

@@ -94,7 +94,7 @@ fn separate_iterations(flows: &Flows<'_>, pair: &Pair<'_>, is_apart: bool) -> Op
     let reach = flows.reach(pair.reuse.second);
     let kept = around.kept(&reach);
     let is_made_again = is_made_again(flows.run, pair);
-    if is_made_again && (is_apart || !kept.beside) && around.is_for_setting(pair.second.role, &reach, kept) {
+    if is_made_again && (is_apart || !kept.beside) && around.is_for_setting(&reach, kept) {
         let reason = "each iteration starts a setting of its own from one seed";
         return Some(Intent::because(IntentKind::Comparison, reason, Some(iteration.place)));
     }

@@ -1,7 +1,8 @@
 //! Loops that try every configuration with the same seeds or the same key.
 //!
-//! **Invariant:** a loop over seeds has several of them, made in an inner loop. Settings that are tried with one key are constants that are
-//! written in the program, or their names say so; no later iteration uses what one draws, and the results are not combined.
+//! **Invariant:** a loop over seeds has several of them, made in an inner loop. Settings that are tried with one key are constants of the program
+//! whose results are only shown, because the results of members, parts and data sets are kept; or a name says that they are settings. No later
+//! iteration uses what one draws, and the draws do not meet.
 
 use crate::analysis::domain::term::Term;
 use crate::analysis::record::{Activation, Recording};
@@ -57,7 +58,8 @@ pub fn seed_sweep(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     Some(because(IntentKind::Comparison, "each iteration loops over the same list of seeds", other.place))
 }
 
-/// A loop runs a computation with each of several settings and one key: `for rate in (0.1, 0.01): results.append(train(key, rate))`.
+/// A loop runs a computation with each of several settings and one key, and shows the results: `for rate in (0.1, 0.01): print(rate, train(key,
+/// rate))`. If a name says that they are settings, the results may also be kept.
 pub fn settings_compared(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
     let iteration = pair.repeated_by.as_ref()?;
     if consequence.kind == ConsequenceKind::Meet {
@@ -71,14 +73,11 @@ pub fn settings_compared(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Conse
         return None;
     }
     let words = &flows.run.program.models.words;
-    let reason = "the loop tries several settings with one key";
-    // What is made for each of several names is used together: the parameters of an actor and of a critic.
-    if around.called(pair.second).iter().any(|name| words.names_a_construction(name)) {
-        return None;
-    }
-    let is_sweep = around.names().into_iter().any(|name| words.names_a_sweep(name) || words.names_a_comparison(name))
-        || around.goes_through_constants() && around.runs_computation(pair.second, iteration, &reach);
-    is_sweep.then(|| because(IntentKind::Comparison, reason, iteration.place))
+    let is_sweep = around.names().into_iter().any(|name| words.names_a_sweep(name))
+        || around.is_shown_by_setting(&reach)
+            && around.goes_through_constants()
+            && around.runs_computation(pair.second, iteration, &reach);
+    is_sweep.then(|| because(IntentKind::Comparison, "the loop tries several settings with one key", iteration.place))
 }
 
 /// The number of the outermost activation.

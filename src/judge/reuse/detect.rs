@@ -355,13 +355,12 @@ fn folds_path(run: &Recording<'_>, event: &Consumption) -> Option<bool> {
     imported.all(|protocol| protocol.folds_path).then_some(initialises)
 }
 
-/// Whether two calls fold different paths into their keys, both drop what they draw, or one call drops what it draws for one of its streams:
-/// `init({"params": key, "dropout": key}, x)`. A key that another call uses for a result serves two purposes.
+/// Whether two calls fold different paths into their keys, or both drop what they draw. A key that is also
+/// used for a result serves two purposes.
 fn draw_independently(a: &Consumption, b: &Consumption) -> bool {
     match (&a.drawn_in, &b.drawn_in) {
         (DrawnIn::Submodules(a), DrawnIn::Submodules(b)) => a.iter().all(|name| !b.contains(name)),
         (DrawnIn::Nothing, DrawnIn::Nothing) => true,
-        (DrawnIn::Nothing, _) | (_, DrawnIn::Nothing) => a.place == b.place && a.activation.id == b.activation.id,
         _ => false,
     }
 }
