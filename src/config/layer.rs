@@ -40,14 +40,16 @@ pub fn variable(option: &str) -> String {
     format!("KEYLINT_{}", option.replace('-', "_").to_ascii_uppercase())
 }
 
+const NOT_UTF8: &str = "is not valid UTF-8";
+
 /// The result of reading a configuration file.
 pub(super) enum Read {
     /// Options of keylint.
     Ours(Box<Layer>),
     /// A `pyproject.toml` without a table for keylint.
     Foreign,
-    /// A `pyproject.toml` that is not UTF-8, and apparently has no table for keylint.
-    Undecodable,
+    /// A `pyproject.toml` that cannot be parsed, and apparently has no table for keylint: what is wrong with it.
+    Broken(&'static str),
 }
 
 impl Layer {
@@ -57,14 +59,15 @@ impl Layer {
         let bytes =
             read_regular(path).map_err(|error| ConfigError::of_file(&origin, format!("cannot be read: {error}")))?;
         let is_pyproject = path.file_name().is_some_and(|name| name == "pyproject.toml");
-        // Errors in a project file that does not mention keylint are not reported.
+        // An error in a project file that does not mention keylint does not end the run.
         let names_us = !is_pyproject || memchr::memmem::find(&bytes, b"keylint").is_some();
         let text = match String::from_utf8(bytes) {
             Ok(text) if names_us => text,
+            Ok(text) if text.parse::<toml::Table>().is_err() => return Ok(Read::Broken("is not valid TOML")),
             Ok(_) => return Ok(Read::Foreign),
             // In UTF-16, the name `keylint` has null bytes between its letters.
-            Err(error) if !names_us && !error.as_bytes().contains(&0) => return Ok(Read::Undecodable),
-            Err(_) => return Err(ConfigError::of_file(origin, "is not valid UTF-8")),
+            Err(error) if !names_us && !error.as_bytes().contains(&0) => return Ok(Read::Broken(NOT_UTF8)),
+            Err(_) => return Err(ConfigError::of_file(origin, NOT_UTF8)),
         };
         let base = path.parent().map(Path::to_owned).unwrap_or_default();
         let source = Source::File { path: path.to_owned(), row: 0 };

@@ -182,9 +182,7 @@ impl Resolver {
                 match Layer::read(&path)? {
                     Read::Ours(layer) => used = Some((name, *layer)),
                     Read::Foreign => {}
-                    Read::Undecodable => {
-                        self.warn(format!("`{}` is not valid UTF-8 and is ignored", path.display()));
-                    }
+                    Read::Broken(why) => self.warn(format!("`{}` {why} and is ignored", path.display())),
                 }
                 continue;
             };
@@ -503,7 +501,7 @@ fn read_required(path: &Path) -> Result<Vec<Layer>, ConfigError> {
     match Layer::read(path)? {
         Read::Ours(layer) => with_extended(*layer),
         Read::Foreign => Err(ConfigError::of_file(path.display().to_string(), "has no `[tool.keylint]` table")),
-        Read::Undecodable => Err(ConfigError::of_file(path.display().to_string(), "is not valid UTF-8")),
+        Read::Broken(why) => Err(ConfigError::of_file(path.display().to_string(), why)),
     }
 }
 
@@ -527,7 +525,7 @@ fn with_extended(layer: Layer) -> Result<Vec<Layer>, ConfigError> {
                 continue;
             }
             Read::Foreign => "has no `[tool.keylint]` table",
-            Read::Undecodable => "is not valid UTF-8",
+            Read::Broken(why) => why,
         };
         return Err(current.error_at("extend=", format!("`{}` {message}", path.display()), None));
     }

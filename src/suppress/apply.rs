@@ -179,6 +179,14 @@ fn shortened(source: Source<'_>, named: &[Named], unused: &[&Named]) -> Option<E
     Some(Edit::replace(around, kept.join(", ")))
 }
 
+/// The finding about a comment that is for a whole file, is behind code, and concerns rules of keylint: the tools that define it ignore it there.
+fn behind_code(file: FileId, span: Span, codes: Option<&[String]>) -> Option<Finding> {
+    let concerns = codes.is_none_or(|codes| codes.iter().any(|code| !named_elsewhere(code).is_empty()));
+    let message = "a comment for the whole file must be on a line of its own";
+    let help = "move it to its own line, or write `# noqa` for this line".to_owned();
+    concerns.then(|| invalid(file, span, message, Some(help)))
+}
+
 /// The parsed comments of a file.
 #[derive(Debug, Default)]
 struct Comments {
@@ -203,7 +211,11 @@ impl Comments {
                         NoqaPlace::Line if !comment.own_line => (Scope::Statement, false),
                         NoqaPlace::Statement => (Scope::Statement, comment.own_line),
                         NoqaPlace::File if comment.own_line => (Scope::File, false),
-                        NoqaPlace::Line | NoqaPlace::File => continue,
+                        NoqaPlace::File => {
+                            self.problems.extend(behind_code(source.file, comment.span, codes.as_deref()));
+                            continue;
+                        }
+                        NoqaPlace::Line => continue,
                     };
                     let named = codes.map(|codes| {
                         let rules = codes.iter().flat_map(|code| named_elsewhere(code));

@@ -155,6 +155,9 @@ fn files_with_configuration_names_are_configurations() {
     let (failed, err) = run(&[a, ("pyproject.toml", b"[project]\nname = '\xE9'\n")]);
     assert!(!failed);
     assert_eq!(err, "warning: `pyproject.toml` is not valid UTF-8 and is ignored\n");
+    let (failed, err) = run(&[a, ("pyproject.toml", b"[tool.ruff")]);
+    assert!(!failed);
+    assert_eq!(err, "warning: `pyproject.toml` is not valid TOML and is ignored\n");
     let (failed, err) =
         run(&[a, ("keylint.toml", b""), (".keylint.toml", b""), ("pyproject.toml", b"[tool.keylint]\n")]);
     assert!(!failed);

@@ -3,12 +3,10 @@
 //! **Invariant:** a setting is an element of what the loop goes through, or is computed from it; a counter is none. The values that a loop goes
 //! through are searched in a bounded number of steps, beyond which they are not constant.
 
-use std::sync::Arc;
-
 use super::Reach;
 use super::repeating_loop::{FOLLOWED, Kept, RepeatingLoop};
 use crate::analysis::record::{Activation, Consumption, Iteration};
-use crate::ir::{Argument, Function, FunctionKind, Module, Name, OpKind, Temp, Variable};
+use crate::ir::{Argument, Function, Module, Name, OpKind, Temp, Variable};
 use crate::judge::facts::Role;
 
 impl<'r> RepeatingLoop<'r> {
@@ -72,51 +70,30 @@ impl<'r> RepeatingLoop<'r> {
     pub fn goes_through_constants(&self) -> bool {
         let Some((activation, _)) = self.chain.first() else { return false };
         let Some(iterator) = self.iterator.filter(|iterator| !self.counts(*iterator)) else { return false };
-        let (mut work, mut steps, mut constants) = (vec![(Some(activation), iterator)], 0, 0);
         let of_module = self.run.module(activation.module).function(Module::BODY);
-        while let Some((of, temp)) = work.pop() {
+        let (mut work, mut steps, mut constants) = (vec![(self.code, iterator)], 0, 0);
+        while let Some((code, temp)) = work.pop() {
             steps += 1;
-            let code = of.map_or(of_module, |activation| self.run.code(activation));
             match &code.ops[temp as usize].kind {
                 _ if steps > FOLLOWED => return false,
                 OpKind::Constant(_) | OpKind::Function(..) | OpKind::Class(..) => constants += 1,
                 OpKind::Call(callee, arguments) => match &code.ops[*callee as usize].kind {
                     // `settings.items()`
-                    OpKind::Attribute(object, _) if arguments.is_empty() => work.push((of, *object)),
+                    OpKind::Attribute(object, _) if arguments.is_empty() => work.push((code, *object)),
                     _ => return false,
                 },
-                OpKind::Load(variable @ Variable::Global(_)) => match sole_value(of_module, variable) {
-                    Some(value) => work.push((None, value)),
-                    None => return false,
-                },
-                OpKind::Load(variable) => match self.iterable_of(of, variable) {
-                    Some((caller, value)) => work.push((Some(caller), value)),
-                    None => match sole_value(code, variable) {
-                        Some(value) => work.push((of, value)),
-                        None => return false,
-                    },
-                },
+                OpKind::Load(variable) => {
+                    let of = if matches!(variable, Variable::Global(_)) { of_module } else { code };
+                    let Some(value) = sole_value(of, variable) else { return false };
+                    work.push((of, value));
+                }
                 kind @ (OpKind::Build(..) | OpKind::Iterate(..) | OpKind::Operate(_, [Some(_), None], _)) => {
-                    kind.operands(&mut |operand| work.push((of, operand)));
+                    kind.operands(&mut |operand| work.push((code, operand)));
                 }
                 _ => return false,
             }
         }
         constants > 0
-    }
-
-    /// What a comprehension goes through, and where that is computed, if a variable holds it.
-    fn iterable_of<'a>(
-        &self,
-        comprehension: Option<&'a Arc<Activation>>,
-        variable: &Variable,
-    ) -> Option<(&'a Arc<Activation>, Temp)> {
-        let activation = comprehension?;
-        let is_one = matches!(self.run.code(activation).kind, FunctionKind::Comprehension | FunctionKind::Generator);
-        let (caller, place) = activation.caller.as_ref().filter(|_| is_one && *variable == Variable::Local(0))?;
-        let call = self.run.call_at(caller, *place)?;
-        let OpKind::Call(_, arguments) = &self.run.code(caller).ops[call as usize].kind else { return None };
-        arguments.first().map(|given| (caller, given.value()))
     }
 
     /// The names of the function that has the loop and of the variable that is bound to its elements.

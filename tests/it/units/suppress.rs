@@ -118,7 +118,9 @@ fn noqa_is_honoured_and_never_reported() {
     clean("a = 1  # noqa\n");
     assert_eq!(left("a = draw(key)  # noqa: E501\n"), ["1: KEY101"]);
     assert_eq!(left("a = draw(key)  # noqa: see below\n"), ["1: KEY101"]);
-    assert_eq!(left("a = draw(key)  # ruff: noqa\n"), ["1: KEY101"]);
+    assert_eq!(left("a = draw(key)  # ruff: noqa\n"), ["1: KEY101", "1: KEY003"]);
+    assert_eq!(left("a = draw(key)  # ruff: noqa: KEY101\n"), ["1: KEY101", "1: KEY003"]);
+    assert_eq!(left("a = draw(key)  # ruff: noqa: E501\n"), ["1: KEY101"]);
     assert_eq!(left("# noqa: KEY101\na = draw(key)\n"), ["2: KEY101"]);
 }
 
