@@ -118,10 +118,17 @@ fn noqa_is_honoured_and_never_reported() {
     clean("a = 1  # noqa\n");
     assert_eq!(left("a = draw(key)  # noqa: E501\n"), ["1: KEY101"]);
     assert_eq!(left("a = draw(key)  # noqa: see below\n"), ["1: KEY101"]);
-    assert_eq!(left("a = draw(key)  # ruff: noqa\n"), ["1: KEY101", "1: KEY003"]);
-    assert_eq!(left("a = draw(key)  # ruff: noqa: KEY101\n"), ["1: KEY101", "1: KEY003"]);
     assert_eq!(left("a = draw(key)  # ruff: noqa: E501\n"), ["1: KEY101"]);
     assert_eq!(left("# noqa: KEY101\na = draw(key)\n"), ["2: KEY101"]);
+}
+
+#[test]
+fn comments_for_a_file_behind_code_are_reported() {
+    for comment in ["# ruff: noqa", "# ruff: noqa: KEY101", "# flake8: noqa"] {
+        let found = left(&format!("a = draw(key)  {comment}\n"));
+        assert_eq!(found[0], "1: KEY101");
+        assert!(found[1].starts_with(&format!("1: KEY003 at `{comment}`: ")), "{found:?}");
+    }
 }
 
 #[test]
