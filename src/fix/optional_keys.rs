@@ -67,12 +67,7 @@ fn is_none_possible(
 fn stays_none(def: &ast::StmtFunctionDef, key: &Expr) -> bool {
     let Expr::Name(name) = key else { return false };
     statements(def).any(|statement| {
-        let value = match statement {
-            Stmt::Assign(assign) => Some(&*assign.value),
-            Stmt::AnnAssign(assign) => assign.value.as_deref(),
-            _ => None,
-        };
-        value.is_some_and(|value| {
+        value_of(statement).is_some_and(|value| {
             tree::targets(statement).iter().any(|target| binds_none(target, value, name.id.as_str(), STEPS))
         })
     })
@@ -139,19 +134,23 @@ fn values(def: &ast::StmtFunctionDef, is_intended: impl Fn(&Expr) -> bool) -> Ve
     let mut found = Vec::new();
     for statement in statements(def) {
         for target in tree::targets(statement) {
-            let value = match statement {
-                Stmt::Assign(assign) => Some(&*assign.value),
-                Stmt::AnnAssign(assign) => assign.value.as_deref(),
-                _ => None,
-            };
             if is_intended(target) {
-                found.push(value);
+                found.push(value_of(statement));
             } else if tree::assigned(target).into_iter().any(&is_intended) {
                 found.push(None);
             }
         }
     }
     found
+}
+
+/// The value that a statement assigns as a whole.
+fn value_of(statement: &Stmt) -> Option<&Expr> {
+    match statement {
+        Stmt::Assign(assign) => Some(&assign.value),
+        Stmt::AnnAssign(assign) => assign.value.as_deref(),
+        _ => None,
+    }
 }
 
 /// The statements of a function, without those of functions and classes within it, in no order.

@@ -353,6 +353,15 @@ impl Function {
             && *self.ops.read() == *other.ops.read()
     }
 
+    /// What the function stores in a variable, if it does so once.
+    pub fn sole_value(&self, variable: &Variable) -> Option<Temp> {
+        let mut stores = self.ops.iter().filter_map(|op| match &op.kind {
+            OpKind::Store(stored, value) if stored == variable => Some(*value),
+            _ => None,
+        });
+        stores.next().filter(|_| stores.next().is_none())
+    }
+
     /// The operations of a block and of the blocks within it, in order.
     pub fn within<'a>(&'a self, block: &'a [Temp]) -> impl Iterator<Item = Temp> + 'a {
         let mut open = vec![block.iter()];

@@ -58,15 +58,15 @@ pub fn extract_exits(
         }
         // An object that returns itself may be given its next key by another method, and one that is only set up is not advanced.
         let is_setup = || run.program.models.words.names_a_construction(&run.code(&exit.activation).name);
-        let is_doubtful = is_of_self(run, &exit) && (exit.kind == CarryKind::Held || is_setup());
-        let is_replaced = is_held && (is_doubtful || is_replaced_elsewhere(run, &exit));
+        let is_not_advanced = is_of_self(run, &exit) && (exit.kind == CarryKind::Held || is_setup());
+        let is_doubtful = is_held && (is_not_advanced || is_replaced_elsewhere(run, &exit));
         let chain = event.chain();
         facts.carried.push(CarriedKey {
             kind: exit.kind,
             place: exit.place,
             used: use_at(run, &event, &chain, 0),
             derivation: derivation(run.terms, exit.term),
-            confidence: if is_replaced { Confidence::Low } else { Confidence::Medium },
+            confidence: if is_doubtful { Confidence::Low } else { Confidence::Medium },
             function: run.qualified(&exit.activation),
         });
     }

@@ -6,7 +6,7 @@
 use super::Reach;
 use super::repeating_loop::{FOLLOWED, Kept, RepeatingLoop};
 use crate::analysis::record::{Activation, Consumption, Iteration};
-use crate::ir::{Argument, Function, Module, Name, OpKind, Temp, Variable};
+use crate::ir::{Argument, Module, Name, OpKind, Temp, Variable};
 use crate::judge::facts::Role;
 
 impl<'r> RepeatingLoop<'r> {
@@ -84,7 +84,7 @@ impl<'r> RepeatingLoop<'r> {
                 },
                 OpKind::Load(variable) => {
                     let of = if matches!(variable, Variable::Global(_)) { of_module } else { code };
-                    let Some(value) = sole_value(of, variable) else { return false };
+                    let Some(value) = of.sole_value(variable) else { return false };
                     work.push((of, value));
                 }
                 kind @ (OpKind::Build(..) | OpKind::Iterate(..) | OpKind::Operate(_, [Some(_), None], _)) => {
@@ -145,13 +145,4 @@ impl<'r> RepeatingLoop<'r> {
             _ => false,
         })
     }
-}
-
-/// What a function stores in a variable, if it does so once.
-fn sole_value(code: &Function, variable: &Variable) -> Option<Temp> {
-    let mut stores = code.ops.iter().filter_map(|op| match &op.kind {
-        OpKind::Store(stored, value) if stored == variable => Some(*value),
-        _ => None,
-    });
-    stores.next().filter(|_| stores.next().is_none())
 }

@@ -132,11 +132,7 @@ fn difference(code: &Function, uses: &Uses, call: Temp) -> Option<Temp> {
 fn made_by(code: &Function, value: Temp) -> Option<Temp> {
     let is_call = |temp: &Temp| matches!(code.ops[*temp as usize].kind, OpKind::Call(..));
     let OpKind::Load(variable) = &code.ops[value as usize].kind else { return Some(value).filter(is_call) };
-    let mut stores = code.ops.iter().filter_map(|op| match &op.kind {
-        OpKind::Store(stored, value) if stored == variable => Some(*value),
-        _ => None,
-    });
-    stores.next().filter(|value| stores.next().is_none() && is_call(value))
+    code.sole_value(variable).filter(is_call)
 }
 
 /// Whether the difference of two calls is finite: what differs is shifted both ways, or one way by what the difference is divided by.
