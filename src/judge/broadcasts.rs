@@ -25,21 +25,23 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
     let mut split: BTreeSet<(Place, TermId)> = BTreeSet::new();
     for broadcast in &run.log.broadcasts {
         let event = &run.log.consumptions[broadcast.event];
+        // Whether it is reported or not, what is drawn from the children is its consequence.
+        if event.role == Role::Split {
+            split.insert((broadcast.mapped_at, event.target.term));
+        }
         // The arguments of an unresolved call are unknown.
         if !is_known_key(run, event) {
             continue;
         }
         let chain = event.chain();
-        let Some((mapper, depth)) = reporting_frame(run, broadcast, &chain) else { continue };
+        let Some(Reporting { mapper, depth, is_direct }) = reporting_frame(run, broadcast, &chain) else {
+            continue;
+        };
         let used = use_at(run, event, &chain, depth);
         if used.place.file != file {
             continue;
         }
         if seen.contains(&(used.place, broadcast.mapped_at)) {
-            // A later iteration splits another key there.
-            if event.role == Role::Split {
-                split.insert((broadcast.mapped_at, event.target.term));
-            }
             continue;
         }
         // A fallback key is used until the caller passes one.
@@ -55,9 +57,6 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
             continue;
         }
         seen.insert((used.place, broadcast.mapped_at));
-        if event.role == Role::Split {
-            split.insert((broadcast.mapped_at, event.target.term));
-        }
         let lane = chain.get(mapper + 1).map(|(lane, _)| &**lane);
         let is_made_there =
             run.derivation(event.target.derivation).is_some_and(|derivation| derivation.place == broadcast.mapped_at);
@@ -67,8 +66,14 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
             None if broadcast.unmapped => BroadcastKind::Unmapped,
             None => BroadcastKind::Captured,
         };
+        // The mapped function brings its key along, or the key is one of many arguments: the mapping function is right for others.
+        let is_named = used.name.as_ref().is_some_and(|name| !name.text.contains(['[', '(']));
+        if !is_direct && (kind == BroadcastKind::Captured && depth == mapper || !is_named) {
+            continue;
+        }
         facts.broadcasts.push(Broadcast {
             kind,
+            is_direct,
             on_devices: broadcast.lanes == SharingLanes::Devices,
             function: run.qualified(&chain[depth].0),
             stream: stream_at(run, event, &chain, depth),
@@ -96,20 +101,29 @@ fn is_consequence(run: &Recording<'_>, term: TermId, is_split: &dyn Fn(TermId) -
     pairs.any(|(made, parent)| matches!(run.terms.get(*made), Term::Child(..) | Term::Children(_)) && is_split(*parent))
 }
 
-/// Positions in a chain: of the frame that maps, and of the one that is reported.
-fn reporting_frame(run: &Recording<'_>, broadcast: &LoggedBroadcast, chain: &Chain) -> Option<(usize, usize)> {
+/// Where a broadcast is reported.
+struct Reporting {
+    /// The position of the frame that maps in the chain of activations.
+    mapper: usize,
+    /// The position of the frame that is reported.
+    depth: usize,
+    /// Whether no caller is needed to see the mistake: the mapped function may be a parameter, which only the caller knows.
+    is_direct: bool,
+}
+
+/// The frame in which a broadcast is reported.
+fn reporting_frame(run: &Recording<'_>, broadcast: &LoggedBroadcast, chain: &Chain) -> Option<Reporting> {
     // The mapped body's own frame reports it: the one right below the mapping call.
     let mapper = chain.iter().position(|(activation, _)| activation.id == broadcast.activation.id)?;
     let is_one = |activation: &Activation| {
         let module = run.module(activation.module);
         is_entry(module, module.function(activation.function))
     };
-    if !chain[..=mapper].iter().all(|(activation, _)| activation.root || !is_one(activation)) {
-        return None;
-    }
+    let is_direct = chain[..=mapper].iter().all(|(activation, _)| activation.root || !is_one(activation));
     // A separately defined function may be correct for its other callers: the mapping call reports it.
     let is_mapped_one = chain.get(mapper + 1).is_some_and(|(activation, _)| is_one(activation));
-    Some((mapper, if is_mapped_one { mapper } else { (mapper + 1).min(chain.len() - 1) }))
+    let depth = if is_mapped_one { mapper } else { (mapper + 1).min(chain.len() - 1) };
+    Some(Reporting { mapper, depth, is_direct })
 }
 
 /// The derivation of a key that the mapped function itself makes from a seed, if it does. Then nothing is shared: every

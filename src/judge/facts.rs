@@ -127,7 +127,7 @@ impl Facts {
         self.reuses.dedup_by_key(|c| c.second.place);
         self.indirect.sort_by_key(|c| (c.second.place, std::cmp::Reverse(c.confidence), c.kind, c.first.leaf));
         self.indirect.dedup_by_key(|c| c.second.place);
-        self.broadcasts.sort_by_key(|b| (b.used.place, b.mapped_at));
+        self.broadcasts.sort_by_key(|b| (b.used.place, !b.is_direct, b.mapped_at));
         self.broadcasts.dedup_by_key(|b| b.used.place);
         self.buffers.sort_by_key(|b| (b.place, b.op, std::cmp::Reverse(b.confidence)));
         self.buffers.dedup_by_key(|b| (b.place, b.op));
@@ -333,6 +333,8 @@ pub enum BroadcastKind {
 pub struct Broadcast {
     /// How it came to be shared.
     pub kind: BroadcastKind,
+    /// Whether the function that maps shows it, without its callers.
+    pub is_direct: bool,
     /// Whether devices share it that see blocks of an array, and not the elements of a batch.
     pub on_devices: bool,
     /// The consumption, in the frame of the mapping call.

@@ -343,6 +343,7 @@ fn stored_and_returned_key_rules() {
 fn reuse_rules() {
     let broadcast = |kind, line| Broadcast {
         kind,
+        is_direct: true,
         on_devices: false,
         used: sample(line, "jax.random.normal"),
         mapped_at: at(2),
