@@ -148,13 +148,12 @@ fn consume_streams<'p>(
     let may_draw_nothing = flags::may_draw_nothing(machine, receiver, protocol, key, (args, place))
         || parameters::is_deterministic_init(machine, receiver, protocol);
     let is_constant = may_draw_nothing && is_constant(machine, frame.module, receiver, protocol);
-    let names = submodules::drawn_in(machine, receiver, protocol, args);
-    let in_submodules = names.map_or(DrawnIn::Unknown, DrawnIn::Submodules);
+    let in_receiver = submodules::drawn_in(machine, receiver, protocol, args);
     for (part, stream) in streams_of(&machine.state, protocol, key) {
         let may_draw_nothing = may_draw_nothing || stream == Stream::NoDraw;
         let role = if may_draw_nothing { Role::Unresolved } else { Role::Protocol };
         let is_dropped = stream == Stream::Dropped || is_constant;
-        let drawn_in = if is_dropped { &DrawnIn::Nothing } else { &in_submodules };
+        let drawn_in = if is_dropped { &DrawnIn::Nothing } else { &in_receiver };
         consume::consume_at(machine, frame, &part, Sink { role, callee, place, drawn_in });
     }
 }

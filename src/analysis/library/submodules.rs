@@ -15,6 +15,7 @@ use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{ClassHandle, Closure, EnvironmentId, ModuleIndex, ObjectId, Val, Value};
 use crate::analysis::library::parameters::{classes_of_module, functions_of, is_among, named};
 use crate::analysis::machine::Machine;
+use crate::analysis::record::DrawnIn;
 use crate::analysis::store::args::Args;
 use crate::ir::{Argument, Constant, Function, FunctionId, Name, OpKind, Temp, Variable};
 use crate::models::{Protocol, ProtocolEffect, Submodules};
@@ -30,9 +31,18 @@ const DECORATORS: u32 = 3;
 /// Most operations that one search visits; beyond them it gives up.
 pub const SEARCHED: usize = 4_000;
 
+/// Where a call of a protocol's method draws, as far as it is known.
+pub fn drawn_in(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol, args: &Args) -> DrawnIn {
+    if let Some(names) = submodules(machine, receiver, protocol, args) {
+        return DrawnIn::Submodules(names);
+    }
+    let named = args.keyword("method").filter(|_| protocol.folds_path);
+    named.and_then(|given| method_named(machine, &given.value)).map_or(DrawnIn::Unknown, DrawnIn::Method)
+}
+
 /// The first parts of the paths at which a call of a protocol's method draws, without their numbers; nothing if they are
 /// not all known.
-pub fn drawn_in(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol, args: &Args) -> Option<Arc<[Name]>> {
+fn submodules(machine: &mut Machine<'_>, receiver: &Val, protocol: &Protocol, args: &Args) -> Option<Arc<[Name]>> {
     let naming = protocol.submodules.as_ref().filter(|_| args.mappings.is_empty())?;
     let Val::Object(id) = receiver else { return None };
     let class = machine.state.store.objects[id.0 as usize].class?;

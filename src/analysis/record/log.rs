@@ -238,6 +238,8 @@ pub enum DrawnIn {
     Unknown,
     /// In these submodules: the first parts of their paths, without numbers.
     Submodules(Arc<[Name]>),
+    /// In submodules that are not known, through this method of the receiver, which the call names.
+    Method(Name),
     /// In what the call drops: nothing that is drawn is in its result.
     Nothing,
 }

@@ -348,18 +348,20 @@ fn folds_path(run: &Recording<'_>, event: &Consumption) -> Option<bool> {
     let is_near = protocols.iter().flat_map(|protocol| &protocol.libraries).any(imports);
     let is_used = |library: &String| if is_near { imports(library) } else { relevance.reaches(module, library) };
     // The submodules of a receiver are known only if its class is one of such a library.
-    let may_be = |protocol: &&Protocol| event.drawn_in == DrawnIn::Unknown || protocol.folds_path;
+    let is_unknown = matches!(event.drawn_in, DrawnIn::Unknown | DrawnIn::Method(_));
+    let may_be = |protocol: &&Protocol| is_unknown || protocol.folds_path;
     let imported = protocols.iter().filter(|protocol| protocol.libraries.iter().any(is_used));
     let mut imported = imported.filter(may_be).peekable();
     let initialises = imported.peek()?.declares.is_some();
     imported.all(|protocol| protocol.folds_path).then_some(initialises)
 }
 
-/// Whether two calls fold different paths into their keys, or both drop what they draw. A key that is also
-/// used for a result serves two purposes.
+/// Whether two calls fold different paths into their keys, or both drop what they draw. Two methods of a module as a rule use different
+/// submodules. A key that is also used for a result serves two purposes.
 fn draw_independently(a: &Consumption, b: &Consumption) -> bool {
     match (&a.drawn_in, &b.drawn_in) {
         (DrawnIn::Submodules(a), DrawnIn::Submodules(b)) => a.iter().all(|name| !b.contains(name)),
+        (DrawnIn::Method(a), DrawnIn::Method(b)) => a != b,
         (DrawnIn::Nothing, DrawnIn::Nothing) => true,
         _ => false,
     }
