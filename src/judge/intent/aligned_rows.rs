@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** all arguments but the arrays are the same.
 
-use crate::analysis::domain::term::{Term, TermId, place_key};
+use crate::analysis::domain::term::{PlaceKey, Term, TermId, place_key};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::record::{Consumption, Recording, Stage};
 use crate::finding::{Intent, IntentKind};
@@ -24,18 +24,21 @@ pub fn aligned_rows(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     are_aligned.then(|| intent(IntentKind::AlignedRows, pair.first.place))
 }
 
-/// Whether two draws reorder two arrays, neither of which comes from the enclosing calls.
+/// Whether two draws reorder two arrays, neither of which comes from the enclosing calls. Each may reorder what it returned in an earlier
+/// iteration.
 fn are_of_two_arrays(run: &Recording<'_>, pair: &Pair<'_>, rows: [TermId; 2]) -> bool {
     let (first, second) = (pair.first, pair.second);
     let calls: Vec<_> =
         [first, second].into_iter().flat_map(Consumption::chain).map(|(_, place)| place_key(place)).collect();
-    let is_drawn = |term: TermId| {
+    let is_drawn = |term: TermId, draw: &Consumption| {
         let made = run.terms.symbol(run.terms.root(term)).and_then(|info| info.place);
-        made.is_some_and(|made| calls.contains(&made))
+        let is_own = |made: PlaceKey| first.place != second.place && made == place_key(draw.place);
+        made.is_some_and(|made| calls.contains(&made) && !is_own(made))
     };
     let is_computed = |rows: TermId| pair.repeated_by.is_some() && is_part(run, rows);
     first.callee == second.callee
-        && !rows.into_iter().any(|rows| is_number(run, rows) || is_drawn(rows) || is_computed(rows))
+        && !rows.into_iter().any(|rows| is_number(run, rows) || is_computed(rows))
+        && !rows.into_iter().zip([first, second]).any(|(rows, draw)| is_drawn(rows, draw))
 }
 
 /// Whether two calls of one function each choose from the rows of another array, by their number:

@@ -31,6 +31,7 @@ use crate::finding::{Consequence, Intent, IntentKind, Place};
 use crate::ir::{Argument, Element, Function, OpKind, Temp, Uses};
 use crate::judge::consequence::{Flows, alternatives};
 use crate::judge::facts::{ReuseKind, Role, Use};
+use crate::judge::intent::paired_calls::runs_one_function;
 use crate::judge::reuse::Reuse;
 use crate::text::FileId;
 
@@ -139,6 +140,11 @@ struct Calls<'r> {
 impl Calls<'_> {
     fn place(&self, temp: Temp) -> Place {
         Place { file: self.file, span: self.code.ops[temp as usize].span }
+    }
+
+    /// Whether both may run one function of the program.
+    fn run_one_function(&self, run: &Recording<'_>) -> bool {
+        runs_one_function(run, self.place(self.once), self.place(self.again))
     }
 }
 
