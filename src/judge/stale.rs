@@ -118,7 +118,8 @@ fn candidates(run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) -> V
             let owner = run.terms.owner(held).and_then(|owner| run.terms.symbol(owner));
             let owner = owner.map_or("self", |info| &*info.text);
             let mut fact = stale_fact(used, format!("{owner}.{name}{element}"), code);
-            if is_called_once(run, code) || is_run_by_python(run, code, class) {
+            let is_part_of_setup = run.program.models.words.names_a_first_construction(&code.name);
+            if is_part_of_setup || is_called_once(run, code) || is_run_by_python(run, code, class) {
                 fact.confidence = Confidence::Low;
             }
             candidates.push(Candidate { class: Some(class), name, fact });
@@ -232,14 +233,16 @@ fn runs_once(run: &Recording<'_>, code: &Function, callers: u32) -> bool {
         }
 }
 
-/// Whether a method's module only calls methods of that name, outside loops, in its own statements or in functions that
+/// Whether a method's module only calls methods of that name, outside loops, in its own statements, in constructors, or in functions that
 /// run once: they are also parts of a script. A second call on one object would be visible there.
 fn is_called_once(run: &Recording<'_>, code: &Function) -> bool {
     let is_it = |kind: &OpKind| matches!(kind, OpKind::Attribute(_, name) if *name == code.name);
+    // Others may call a public method again.
+    let is_setup = |reader: &Function| is_constructor(&reader.name) && code.name.starts_with('_');
     let mut reads = operations(run, &is_it).peekable();
     reads.peek().is_some()
         && reads.all(|(id, reader, read)| {
-            (reader.kind == FunctionKind::Module || runs_once(run, reader, CALLERS))
+            (reader.kind == FunctionKind::Module || is_setup(reader) || runs_once(run, reader, CALLERS))
                 && is_called_outside_loops(run, id, read)
         })
 }

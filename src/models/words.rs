@@ -84,8 +84,12 @@ lists! {
     sweeps,
     /// What makes a part of a program's state, as one word of the name of a function.
     constructions,
+    /// What makes it again and again, as one word of such a name.
+    resets,
     /// What evaluates or shows a result, as one word of the name of a function or script.
     evaluations,
+    /// What a key is for that only evaluates, as one word of its name.
+    evaluation_keys,
     /// What measures how good a result is, as one word of the name of a function.
     measurements,
     /// What trains, as one word of such a name.
@@ -187,14 +191,24 @@ impl Words {
         self.sweeps.iter().any(|part| joined.contains(part.as_str()))
     }
 
-    /// Whether a name indicates a function that makes a part of a program's state: `init_layer`, `create_train_state`.
+    /// Whether a name indicates a function that makes a part of a program's state, once or more often: `init_layer`, `reset`.
     pub fn names_a_construction(&self, name: &str) -> bool {
+        self.names_a_first_construction(name) || has_word(&self.resets, name)
+    }
+
+    /// Whether a name indicates a function that makes a part of a program's state before it is used: `init_layer`, `create_train_state`.
+    pub fn names_a_first_construction(&self, name: &str) -> bool {
         has_word(&self.constructions, name)
     }
 
     /// Whether a name indicates code that evaluates or shows a result and does not train: `main_eval`, `plot_samples`.
     pub fn names_an_evaluation(&self, name: &str) -> bool {
         has_word(&self.evaluations, name) && !self.names_training(name)
+    }
+
+    /// Whether the name of a key indicates that it is for an evaluation: `eval_key`, `val_rng`.
+    pub fn names_a_key_for_evaluation(&self, name: &str) -> bool {
+        has_word(&self.evaluation_keys, name)
     }
 
     /// Whether a name indicates a function that measures what a program has computed so far: `compute_metrics`, `validate`.

@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 use super::{Frame, Reach};
 use crate::analysis::record::{Activation, Callee, Chain, Consumption, Iteration, Recording};
 use crate::finding::Place;
-use crate::ir::{Argument, Function, Name, OpKind, Operator, Temp, Variable};
+use crate::ir::{Argument, Function, Name, Op, OpKind, Operator, Temp, Variable};
 use crate::judge::facts::Role;
 use crate::models::{BuiltinOp, Effect};
 
@@ -77,7 +77,10 @@ impl<'r> RepeatingLoop<'r> {
                 OpKind::Load(variable) if reached.contains(temp) => match self.first_store(variable) {
                     None => kept.beside = true,
                     // Code before the draw, or before the variable is bound, is reached through the next iteration only.
-                    Some(bound) => kept.carried |= self.call.is_none_or(|call| *temp < call) || *temp < bound,
+                    Some(bound) => {
+                        let is_earlier = self.call.is_none_or(|call| *temp < call) || *temp < bound;
+                        kept.carried |= is_earlier && !self.is_only_compared(*temp);
+                    }
                 },
                 OpKind::Append(container, _) => {
                     kept.beside |= reached.contains(container) && !self.body.contains(container);
@@ -87,6 +90,81 @@ impl<'r> RepeatingLoop<'r> {
             }
         }
         kept
+    }
+
+    /// Whether the body only compares a value: the best result so far, say.
+    fn is_only_compared(&self, value: Temp) -> bool {
+        let is_comparison = |op: Operator| matches!(op, Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge);
+        let reads = |temp: &&Temp| {
+            let mut is_operand = false;
+            self.kind(**temp).operands(&mut |operand| is_operand |= operand == value);
+            is_operand
+        };
+        self.body
+            .iter()
+            .filter(reads)
+            .all(|reader| matches!(self.kind(*reader), OpKind::Operate(op, ..) if is_comparison(*op)))
+    }
+
+    /// Whether the body stores the draw in an attribute, or in an item that does not depend on the loop variable: a later iteration may get it.
+    pub fn is_stored_as_state(&self, reach: &Reach) -> bool {
+        let Some(frame) = self.frame(reach) else { return true };
+        let is_reached = |value: &Temp| frame.effects.reached.contains(value);
+        let varying = self.varying();
+        self.body.iter().any(|temp| match self.kind(*temp) {
+            OpKind::StoreAttribute(_, _, value) => is_reached(value),
+            OpKind::StoreItem(_, index, value) => is_reached(value) && !self.varies(*index, &varying),
+            _ => false,
+        })
+    }
+
+    /// Whether the function takes all values at once from a dict in which the body stores the draw, as an average over iterations does.
+    pub fn is_averaged(&self, reach: &Reach) -> bool {
+        let Some(frame) = self.frame(reach) else { return true };
+        let stores: Vec<&Variable> = self.body.iter().filter_map(|temp| self.store_into(*temp, frame)).collect();
+        self.code.ops.iter().any(|op| match &op.kind {
+            OpKind::Attribute(object, name) if &**name == "values" => {
+                matches!(self.kind(*object), OpKind::Load(variable) if stores.contains(&variable))
+            }
+            _ => false,
+        })
+    }
+
+    /// The variable whose item an operation sets to the draw.
+    fn store_into(&self, temp: Temp, frame: &Frame) -> Option<&'r Variable> {
+        match self.kind(temp) {
+            OpKind::StoreItem(container, _, value) if frame.effects.reached.contains(value) => {
+                match self.kind(*container) {
+                    OpKind::Load(variable) => Some(variable),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the body reads the loop variable.
+    pub fn reads_element(&self) -> bool {
+        let varying = self.varying();
+        self.body.iter().any(|temp| matches!(self.kind(*temp), OpKind::Load(variable) if varying.contains(&variable)))
+    }
+
+    /// Whether a method puts the draw into an object from outside the loop, as `append` does. Logs only show it.
+    pub fn is_collected(&self, reach: &Reach) -> bool {
+        let Some((frame, (activation, _))) = self.frame(reach).zip(self.chain.first()) else { return true };
+        let uses = self.run.uses_of(activation.module, activation.function);
+        self.body.iter().any(|temp| {
+            let OpKind::Call(callee, arguments) = self.kind(*temp) else { return false };
+            let OpKind::Attribute(object, name) = self.kind(*callee) else { return false };
+            let OpKind::Load(variable) = self.kind(*object) else { return false };
+            // A method that draws and returns nothing keeps what it draws.
+            let takes = || arguments.iter().any(|argument| frame.effects.reached.contains(&argument.value()));
+            self.first_store(variable).is_none()
+                && uses.readers(*temp).is_empty()
+                && !self.run.program.models.words.is_log(name)
+                && self.run.library_named(activation.module, self.code, *callee).is_none()
+                && (self.call == Some(*temp) || takes())
+        })
     }
 
     /// Whether a function that the body calls puts the draw into an argument: a queue from which the results of all iterations are taken.
@@ -99,9 +177,34 @@ impl<'r> RepeatingLoop<'r> {
         })
     }
 
+    /// Whether the loop goes through a collection, and does not count, by one variable: its elements, unlike pairs of a name and a size, are
+    /// things of their own.
+    pub fn goes_through_things(&self) -> bool {
+        let Some((iterator, (activation, _))) = self.iterator.zip(self.chain.first()) else { return false };
+        let uses = self.run.uses_of(activation.module, activation.function);
+        let is_next = |(_, op): &(u32, &Op)| matches!(op.kind, OpKind::Next(of) if of == iterator);
+        let next = (0u32..).zip(&self.code.ops).find(is_next).map(|(next, _)| next);
+        let is_one =
+            |next: Temp| uses.readers(next).iter().all(|reader| matches!(self.kind(*reader), OpKind::Store(..)));
+        !self.counts(iterator) && next.is_some_and(is_one)
+    }
+
     /// The call in the body that is the draw or leads to it.
     pub fn call(&self) -> Option<Temp> {
         self.call
+    }
+
+    /// The variables that the call in the body gets as arguments.
+    pub fn passed(&self) -> impl Iterator<Item = &'r Name> {
+        let arguments: &'r [Argument] = match self.call.map(|call| self.kind(call)) {
+            Some(OpKind::Call(_, arguments)) => arguments,
+            _ => &[],
+        };
+        arguments.iter().filter_map(|argument| match self.kind(argument.value()) {
+            OpKind::Load(Variable::Local(slot)) => self.code.slots.get(*slot as usize),
+            OpKind::Load(Variable::Global(name)) => Some(name),
+            _ => None,
+        })
     }
 
     /// The names of the functions within whose calls in the body the draw happens, outermost first.
@@ -171,20 +274,35 @@ impl<'r> RepeatingLoop<'r> {
         let Some((activation, _)) = self.chain.first() else { return false };
         let module = self.run.module(activation.module);
         let uses = self.run.uses_of(activation.module, activation.function);
+        let is_known = |call: Temp| {
+            let place = Place { file: module.file, span: self.code.ops[call as usize].span };
+            self.run.log.callees.get(&place).is_some_and(|callees| {
+                !callees.is_empty()
+                    && callees.iter().all(|callee| matches!(callee, Callee::Method(_) | Callee::Library(_)))
+            })
+        };
+        // A list of results, to which the body appends.
+        let collects = |taker: &Variable| {
+            let loads = |temp: &&Temp| matches!(self.kind(**temp), OpKind::Load(read) if read == taker);
+            let is_appended_to = |call: &Temp| is_known(*call) && uses.readers(*call).is_empty();
+            let is_collecting = |load: &Temp, reader: &Temp| match self.kind(*reader) {
+                OpKind::Attribute(..) => uses.readers(*reader).iter().all(is_appended_to),
+                OpKind::StoreItem(container, ..) => container == load,
+                _ => false,
+            };
+            let mut loaded = self.body.iter().filter(loads).peekable();
+            loaded.peek().is_some()
+                && loaded.all(|load| uses.readers(*load).iter().all(|reader| is_collecting(load, reader)))
+        };
         let is_taker = |temp: &Temp| {
             let OpKind::Call(callee, arguments) = self.kind(*temp) else { return false };
             let OpKind::Attribute(_, name) = self.kind(*callee) else { return false };
-            let place = Place { file: module.file, span: self.code.ops[*temp as usize].span };
-            let is_known = self.run.log.callees.get(&place).is_some_and(|callees| {
-                !callees.is_empty()
-                    && callees.iter().all(|callee| matches!(callee, Callee::Method(_) | Callee::Library(_)))
-            });
-            !is_known
+            !is_known(*temp)
                 && uses.readers(*temp).is_empty()
                 && !self.run.program.models.words.is_log(name)
                 && arguments.iter().any(|argument| frame.effects.reached.contains(&argument.value()))
         };
-        !frame.effects.takers.is_empty() || self.body.iter().any(is_taker)
+        frame.effects.takers.iter().any(|taker| !collects(taker)) || self.body.iter().any(is_taker)
     }
 
     /// The variables that each iteration computes by a call from what they were before.

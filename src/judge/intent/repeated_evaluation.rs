@@ -4,9 +4,9 @@
 //! With one key, the results of two iterations differ only because what is evaluated does. The average over evaluations of one thing would
 //! need independent draws.
 //!
-//! **Invariant:** the draws are within a call of a function whose name says that it evaluates, shows or measures something, or within a call
-//! that the loop makes only once in several iterations. Each of these calls has something else to evaluate, and no later iteration uses what
-//! this one draws.
+//! **Invariant:** the draws are within a call of a function whose name says that it evaluates, shows or measures something, within a call that
+//! gets only keys that are named for an evaluation, or within one that the loop makes only once in several iterations. Each of these calls
+//! has something else to evaluate, and a later iteration at most compares what this one draws with other results.
 
 use crate::analysis::record::Consumption;
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
@@ -28,6 +28,9 @@ pub fn repeated_evaluation(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Con
         Some(name) => {
             format!("`{name}` evaluates or shows something else in each iteration, usually with the same key")
         }
+        None if is_for_evaluation(flows, pair, &second) => {
+            "the key is named for an evaluation, and each iteration evaluates something else".to_owned()
+        }
         None if is_progress(flows, pair.reuse.second, &second)
             && is_progress(flows, pair.reuse.first, &around(pair.first)?) =>
         {
@@ -47,6 +50,15 @@ fn evaluation(flows: &Flows<'_>, pair: &Pair<'_>, around: &RepeatingLoop<'_>) ->
     let mut called = around.called(pair.second).into_iter().take_while(|name| !is_training(name));
     let is_one_place = pair.first.place == pair.second.place;
     called.find(|name| is_one_place && (words.names_an_evaluation(name) || words.names_a_measurement(name)))
+}
+
+/// Whether the name of the key says that it is for an evaluation: `eval_key`, `val_rng`.
+fn is_for_evaluation(flows: &Flows<'_>, pair: &Pair<'_>, around: &RepeatingLoop<'_>) -> bool {
+    let words = &flows.run.program.models.words;
+    let mut keys = around.passed().filter(|name| words.is_keyish(name)).peekable();
+    pair.first.place == pair.second.place
+        && keys.peek().is_some()
+        && keys.all(|name| words.names_a_key_for_evaluation(name) && !words.names_training(name))
 }
 
 /// Whether a loop shows what it draws once in several iterations, and keeps nothing of it.
