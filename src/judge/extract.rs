@@ -20,7 +20,7 @@ use crate::judge::consequence::Flows;
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{
     BufferOp, BufferUse, CaptureKind, CapturedUse, Exhausted, Facts, KeyFact, KeyKind, KeyReuse, Reference,
-    ReferenceKind, Role,
+    ReferenceKind, ReuseKind, Role,
 };
 use crate::judge::guarded::Guarded;
 use crate::judge::implementations::extract_mismatches;
@@ -28,6 +28,7 @@ use crate::judge::intent::of_captured;
 use crate::judge::origin::origin;
 use crate::judge::paths::PathQueries;
 use crate::judge::reuse::{Reuse, Reuses, detect, others, report, use_at};
+use crate::judge::shown_words::is_only_shown;
 use crate::judge::stale::is_called_once_where_defined;
 use crate::judge::traced::{extract_constant_keys, extract_leaks};
 use crate::judge::unused::extract_unused;
@@ -84,7 +85,7 @@ fn report_harm(
         let kind = fact.consequence.as_ref().map(|consequence| consequence.kind);
         matches!(kind, Some(ConsequenceKind::Meet | ConsequenceKind::Returned))
     };
-    // If computations restart from one key on purpose, only draws that meet are more important.
+    // If computations restart from one key on purpose, draws that meet are more important, and so is a loop that repeats one of them.
     let starts_again = own.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::SeparateRuns);
     let (doubtful, confidence) = (own.is_harmless() && !starts_again, own.confidence);
     if !doubtful && meets(&own) {
@@ -101,7 +102,10 @@ fn report_harm(
     let better = if doubtful {
         harmful.next()
     } else {
-        harmful.find(|(other, _)| other.kind == own.kind && meets(other) && other.confidence >= confidence)
+        let is_repeated = |other: &KeyReuse| other.kind == ReuseKind::Iterated && other.first.leaf == other.second.leaf;
+        let is_other_kind = |other: &KeyReuse| starts_again && own.kind != other.kind && is_repeated(other);
+        let meets_too = |other: &KeyReuse| other.kind == own.kind && meets(other) && other.confidence >= confidence;
+        harmful.find(|(other, _)| is_other_kind(other) || meets_too(other))
     };
     better.or(Some((own, direct)))
 }
@@ -225,6 +229,9 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut
         }
         if !is_own(run, &used.activation) && !run.program.follows {
             continue;
+        }
+        if used.op == BufferOp::Index && !used.raises && is_only_shown(run, &used) {
+            confidence = Confidence::Low;
         }
         facts.buffers.push(BufferUse {
             op: used.op,

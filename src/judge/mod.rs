@@ -29,6 +29,7 @@ mod reconcile;
 pub use reconcile::reconcile;
 mod reuse;
 mod seeds;
+mod shown_words;
 mod stale;
 mod traced;
 mod untyped;

@@ -682,7 +682,7 @@ impl<'a, 'r> Body<'a, 'r> {
 }
 
 /// The operations of functions within a function that read one of its variables; `None` if they cannot be told.
-pub(super) fn readers_within(module: &Module, id: FunctionId, slot: u32) -> Option<Rc<[(FunctionId, Temp)]>> {
+pub fn readers_within(module: &Module, id: FunctionId, slot: u32) -> Option<Rc<[(FunctionId, Temp)]>> {
     let code = module.function(id);
     let mut readers = Vec::new();
     for (inner_id, inner) in (0u32..).map(FunctionId).zip(&module.functions) {

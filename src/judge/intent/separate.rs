@@ -3,26 +3,30 @@
 //! Two parts of a script that each create a stream from one seed, stages of a loop that each initialise a network, a function that is
 //! evaluated twice with one key: their draws are equal, and nothing observes that.
 //!
-//! **Invariant:** the draws meet nowhere, as far as they can be followed, and are not printed together, put into one object or an argument
-//! of the computation, or carried into a later iteration. Only if the program makes the keys from one seed twice may one result be used for
+//! **Invariant:** the draws meet nowhere, as far as they can be followed, and are not put into one object or an argument of the computation, or
+//! carried into a later iteration. They are not printed together, unless the program splits the key of a seed for each computation. Only if the program makes the keys from one seed twice may one result be used for
 //! the other. Two samplers in one body are never excused, and neither is a key that is drawn from and then continues to be used, or that
 //! the body of a loop draws from or splits without making it first.
 
 use rustc_hash::FxHashSet;
 
-use crate::analysis::domain::term::Term;
-use crate::analysis::record::{Chain, Recording};
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::record::{Chain, Consumption, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
-use crate::ir::{FunctionKind, Variable};
+use crate::ir::{FunctionKind, OpKind, Variable};
 use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::repeating_loop::{Kept, RepeatingLoop, returns_results};
 use crate::judge::consequence::unused_children::is_drawn_from;
 use crate::judge::consequence::{Code, Flows, Frame};
 use crate::judge::facts::{ReuseKind, Role};
-use crate::judge::intent::Pair;
+use crate::judge::intent::{Pair, calls_apart};
 
 /// The reason if computations make their keys from one seed and their results meet.
 const ONE_SEED: &str = "each computation makes its own key, from the same seed";
+/// The reason if computations split the key of one seed, and their results never meet.
+const ONE_START: &str = "each split starts a computation from the seed, and their results never meet";
+/// The reason if the iterations of a loop through a collection each restart from one seed.
+const RESTART: &str = "each element of the loop restarts from the seed, and the results never meet";
 
 /// Why two draws that start separate computations are intended, if they do.
 pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
@@ -39,6 +43,13 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
                 Intent::because(IntentKind::SeparateRuns, ONE_SEED, place)
             }
         }),
+        // What a script computes from children of its seed's key it may print.
+        ReuseKind::SplitTwice | ReuseKind::Iterated if is_apart && start_from_seed(flows, pair) => {
+            Some(Intent::because(IntentKind::SeparateRuns, ONE_START, None))
+        }
+        ReuseKind::Iterated if (is_apart || consequence.kind == ConsequenceKind::Returned) && restarts(flows, pair) => {
+            Some(Intent::because(IntentKind::SeparateRuns, RESTART, pair.repeated_by.as_ref().map(|it| it.place)))
+        }
         _ if are_printed => None,
         ReuseKind::Iterated if is_apart || consequence.kind == ConsequenceKind::Returned => {
             separate_iterations(flows, pair, is_apart)
@@ -104,10 +115,84 @@ fn separate_iterations(flows: &Flows<'_>, pair: &Pair<'_>, is_apart: bool) -> Op
     is_own.then(|| Intent::new(IntentKind::SeparateRuns, Some(iteration.place)))
 }
 
+/// Whether each of two splits of the key of a seed starts another computation, and not that of another iteration: in the body that has both, a
+/// split makes many keys, which only code that it calls draws from, and two calls run other functions.
+fn start_from_seed(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
+    let run = flows.run;
+    let parent = pair.second.target.term;
+    let common = frames_in_common(&pair.first.chain(), &pair.second.chain());
+    let is_shared = |draw: usize| flows.reach(draw).sinks.has(Sinks::SHARED);
+    let is_repetition = pair.repeated_by.is_some() && pair.first.place == pair.second.place;
+    let are_splits = pair.first.role == Role::Split && pair.second.role == Role::Split;
+    let starts = |split: &Consumption| split.chain().len() > common || makes_many(run, split);
+    let is_direct = pair.first.chain().len() == common || pair.second.chain().len() == common;
+    is_seed(run, pair)
+        && are_splits
+        && !is_repetition
+        && starts(pair.first)
+        && starts(pair.second)
+        && (is_direct || calls_apart(run, pair, 1).is_some_and(|calls| !calls.run_one_function(run)))
+        && !(is_direct && draws_from_children(run, pair.second.activation.id, parent))
+        && !is_shared(pair.reuse.first)
+        && !is_shared(pair.reuse.second)
+        && !are_kept_together(flows, pair)
+}
+
+/// Whether a split is told how many keys to make.
+fn makes_many(run: &Recording<'_>, split: &Consumption) -> bool {
+    let call = run.call_at(&split.activation, split.place);
+    let kind = call.and_then(|call| run.code(&split.activation).ops.get(call as usize)).map(|op| &op.kind);
+    matches!(kind, Some(OpKind::Call(_, given)) if given.len() > 1)
+}
+
+/// Whether a sampler draws from a child of a key in an activation or in a function within it.
+fn draws_from_children(run: &Recording<'_>, activation: u32, parent: TermId) -> bool {
+    let is_child = |key: TermId| key != parent && run.terms.mentions(key, &|part| part == parent);
+    let is_within = |event: &Consumption| {
+        let mut outwards = event.activation.outwards();
+        outwards.next().is_some_and(|own| own.id == activation)
+            || run.code(&event.activation).parent.is_some()
+                && outwards.next().is_some_and(|around| around.id == activation)
+    };
+    run.log
+        .consumptions
+        .iter()
+        .any(|event| event.role == Role::Sample && is_within(event) && is_child(event.target.term))
+}
+
+/// Whether a loop through a collection runs something for each element, from a key that it makes from one seed again: it splits the key, also
+/// in a loop within the iteration. No iteration uses the results of another.
+fn restarts(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
+    let run = flows.run;
+    if pair.first.place != pair.second.place || pair.second.role != Role::Split || !is_made_again(run, pair) {
+        return false;
+    }
+    let Some(iteration) = pair.repeated_by.as_ref() else { return false };
+    let parent = pair.second.target.term;
+    let advances = |event: &Consumption| {
+        event.role == Role::Split
+            && event.iteration.as_ref().is_some_and(|inner| inner.place != iteration.place)
+            && run.terms.mentions(event.target.term, &|part| part == parent)
+    };
+    let Some(around) = RepeatingLoop::around(run, pair.second, iteration) else { return false };
+    let reach = flows.reach(pair.reuse.second);
+    around.goes_through_things()
+        && around.reads_element()
+        && !around.is_collected(&reach)
+        && !around.is_stored_as_state(&reach)
+        && !around.is_averaged(&reach)
+        && !around.kept(&reach).carried
+        && run.log.consumptions.iter().any(advances)
+}
+
 /// Whether each iteration makes the key from one seed again, as what is to start in the same way each time does.
 fn is_made_again(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
-    let (one, other) = (pair.first.target, pair.second.target);
-    one.derivation != other.derivation && matches!(run.terms.get(other.term), Term::Seed(_))
+    pair.first.target.derivation != pair.second.target.derivation && is_seed(run, pair)
+}
+
+/// Whether the key is that of a seed, and not derived from another key.
+fn is_seed(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
+    matches!(run.terms.get(pair.second.target.term), Term::Seed(_))
 }
 
 /// How many frames two draws have in common, from the outermost on.

@@ -9,8 +9,9 @@ use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::is_entry;
 use crate::analysis::program::names::is_named_for_a_key;
 use crate::analysis::record::{Activation, Chain, Consumption, Escape, Recording};
-use crate::finding::{Confidence, Place};
+use crate::finding::{Confidence, ConsequenceKind, Place};
 use crate::judge::consequence::body::Sinks;
+use crate::judge::consequence::repeating_loop::RepeatingLoop;
 use crate::judge::consequence::{Flows, consequence};
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{KeyReuse, LoopKind, ReuseKind, Role, UnusedChild, Use};
@@ -229,6 +230,16 @@ pub fn report(
     let pair = Pair { first: &first, second: &second, reuse, repeated_by: repeated_by.clone() };
     let consequence = consequence(flows, reuse.first, reuse.second);
     let intent = intent::of(flows, kind, &pair, &consequence);
+    // If unknown code gets one key but something else in each iteration, equal draws are rarely a mistake, unless the results are the state
+    // of the loop.
+    if kind == ReuseKind::Iterated
+        && first.role == Role::Unresolved
+        && second.role == Role::Unresolved
+        && consequence.kind != ConsequenceKind::Meet
+        && !repeats_or_carries(flows, &pair)
+    {
+        placed.confidence = Confidence::Low;
+    }
     let mut draws = [(reuse.first, first.place), (reuse.second, second.place)].into_iter();
     let is_open = |draw: usize| {
         let sinks = flows.reach(draw).sinks;
@@ -265,6 +276,15 @@ pub fn report(
         function: placed.function,
     };
     Some((reuse, placed.direct))
+}
+
+/// Whether each iteration of a loop statement makes the same call, or a later one gets what an earlier one draws.
+fn repeats_or_carries(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
+    let around = pair.repeated_by.as_ref().and_then(|it| RepeatingLoop::around(flows.run, pair.second, it));
+    around.is_some_and(|around| {
+        let reach = flows.reach(pair.reuse.second);
+        !around.gets_another() || around.kept(&reach).carried || around.is_stored_as_state(&reach)
+    })
 }
 
 /// Whether a key is stored in an attribute, or in a container that is.
