@@ -56,6 +56,10 @@ fn children(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<P
     let lead = &findings[index];
     let (key, _) = constant_item(cx, tree::expression_at(cx.module, lead.primary.span)?)?;
     let code = cx.code(key);
+    // Callers may pass an array of keys, as the name says.
+    if cx.models.words.names_several_keys(code) {
+        return None;
+    }
     let item = |at: usize| {
         let expr = tree::expression_at(cx.module, findings[at].primary.span)?;
         let (other, number) = constant_item(cx, expr)?;
