@@ -681,7 +681,7 @@ impl<'a, 'r> Body<'a, 'r> {
     }
 }
 
-/// The operations of functions within a function that read one of its variables; `None` if they cannot be told.
+/// The operations of functions within a function that read one of its variables; `None` if one of them binds it.
 pub fn readers_within(module: &Module, id: FunctionId, slot: u32) -> Option<Rc<[(FunctionId, Temp)]>> {
     let code = module.function(id);
     let mut readers = Vec::new();
@@ -689,19 +689,17 @@ pub fn readers_within(module: &Module, id: FunctionId, slot: u32) -> Option<Rc<[
         if inner_id == id || !code.full.covers(inner.full) {
             continue;
         }
+        // How many functions outwards this one is.
+        let outwards = std::iter::successors(inner.parent, |around| module.function(*around).parent);
+        let Some(depth) = (1u32..).zip(outwards).find(|(_, around)| *around == id).map(|(depth, _)| depth) else {
+            continue;
+        };
         for (temp, op) in (0u32..).zip(&inner.ops) {
             match &op.kind {
-                OpKind::Load(Variable::Outer(1, read)) if inner.parent == Some(id) && *read == slot => {
-                    readers.push((inner_id, temp));
+                OpKind::Load(Variable::Outer(of, read)) if (*of, *read) == (depth, slot) => {
+                    readers.push((inner_id, temp))
                 }
-                // The variable of this number of a function within this one.
-                OpKind::Load(Variable::Outer(1, _)) if inner.parent == Some(id) => {}
-                // Which variable that is depends on the functions in between.
-                OpKind::Load(Variable::Outer(_, read)) | OpKind::Store(Variable::Outer(_, read), _)
-                    if *read == slot =>
-                {
-                    return None;
-                }
+                OpKind::Store(Variable::Outer(of, bound), _) if (*of, *bound) == (depth, slot) => return None,
                 _ => {}
             }
         }
