@@ -697,7 +697,7 @@ pub fn readers_within(module: &Module, id: FunctionId, slot: u32) -> Option<Rc<[
         for (temp, op) in (0u32..).zip(&inner.ops) {
             match &op.kind {
                 OpKind::Load(Variable::Outer(of, read)) if (*of, *read) == (depth, slot) => {
-                    readers.push((inner_id, temp))
+                    readers.push((inner_id, temp));
                 }
                 OpKind::Store(Variable::Outer(of, bound), _) if (*of, *bound) == (depth, slot) => return None,
                 _ => {}
