@@ -66,7 +66,7 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
             None if broadcast.unmapped => BroadcastKind::Unmapped,
             None => BroadcastKind::Captured,
         };
-        // The mapped function brings its key along, or the key is one of many arguments: the mapping function is right for others.
+        // If the mapped function brings its key along, or the key is one of many arguments, the mistake is the caller's.
         let is_named = used.name.as_ref().is_some_and(|name| !name.text.contains(['[', '(']));
         if !is_direct && (kind == BroadcastKind::Captured && depth == mapper || !is_named) {
             continue;

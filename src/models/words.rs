@@ -84,7 +84,7 @@ lists! {
     sweeps,
     /// What makes a part of a program's state, as one word of the name of a function.
     constructions,
-    /// What makes it again and again, as one word of such a name.
+    /// What makes such a part once or more often, as one word of such a name.
     resets,
     /// What evaluates or shows a result, as one word of the name of a function or script.
     evaluations,
@@ -196,7 +196,7 @@ impl Words {
         self.names_a_first_construction(name) || has_word(&self.resets, name)
     }
 
-    /// Whether a name indicates a function that makes a part of a program's state before it is used: `init_layer`, `create_train_state`.
+    /// Whether a name indicates a function that makes a part of a program's state before it is used: `init_layer`, `setup`.
     pub fn names_a_first_construction(&self, name: &str) -> bool {
         has_word(&self.constructions, name)
     }

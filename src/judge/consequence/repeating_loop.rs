@@ -149,7 +149,8 @@ impl<'r> RepeatingLoop<'r> {
         self.body.iter().any(|temp| matches!(self.kind(*temp), OpKind::Load(variable) if varying.contains(&variable)))
     }
 
-    /// Whether a method puts the draw into an object from outside the loop, as `append` does. Logs only show it.
+    /// Whether a method of an object from outside the loop, which returns nothing that is used, draws or gets the draw: the object keeps it, as
+    /// `append` does. Logs only show it.
     pub fn is_collected(&self, reach: &Reach) -> bool {
         let Some((frame, (activation, _))) = self.frame(reach).zip(self.chain.first()) else { return true };
         let uses = self.run.uses_of(activation.module, activation.function);
@@ -157,7 +158,6 @@ impl<'r> RepeatingLoop<'r> {
             let OpKind::Call(callee, arguments) = self.kind(*temp) else { return false };
             let OpKind::Attribute(object, name) = self.kind(*callee) else { return false };
             let OpKind::Load(variable) = self.kind(*object) else { return false };
-            // A method that draws and returns nothing keeps what it draws.
             let takes = || arguments.iter().any(|argument| frame.effects.reached.contains(&argument.value()));
             self.first_store(variable).is_none()
                 && uses.readers(*temp).is_empty()
@@ -177,8 +177,8 @@ impl<'r> RepeatingLoop<'r> {
         })
     }
 
-    /// Whether the loop goes through a collection, and does not count, by one variable: its elements, unlike pairs of a name and a size, are
-    /// things of their own.
+    /// Whether the loop binds one variable to the elements of a collection, and does not count. Pairs of a name and a size may describe the parts
+    /// of one thing.
     pub fn goes_through_things(&self) -> bool {
         let Some((iterator, (activation, _))) = self.iterator.zip(self.chain.first()) else { return false };
         let uses = self.run.uses_of(activation.module, activation.function);

@@ -4,8 +4,8 @@
 //! evaluated twice with one key: their draws are equal, and nothing observes that.
 //!
 //! **Invariant:** the draws meet nowhere, as far as they can be followed, and are not put into one object or an argument of the computation, or
-//! carried into a later iteration. They are not printed together, unless the program splits the key of a seed for each computation. Only if the program makes the keys from one seed twice may one result be used for
-//! the other. Two samplers in one body are never excused, and neither is a key that is drawn from and then continues to be used, or that
+//! carried into a later iteration. They are not printed together, unless the program splits the key of a seed for each computation. Only if the
+//! program makes the keys from one seed twice may one result be used for the other. Two samplers in one body are never excused, and neither is a key that is drawn from and then continues to be used, or that
 //! the body of a loop draws from or splits without making it first.
 
 use rustc_hash::FxHashSet;
@@ -24,9 +24,9 @@ use crate::judge::intent::{Pair, calls_apart};
 /// The reason if computations make their keys from one seed and their results meet.
 const ONE_SEED: &str = "each computation makes its own key, from the same seed";
 /// The reason if computations split the key of one seed, and their results never meet.
-const ONE_START: &str = "each split starts a computation from the seed, and their results never meet";
+const ONE_START: &str = "each split of the seed's key starts a computation, and their results never meet";
 /// The reason if the iterations of a loop through a collection each restart from one seed.
-const RESTART: &str = "each element of the loop restarts from the seed, and the results never meet";
+const RESTART: &str = "each iteration restarts from the seed, and the results never meet";
 
 /// Why two draws that start separate computations are intended, if they do.
 pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
