@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::marks::EXPECTED;
@@ -27,7 +27,7 @@ use crate::judge::implementations::extract_mismatches;
 use crate::judge::intent::of_captured;
 use crate::judge::origin::origin;
 use crate::judge::paths::PathQueries;
-use crate::judge::reuse::{Reuse, Reuses, detect, others, report, use_at};
+use crate::judge::reuse::{Placed, Reuse, Reuses, detect, others, placed, report, use_at};
 use crate::judge::shown_words::is_only_shown;
 use crate::judge::stale::is_called_once_where_defined;
 use crate::judge::traced::{extract_constant_keys, extract_leaks};
@@ -41,10 +41,16 @@ pub fn facts(run: &Recording<'_>, paths: &mut PathQueries<'_>) -> Facts {
     let file = run.module(run.home).file;
     let flows = Flows::new(run);
     let reuses = detect(run, paths);
+    let mut alike: FxHashMap<_, usize> = FxHashMap::default();
     for reuse in &reuses.all {
-        if let Some((fact, direct)) = report_harm(run, &flows, paths, &reuses, *reuse)
-            && fact.second.place.file == file
-        {
+        let Some(placed) = placed(run, *reuse) else { continue };
+        let judged = alike.entry(placed.written()).or_default();
+        *judged += 1;
+        if *judged > ALIKE {
+            continue;
+        }
+        let (fact, direct) = report_harm(run, &flows, paths, &reuses, (*reuse, placed));
+        if fact.second.place.file == file {
             if direct {
                 facts.reuses.push(fact);
             } else {
@@ -68,6 +74,9 @@ pub fn facts(run: &Recording<'_>, paths: &mut PathQueries<'_>) -> Facts {
     facts
 }
 
+/// Most pairs of two places that are judged, in the order of their execution. All are one finding, whose frame is called in many ways.
+const ALIKE: usize = 32;
+
 /// Most other reuses of an event that are searched for a harmful one.
 const OTHERS: usize = 8;
 
@@ -78,9 +87,9 @@ fn report_harm(
     flows: &Flows<'_>,
     paths: &mut PathQueries<'_>,
     reuses: &Reuses,
-    reuse: Reuse,
-) -> Option<(KeyReuse, bool)> {
-    let (own, direct) = report(run, flows, paths, reuse)?;
+    (reuse, placed_at): (Reuse, Placed),
+) -> (KeyReuse, bool) {
+    let (own, direct) = report(run, flows, paths, reuse, placed_at);
     let meets = |fact: &KeyReuse| {
         let kind = fact.consequence.as_ref().map(|consequence| consequence.kind);
         matches!(kind, Some(ConsequenceKind::Meet | ConsequenceKind::Returned))
@@ -89,7 +98,7 @@ fn report_harm(
     let starts_again = own.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::SeparateRuns);
     let (doubtful, confidence) = (own.is_harmless() && !starts_again, own.confidence);
     if !doubtful && meets(&own) {
-        return Some((own, direct));
+        return (own, direct);
     }
     let mut others = others(run, paths, reuses, reuse);
     if !doubtful {
@@ -97,7 +106,7 @@ fn report_harm(
     }
     let sure = others.into_iter().filter(|other| other.confidence > Confidence::Low).take(OTHERS);
     let mut harmful = sure
-        .filter_map(|other| report(run, flows, paths, other))
+        .filter_map(|other| Some(report(run, flows, paths, other, placed(run, other)?)))
         .filter(|(fact, _)| !fact.is_harmless() && fact.confidence > Confidence::Low);
     let better = if doubtful {
         harmful.next()
@@ -107,7 +116,7 @@ fn report_harm(
         let meets_too = |other: &KeyReuse| other.kind == own.kind && meets(other) && other.confidence >= confidence;
         harmful.find(|(other, _)| is_other_kind(other) || meets_too(other))
     };
-    better.or(Some((own, direct)))
+    better.unwrap_or((own, direct))
 }
 
 /// The bound that the run hit first, if it hit one. It belongs to the function of this module that holds the place, or, where the place is in

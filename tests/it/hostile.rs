@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use crate::run;
 
 /// The time after which a run counts as hanging.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// How a run ended.
 #[derive(Debug)]

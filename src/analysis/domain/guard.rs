@@ -261,6 +261,9 @@ impl Guards {
 
     /// The literals that a guard depends on, in order of first use.
     pub fn support(&self, guard: Guard) -> Vec<TermId> {
+        if guard.is_true() || guard.is_false() {
+            return Vec::new();
+        }
         let mut levels = Vec::new();
         self.visit(guard, |node| {
             levels.push(node.level);

@@ -8,4 +8,4 @@ mod repetition;
 mod report;
 
 pub use detect::{Reuse, Reuses, detect, others};
-pub use report::{is_known_key, report, use_at};
+pub use report::{Placed, is_known_key, placed, report, use_at};

@@ -27,7 +27,7 @@ use crate::judge::reuse::repetition::{are_adjacent, carried_at, is_loop_target, 
 use crate::judge::unused::unread_children;
 
 /// How the two consumptions of a reuse are assigned to a frame.
-struct Placed {
+pub struct Placed {
     first: Use,
     second: Use,
     /// The frame that reports it.
@@ -51,8 +51,29 @@ pub fn use_at(run: &Recording<'_>, event: &Consumption, chain: &Chain, depth: us
     }
 }
 
-/// Assigns two events to the innermost frame that sees both.
-fn placed(run: &Recording<'_>, first: &Consumption, second: &Consumption, confidence: Confidence) -> Placed {
+impl Placed {
+    /// What pairs have in common that the code and the frame cannot tell apart: they differ in the calls around that frame.
+    pub fn written(&self) -> Written {
+        let uses = [&self.first, &self.second].map(|it| (it.place, it.leaf));
+        Written { uses, direct: self.direct, confidence: self.confidence }
+    }
+}
+
+/// The places of a pair in the frame that reports it and at the consumptions themselves.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Written {
+    uses: [(Place, Place); 2],
+    direct: bool,
+    confidence: Confidence,
+}
+
+/// Assigns the two events of a reuse to the innermost frame that sees both; `None` if there is no evidence that the value is a key.
+pub fn placed(run: &Recording<'_>, reuse: Reuse) -> Option<Placed> {
+    let (first, second) = (&run.log.consumptions[reuse.first], &run.log.consumptions[reuse.second]);
+    let confidence = reuse.confidence;
+    if !is_known_key(run, first) && !is_known_key(run, second) {
+        return None;
+    }
     let (a, b) = (first.chain(), second.chain());
     let loops: Vec<Place> = first.iterations().iter().map(|iteration| iteration.place).collect();
     let mut depth = 0;
@@ -83,7 +104,7 @@ fn placed(run: &Recording<'_>, first: &Consumption, second: &Consumption, confid
         }
         depth += 1;
     }
-    match common {
+    Some(match common {
         Some(depth) if direct => Placed {
             first: use_at(run, first, &a, depth),
             second: use_at(run, second, &b, depth),
@@ -116,7 +137,7 @@ fn placed(run: &Recording<'_>, first: &Consumption, second: &Consumption, confid
                 confidence: confidence.min(least),
             }
         }
-    }
+    })
 }
 
 /// Whether the mistake is in a frame although only a caller knows enough to see it, for example the class of a
@@ -175,20 +196,16 @@ fn conflicts_by_itself(run: &Recording<'_>, activation: &Activation, event: &Con
     holding.count() < 2
 }
 
-/// Describes a reuse for a frame; `None` if there is no evidence that the value is a key. The second part says whether
-/// the frame itself sees the reuse.
+/// Describes a reuse for its frame. The second part says whether the frame itself sees the reuse.
 pub fn report(
     run: &Recording<'_>,
     flows: &Flows<'_>,
     paths: &mut PathQueries<'_>,
     reuse: Reuse,
-) -> Option<(KeyReuse, bool)> {
+    mut placed: Placed,
+) -> (KeyReuse, bool) {
     let first = run.log.consumptions[reuse.first].clone();
     let second = run.log.consumptions[reuse.second].clone();
-    if !is_known_key(run, &first) && !is_known_key(run, &second) {
-        return None;
-    }
-    let mut placed = placed(run, &first, &second, reuse.confidence);
     let repeated_by = repeated_by(&first, &second);
     let kind = kind_of(run, &first, &second, repeated_by.is_some());
     if kind == ReuseKind::FoldAndSampled {
@@ -275,7 +292,7 @@ pub fn report(
         confidence: placed.confidence,
         function: placed.function,
     };
-    Some((reuse, placed.direct))
+    (reuse, placed.direct)
 }
 
 /// Whether each iteration of a loop statement makes the same call, or a later one gets what an earlier one draws.
