@@ -3,6 +3,8 @@
 //! **Invariant:** an effect is built only from fields that are valid for it and from parameters that the row lists; anything else in the
 //! row is a problem at its own position.
 
+use std::collections::BTreeMap;
+
 use serde::de::value::{Error, StrDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
@@ -46,7 +48,8 @@ impl Reader<'_> {
                 Effect::Sample { keys: take.many("key", raw.key, Some("key"))?, rows: take.optional("rows", raw.rows) }
             }
             EffectName::Consume => {
-                Effect::Consume { keys: take.many("key", raw.key, Some("key"))?, only: take.optional("only", raw.only) }
+                let (keys, only) = (take.many("key", raw.key, Some("key"))?, take.optional("only", raw.only));
+                Effect::Consume { keys, only, no_draw_when: BTreeMap::new() }
             }
             EffectName::Observe => Effect::Observe,
             EffectName::Supply => Effect::Supply { many: raw.many.unwrap_or(false) },
@@ -100,7 +103,11 @@ impl Reader<'_> {
         let mut take = FieldReader { reader: self, row, params: &params, exact: true };
         let effect = match raw.effect {
             EffectName::Sample => Effect::Sample { keys: take.many("makes", raw.key, Some("key"))?, rows: None },
-            EffectName::Consume => Effect::Consume { keys: take.many("makes", raw.key, Some("key"))?, only: None },
+            EffectName::Consume => Effect::Consume {
+                keys: take.many("makes", raw.key, Some("key"))?,
+                only: None,
+                no_draw_when: raw.no_draw_when,
+            },
             EffectName::Observe => Effect::Observe,
             EffectName::Pure => Effect::Pure { numeric: false, many: false, counts: false },
             EffectName::Supply => Effect::Supply { many: false },

@@ -436,6 +436,7 @@ impl<'t> Reader<'t> {
                 no_draw_by_default: raw.no_draw_by_default,
                 drawn_with: raw.drawn_with.clone(),
                 no_draw_when: raw.no_draw_when.clone(),
+                draws_requested: raw.draws_requested,
                 no_draw_with: raw.no_draw_with.clone(),
                 no_draw_streams: raw.no_draw_streams.clone(),
                 result_streams: raw.result_streams.get(&method).cloned().unwrap_or_default(),
@@ -445,6 +446,7 @@ impl<'t> Reader<'t> {
                     .map(|row| Submodules { made_in: row.made_in.clone(), named_by: row.named_by.clone() }),
                 keyless: raw.keyless.clone(),
             };
+            self.models.quiet_flags.extend(protocol.no_draw_when.clone());
             self.models.protocols.entry(method).or_default().push(protocol);
         }
     }

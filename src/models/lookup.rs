@@ -44,6 +44,8 @@ pub struct Models {
     pub(super) array_objects: BTreeMap<String, ArrayObject>,
     /// The text before and after the root package in the names of conversion methods.
     pub(super) array_protocol: Vec<(String, String)>,
+    /// Flags with which calls of some protocol draw nothing, each with that value.
+    pub quiet_flags: BTreeMap<String, bool>,
     /// PRNG implementations.
     pub implementations: Vec<Implementation>,
     /// How a program chooses one for all keys.
@@ -219,6 +221,7 @@ impl Models {
         self.roots.extend(other.roots);
         self.modules.extend(other.modules);
         self.typed.extend(other.typed);
+        self.quiet_flags.extend(other.quiet_flags);
         self.reported.extend(other.reported);
         self.dtype_attributes.extend(other.dtype_attributes);
         self.array_objects.extend(other.array_objects);

@@ -198,6 +198,8 @@ pub struct Protocol {
     pub drawn_with: Vec<String>,
     /// Flags by keyword, each with the value for which the call may draw nothing.
     pub no_draw_when: BTreeMap<String, bool>,
+    /// Whether it draws only with the keys that the function requests from which the library made the receiver.
+    pub draws_requested: bool,
     /// Keywords with which the call may draw nothing: they supply the values that would be drawn.
     pub no_draw_with: Vec<String>,
     /// Streams with which alone the call may draw nothing: that of parameters that already exist.

@@ -139,6 +139,8 @@ pub enum TreeOp {
     Combine,
     /// A copy of a tree in which other values replace the parts that a function selects (`eqx.tree_at`).
     At,
+    /// A copy of a module in which the parts that draw by a flag draw nothing (`eqx.nn.inference_mode`).
+    Quiet,
 }
 
 /// Operations of Python itself.

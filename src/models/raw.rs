@@ -130,11 +130,13 @@ pub(super) struct RawCallable {
 
 /// The result of a factory: a callable without a path.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct RawMakes {
     pub params: Vec<String>,
     pub effect: EffectName,
     pub key: Option<OneOrMany>,
+    #[serde(default)]
+    pub no_draw_when: BTreeMap<String, bool>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -233,6 +235,8 @@ pub(super) struct RawProtocol {
     pub drawn_with: Vec<String>,
     #[serde(default)]
     pub no_draw_when: BTreeMap<String, bool>,
+    #[serde(default)]
+    pub draws_requested: bool,
     #[serde(default)]
     pub no_draw_with: Vec<String>,
     #[serde(default)]

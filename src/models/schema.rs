@@ -3,6 +3,7 @@
 //! **Invariant:** parameter names in an effect are parameters of its callable (the loader checks it), so [`Callable::argument`] finds them
 //! by name.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -168,6 +169,8 @@ pub enum Effect {
         keys: Vec<String>,
         /// The parameter that limits which consumers get the key: two such calls may be intended to agree.
         only: Option<String>,
+        /// Flags by parameter, each with the value for which the call draws nothing.
+        no_draw_when: BTreeMap<String, bool>,
     },
     /// Looks and does not consume; the result is unknown and holds no key.
     Observe,

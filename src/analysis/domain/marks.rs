@@ -20,6 +20,9 @@ pub const OVERRIDDEN: &str = "<overridden>";
 /// The name of the edge into a body that is expected to raise.
 pub const EXPECTED: &str = "<raises as expected>";
 
+/// The name of `...`.
+pub const ELLIPSIS: &str = "<ellipsis>";
+
 /// The name of the exception edges of one activation.
 pub fn raised_in(activation: u32) -> String {
     format!("{RAISES} in {activation}>")

@@ -86,7 +86,7 @@ fn flag_effect(terms: &Terms, protocol: &Protocol, name: &str, value: &Value) ->
 }
 
 /// The function from which a library made the receiver, `hk.transform(forward)`.
-fn function_of(machine: &Machine<'_>, receiver: &Val) -> Option<(ModuleIndex, FunctionId)> {
+pub fn function_of(machine: &Machine<'_>, receiver: &Val) -> Option<(ModuleIndex, FunctionId)> {
     match receiver {
         Val::Term(term) => machine.state.store.transformed.get(term).copied(),
         // The result of a decorator represents the decorated function.

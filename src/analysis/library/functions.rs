@@ -7,7 +7,7 @@ use crate::analysis::domain::kinds::{BufferOp, KeyKind, Role};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{ClassHandle, Elements, Key, Val, Value};
 use crate::analysis::library::{
-    builtins, consume, derive, mixed_implementations, parameters, shape, transform, tree, tree_at, wrappers,
+    builtins, consume, derive, inference, mixed_implementations, parameters, shape, transform, tree, tree_at, wrappers,
 };
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache, operate, prelude};
@@ -98,7 +98,11 @@ fn run_model<'p>(
         Effect::Sample { keys, rows } => {
             sample(machine, frame, (keys, rows.as_deref()), (callable, path), &args, place)
         }
-        Effect::Consume { keys, .. } => {
+        Effect::Consume { keys, no_draw_when, .. } => {
+            if inference::draws_nothing(&machine.state, callable, no_draw_when, &args) {
+                machine.leave_undrawn(&args, place);
+                return builtins::escaped(machine, path, &args, place);
+            }
             for key in keys {
                 for arg in args.all_of(callable, key) {
                     consume::consume(machine, frame, arg, Role::Library, path, place);
@@ -143,10 +147,10 @@ fn run_model<'p>(
         Effect::Supply { many: true } => derive::supplied_keys(machine, place),
         Effect::Transform(transform) => transform::transform(machine, frame, (transform, callable), path, args, place),
         Effect::Tree { op: TreeOp::At, of } => tree_at::tree_at(machine, frame, callable, of, &args, place),
+        Effect::Tree { op: TreeOp::Quiet, of } => inference::quiet(machine, callable, (path, of), &args, place),
         Effect::Tree { op, of } => tree::tree(&mut machine.state, *op, callable, of, &args, place),
-        Effect::Factory { makes: _ } => {
-            let options = args.positional.iter().map(|arg| ("".into(), arg.value.clone())).collect();
-            annotate::made_by_factory(path.clone(), options)
+        Effect::Factory { makes } => {
+            annotate::made_by_factory(path.clone(), inference::kept_options(callable, makes, &args))
         }
         Effect::Builtin(op) => builtins::builtin(machine, frame, *op, path, args, place),
         Effect::Prelude { definition } => prelude::run_prelude(machine, frame, definition, args, place),
@@ -479,8 +483,27 @@ pub fn is_other_than(machine: &Machine<'_>, value: &Value, class: &Value) -> boo
             let class = machine.program.models.class(path);
             class.is_some_and(|class| matches!(class.construct, Construct::Stream { .. }))
         }
+        // A layer of another class, or a function: `[jax.nn.silu, eqx.nn.Dropout(0.1)]`.
+        Some(Val::Wrapped(made)) => {
+            is_layer(machine, path) && is_layer(machine, &made.transform) && made.transform != *path
+        }
+        Some(Val::Library(function)) => {
+            is_layer(machine, path)
+                && machine
+                    .program
+                    .models
+                    .callable(function)
+                    .is_some_and(|callable| matches!(callable.effect, Effect::Pure { .. }))
+        }
+        Some(Val::Function(_)) => is_layer(machine, path),
         _ => false,
     }
+}
+
+/// Whether a path is that of a class of layers, whose instances are called.
+fn is_layer(machine: &Machine<'_>, path: &str) -> bool {
+    let callable = machine.program.models.callable(path);
+    callable.is_some_and(|callable| callable.exact && matches!(callable.effect, Effect::Factory { .. }))
 }
 
 /// Whether a value is certainly not an instance of a class of the program: its class is another one, or not of the

@@ -15,7 +15,9 @@ pub mod containers;
 pub mod derive;
 pub mod flags;
 pub mod functions;
+pub mod inference;
 pub mod iterators;
+pub mod keyless;
 pub mod lanes;
 pub mod methods;
 pub mod mixed_implementations;
@@ -35,6 +37,7 @@ use crate::analysis::machine::Library;
 /// The models of `rules/models/*.toml`, applied.
 pub static MODELS: Library = Library {
     key_attribute: methods::key_attribute,
+    makes_quiet: inference::makes_quiet,
     makes_deterministic_module: parameters::makes_deterministic_module,
     method_without_draws: protocols::method_without_draws,
     protocol_or_unknown: protocols::protocol_or_unknown,

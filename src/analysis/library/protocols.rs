@@ -9,7 +9,7 @@ use crate::analysis::domain::term::{Term, Terms};
 use crate::analysis::domain::value::{ModuleIndex, Val, Value};
 use crate::analysis::library::consume::Sink;
 use crate::analysis::library::tree::NESTED;
-use crate::analysis::library::{consume, derive, flags, parameters, submodules};
+use crate::analysis::library::{consume, derive, flags, keyless, parameters, submodules};
 use crate::analysis::machine::exec::EXPECTS;
 use crate::analysis::machine::{Frame, Machine, annotate, arrays, name_cache, notes};
 use crate::analysis::program::Program;
@@ -144,6 +144,10 @@ fn consume_streams<'p>(
     (protocol, key): (&Protocol, &Arg),
     (args, callee, place): (&Args, &Name, Place),
 ) {
+    if keyless::requests_no_key(machine, receiver, protocol) {
+        machine.leave_undrawn(args, place);
+        return;
+    }
     // A deterministic network may take keys only to have a uniform signature, and draw nothing.
     let may_draw_nothing = flags::may_draw_nothing(machine, receiver, protocol, key, (args, place))
         || parameters::is_deterministic_init(machine, receiver, protocol);

@@ -11,13 +11,13 @@ use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{Partial, PartialKind, Val, Value, Wrapped};
 use crate::analysis::library::wrappers::{self, TransformCall};
-use crate::analysis::library::{functions, lanes, mixed_implementations, traces, tree};
+use crate::analysis::library::{functions, inference, lanes, mixed_implementations, traces, tree};
 use crate::analysis::machine::{Frame, Machine, arrays};
 use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::{Name, Operator};
-use crate::models::{Callable, Effect, Returns, Runs, Transform, TransformResult};
+use crate::models::{Callable, Effect, Returns, Runs, Transform, TransformResult, TreeOp};
 
 /// A call of the transform itself.
 pub fn transform<'p>(
@@ -111,7 +111,13 @@ pub fn call_wrapped<'p>(
         Effect::Transform(transform) => transform,
         Effect::Factory { makes } => {
             let path = wrapped.transform.clone();
+            let args = inference::with_options(machine, wrapped, args);
             return functions::apply_model(machine, frame, makes, &path, args, place);
+        }
+        // A module of an unknown class, in a mode in which it draws nothing.
+        Effect::Tree { op: TreeOp::Quiet, .. } => {
+            machine.leave_undrawn(&args, place);
+            return machine.state.terms.opaque("<transformed>", Some(place));
         }
         _ => return machine.state.terms.opaque("<transformed>", Some(place)),
     };

@@ -345,6 +345,7 @@ pub fn tree(state: &mut State, op: TreeOp, callable: &Callable, of: &str, args: 
         | TreeOp::LeavesWithPath
         | TreeOp::FlattenWithPath
         | TreeOp::All
-        | TreeOp::At => state.terms.opaque("<tree>", Some(place)),
+        | TreeOp::At
+        | TreeOp::Quiet => state.terms.opaque("<tree>", Some(place)),
     }
 }

@@ -277,8 +277,13 @@ impl<'p> Machine<'p> {
             Some((_, name)) => name.clone(),
             None => "<call>".into(),
         });
-        for arg in args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg)) {
-            (self.library.consume)(self, frame, arg, Role::Unresolved, &text, place);
+        let is_quiet = matches!(callee, Some(Val::Term(term)) if self.caches.deterministic.terms.contains(term));
+        if is_quiet {
+            self.leave_undrawn(args, place);
+        } else {
+            for arg in args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg)) {
+                (self.library.consume)(self, frame, arg, Role::Unresolved, &text, place);
+            }
         }
         for value in args.values() {
             cutoff::change(self, frame, value, place);
@@ -290,7 +295,21 @@ impl<'p> Machine<'p> {
         if let Some(callee @ Val::Object(_)) = callee {
             self.state.havoc(&Value::of(callee.clone()));
         }
-        name_cache::unknown_result(self, &text, place)
+        let result = name_cache::unknown_result(self, &text, place);
+        if (self.library.makes_quiet)(self, args)
+            && let Some(Val::Term(made)) = result.single()
+        {
+            self.caches.deterministic.terms.insert(*made);
+        }
+        result
+    }
+
+    /// A call draws nothing from the keys that it gets.
+    pub fn leave_undrawn(&mut self, args: &Args, place: Place) {
+        let given = args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg));
+        let is_key = |arg: &Arg| matches!(arg.value.single(), Some(Val::Key(_) | Val::Array(_)));
+        let keys = (0..).zip(given).filter(|(_, arg)| is_key(arg)).map(|(position, _)| position);
+        self.recorder.leave_undrawn(place, keys.collect());
     }
 
     /// Functions that are passed to unknown code may be called by it: they are analysed on their own later.

@@ -145,6 +145,8 @@ pub struct Caches {
     pub cyclic: FxHashMap<ModuleIndex, Rc<FxHashSet<Name>>>,
     /// Parameters that lead to no draw.
     pub deterministic: DeterministicModules,
+    /// Whether functions that a library transformed request no key.
+    pub keyless: FxHashMap<(ModuleIndex, FunctionId), bool>,
     /// Where methods of modules draw, by instance and method.
     pub submodules: FxHashMap<(ObjectId, Name), Option<Arc<[Name]>>>,
     /// The functions that constructors of the home module store, by class.

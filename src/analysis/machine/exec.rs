@@ -3,7 +3,7 @@
 //! **Invariant:** an operation runs only while some path reaches it, and each costs one unit of fuel.
 
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::marks::{EXPECTED, raised_in};
+use crate::analysis::domain::marks::{ELLIPSIS, EXPECTED, raised_in};
 use crate::analysis::domain::size;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Val, Value};
@@ -500,7 +500,7 @@ pub fn constant_value(terms: &mut Terms, constant: &Constant) -> Value {
         Constant::Int(value) => Term::Int(**value),
         Constant::Float(value) => Term::Float(value.to_bits()),
         Constant::Str(text) => Term::Text(text.clone()),
-        Constant::Ellipsis => Term::Apply("<ellipsis>".into(), Box::new([])),
+        Constant::Ellipsis => Term::Apply(ELLIPSIS.into(), Box::new([])),
         Constant::BigInt | Constant::Imaginary(_) | Constant::Other => {
             return Value::term(terms.fresh(Symbol::Opaque, "<literal>", None));
         }

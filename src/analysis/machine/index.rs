@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
+use crate::analysis::domain::marks::ELLIPSIS;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::machine::notes::{self, BufferUse};
@@ -225,7 +226,7 @@ fn index_parts(machine: &mut Machine<'_>, index: &Value) -> Vec<Index> {
         }
         Some(Val::Term(term)) => match machine.state.terms.get(term) {
             Term::None | Term::Bool(_) => vec![Index::NewAxis],
-            Term::Apply(name, _) if &**name == "<ellipsis>" => vec![Index::Ellipsis],
+            Term::Apply(name, _) if &**name == ELLIPSIS => vec![Index::Ellipsis],
             // Arrays select several; a number selects one.
             Term::Apply(name, _) if machine.program.models.callable(name).is_some_and(Callable::makes_many) => {
                 vec![Index::Gather]
@@ -598,6 +599,10 @@ fn unpack_val<'p>(
         let (here, certain) = items_here(&mut machine.state, items);
         if here.len() == count && certain {
             return here.into_iter().map(|item| item.value).collect();
+        }
+        // This raises.
+        if certain && matches!(val, Val::Array(_) | Val::Tuple(_)) {
+            return (0..count).map(|_| machine.state.terms.opaque("<part>", Some(place))).collect();
         }
         if !certain {
             return (0..count)

@@ -139,6 +139,8 @@ pub struct Machine<'p> {
 pub struct Library {
     /// Attributes of keys: values are computed here, methods when they are called.
     pub key_attribute: for<'p> fn(&mut Machine<'p>, &mut Frame<'p>, &Val, &Name, Place) -> Value,
+    /// Whether what a call with these arguments makes draws nothing when it is called.
+    pub makes_quiet: for<'p> fn(&Machine<'p>, &Args) -> bool,
     /// Whether a class of a library, made with these arguments, draws nothing when it is initialised.
     pub makes_deterministic_module: for<'p> fn(&'p Program<'p>, &str, &Args) -> bool,
     /// If a method of the program implements a library method that may draw nothing according to its model, the name of that method.

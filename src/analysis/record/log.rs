@@ -59,6 +59,8 @@ pub struct Log {
     pub callees: FxHashMap<Place, Vec<Callee>>,
     /// Calls that choose between arrays, with the function called: `jnp.where(test, x, y)`.
     pub choices: FxHashMap<Place, Name>,
+    /// Calls that draw nothing because of how their callee was made, with the positions of the arguments that are keys.
+    pub undrawn: FxHashMap<Place, Vec<usize>>,
     /// Calls that go through the leaves of a tree, with the functions of the program that they run on them.
     pub trees: FxHashMap<Place, FxHashSet<(ModuleIndex, FunctionId)>>,
     /// Streams, and which of them may give keys.

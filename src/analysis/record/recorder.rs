@@ -243,6 +243,11 @@ impl Recorder {
         self.log.choices.insert(place, path.clone());
     }
 
+    /// A call draws nothing from the keys at these positions among its arguments.
+    pub fn leave_undrawn(&mut self, place: Place, keys: Vec<usize>) {
+        self.log.undrawn.insert(place, keys);
+    }
+
     /// A call goes through the leaves of a tree, with this function of the program, if it is one.
     pub fn map_tree(&mut self, place: Place, function: Option<(ModuleIndex, FunctionId)>) {
         self.log.trees.entry(place).or_default().extend(function);

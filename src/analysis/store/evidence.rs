@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a term that may be a key is never ruled out by its name.
 
+use crate::analysis::domain::marks::ELLIPSIS;
 use crate::analysis::domain::term::{Term, TermId, Terms};
 
 /// Whether a term may denote a key at all.
@@ -24,6 +25,7 @@ pub fn may_be_key(terms: &Terms, term: TermId) -> bool {
         | Term::Clone(..)
         | Term::Attribute(..)
         | Term::Item(..) => true,
-        Term::Apply(name, _) => !name.starts_with("jax.numpy"),
+        // `...` may stand for anything that is not written yet, and all of them are one term.
+        Term::Apply(name, _) => !name.starts_with("jax.numpy") && &**name != ELLIPSIS,
     }
 }

@@ -213,12 +213,15 @@ impl State {
             | Val::Method(_)
             | Val::Class(_)
             | Val::Module(_)
-            | Val::Library(_)
-            | Val::Import(_)
             | Val::Wrapped(_)
             | Val::Partial(_)
             | Val::Slice(_)
             | Val::UnknownMethod(_) => Guard::TRUE,
+            // It may be a flag: `if FLAGS.debug`.
+            Val::Library(_) | Val::Import(_) => {
+                let term = self.term_of_val(val);
+                self.truth_of_term(term)
+            }
             Val::Object(object) => match &self.store.objects[object.0 as usize].kind {
                 crate::analysis::store::heap::ObjectKind::List { items, unknown: false } => {
                     let guards: Vec<Guard> = items.iter().map(|item| item.guard).collect();

@@ -40,6 +40,11 @@ impl Body<'_, '_> {
         if self.only_keys && is_modelled {
             return;
         }
+        let is_undrawn =
+            |keys: &&[usize]| keys.iter().any(|key| arguments.get(*key).is_some_and(|key| is_of(key, temp)));
+        if self.flows.undrawn.get(&place).is_some_and(is_undrawn) {
+            return;
+        }
         if given == ArgumentRole::Argument && self.reads_only_shapes(callee, arguments, temp, is_modelled) {
             self.add(Sinks::SHAPE);
             return;

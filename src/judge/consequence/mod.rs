@@ -80,6 +80,8 @@ pub struct Flows<'r> {
     modelled: FxHashMap<Place, usize>,
     /// Calls whose results are the same for every key.
     constant: FxHashSet<Place>,
+    /// Calls that always draw nothing, with the positions of their arguments that are keys.
+    undrawn: FxHashMap<Place, &'r [usize]>,
 }
 
 /// What a draw reaches.
@@ -164,8 +166,10 @@ impl<'r> Flows<'r> {
         let drawn: FxHashSet<Place> = run.log.consumptions.iter().filter(draws).map(|event| event.place).collect();
         let places = run.log.consumptions.iter().map(|event| event.place);
         let constant = places.filter(|place| !drawn.contains(place)).collect();
+        let undrawn = run.log.undrawn.iter().filter(|(place, _)| !drawn.contains(place));
         Self {
             run,
+            undrawn: undrawn.map(|(place, keys)| (*place, keys.as_slice())).collect(),
             constant,
             summaries: RefCell::default(),
             draws: RefCell::default(),

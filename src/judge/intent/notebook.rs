@@ -88,6 +88,8 @@ pub fn note_cells(cells: &Cells, findings: &mut [Finding]) {
         let reason = match finding.rule {
             RuleId::SeedReused if warns(finding) => "each computation in the notebook starts from its own seed",
             _ if warns(finding) => "a cell should show the same result when it runs again",
+            // A loop is no attempt.
+            RuleId::KeyReusedInLoop => continue,
             _ if is_computed(finding) => "a cell of a notebook tries something with the current key",
             _ => continue,
         };

@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** what a function does with keys is read from its model; nothing here knows a path of a library.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::DrawKind;
@@ -276,6 +277,11 @@ fn consumes<'p>(machine: &mut Machine<'p>, call: ModelCall<'_, 'p>, keys: &[Stri
     Ok(machine.unknown(call.path))
 }
 
+/// Whether a call sets a flag with which it draws nothing.
+fn sets_flag(call: ModelCall<'_, '_>, flags: &BTreeMap<String, bool>) -> bool {
+    flags.iter().any(|(name, wanted)| matches!(call.argument(name), Some(Value::Bool(given)) if given == wanted))
+}
+
 /// Applies a model to a call.
 pub(super) fn apply<'p>(
     machine: &mut Machine<'p>,
@@ -304,6 +310,10 @@ pub(super) fn apply<'p>(
             None => machine.unknown(path),
         },
         Effect::Sample { keys, .. } => sample(machine, call, keys)?,
+        Effect::Consume { no_draw_when, .. } if sets_flag(call, no_draw_when) => {
+            machine.escape(&args, place)?;
+            machine.unknown(path)
+        }
         Effect::Consume { keys, .. } => consumes(machine, call, keys)?,
         Effect::Observe => {
             machine.escape(&args, place)?;
@@ -354,6 +364,8 @@ fn tree_op<'p>(machine: &mut Machine<'p>, op: TreeOp, tree: &Value<'p>, path: &N
             let structure = machine.symbols.apply("structure", &[symbol]);
             Value::tuple(vec![Value::list(leaves), Value::Unknown(structure)])
         }
+        // Only draws that the analysis reports are compared, and it reports none that a flag turns off.
+        TreeOp::Quiet => tree.clone(),
         // What replaces the parts is not computed.
         TreeOp::At => machine.unknown(path),
         _ => Value::Unknown(machine.symbols.apply(path, &[symbol])),
