@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::term::Symbol;
+use crate::analysis::domain::marks::OVERRIDDEN;
+use crate::analysis::domain::term::{Symbol, Term};
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, PartialKind, Val, Value};
 use crate::analysis::kept::{EntryEnd, EntryStart, KeptRuns, Learned};
 use crate::analysis::machine::context::PendingClosure;
@@ -21,7 +22,10 @@ use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::paths::{Paths, Running};
 use crate::analysis::{constructors, late_writes, snapshot};
 use crate::finding::Place;
-use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, ParameterKind, Temp, Variable};
+use crate::ir::{
+    Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Operator, ParameterKind, Temp, Variable,
+};
+use crate::models::{Callable, Effect};
 
 /// Most closures that are run on their own after one entry.
 const CLOSURES: usize = 64;
@@ -243,7 +247,12 @@ fn run_entry(machine: &mut Machine<'_>, id: FunctionId) {
     let code = machine.module(machine.context.home).function(id);
     let class = class_of(machine, code);
     let closure = machine.state.store.definitions.get(&(machine.context.home, id)).cloned();
-    let slots = symbolic_parameters(machine, machine.context.home, code, class);
+    let mut slots = symbolic_parameters(machine, machine.context.home, code, class);
+    for (index, default) in closure.iter().flat_map(|closure| closure.defaults.iter()) {
+        if let Some(slot) = slots.get_mut(*index as usize).filter(|_| may_draw(machine, default)) {
+            *slot = or_default(machine, slot, default);
+        }
+    }
     if let (Some(class), Some(instance)) = (class, slots.first())
         && &*code.name != "__init__"
     {
@@ -254,6 +263,39 @@ fn run_entry(machine: &mut Machine<'_>, id: FunctionId) {
         call::new_environment(&mut machine.state, slots, closure.as_ref().and_then(|closure| closure.environment));
     let activation = machine.root_activation(machine.context.home, id, environment);
     machine.run_frame(machine.context.home, id, environment, class, activation);
+}
+
+/// Whether the default of a parameter is a function that draws: `kernel_init=initializers.normal()`.
+fn may_draw(machine: &Machine<'_>, default: &Value) -> bool {
+    let draws = |callable: &Callable| matches!(callable.effect, Effect::Sample { .. } | Effect::Consume { .. });
+    match default.single() {
+        Some(Val::Function(closure)) => machine.program.relevance.of(closure.module, closure.function),
+        Some(Val::Library(path)) => machine.program.models.callable(path).is_some_and(draws),
+        Some(Val::Wrapped(made)) => machine
+            .program
+            .models
+            .callable(&made.transform)
+            .is_some_and(|callable| matches!(&callable.effect, Effect::Factory { makes } if draws(makes))),
+        _ => false,
+    }
+}
+
+/// A parameter that is its default unless a caller passes something else.
+fn or_default(machine: &mut Machine<'_>, parameter: &Value, default: &Value) -> Value {
+    let (Some(Val::Term(symbol)), Some(function)) = (parameter.single(), default.single()) else {
+        return parameter.clone();
+    };
+    let state = &mut machine.state;
+    let kind = state.terms.intern(Term::Apply(OVERRIDDEN.into(), Box::new([*symbol])));
+    let default = state.terms.int(0);
+    let is_default = state.terms.operate(Operator::Eq, &[kind, default]);
+    let is_default = state.truth_of_term(is_default);
+    let guards = &mut state.paths.guards;
+    let mut value = Value::unbound();
+    value.push(guards, is_default, function.clone());
+    let is_other = guards.not(is_default);
+    value.push(guards, is_other, Val::Term(*symbol));
+    value
 }
 
 /// Symbols for the parameters of a function.

@@ -655,7 +655,9 @@ impl Reader<'_, '_, '_> {
                     {
                         return Mentions::Keys;
                     }
-                    if self.may_hold_method(function, *callee, arguments) {
+                    if self.may_hold_method(function, *callee, arguments)
+                        || self.may_call_default(function, *callee, arguments)
+                    {
                         return Mentions::Keys;
                     }
                     // An object may be called: `layer(x, key=key)`.

@@ -27,7 +27,7 @@ use crate::analysis::domain::value::{EnvironmentId, ModuleIndex};
 use crate::analysis::record::{Activation, Callee, Consumption, DrawnIn, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Place};
 use crate::ir::{Constant, Function, FunctionId, FunctionKind, Name, Op, OpKind, Temp, Variable};
-use crate::judge::consequence::body::{Body, Effects, Part, Path, Sinks};
+use crate::judge::consequence::body::{Body, Effects, Part, Passed, Path, Sinks};
 use crate::judge::facts::Role;
 use crate::models::{Effect, Runs, Transform, TransformResult};
 use crate::text::Span;
@@ -221,6 +221,11 @@ impl<'r> Flows<'r> {
     /// The summary of a function for a part of a parameter; `None` if it is unknown.
     fn of_parameter(&self, code: Code, slot: u32, path: &Path, depth: u32) -> Option<Rc<Effects>> {
         self.summary(code, Start::Parameter(slot, path.clone()), depth)
+    }
+
+    /// What becomes of a value in the function that it is passed to.
+    pub fn of_passed(&self, passed: &Passed) -> Option<Rc<Effects>> {
+        self.of_parameter(passed.to, passed.slot, &passed.part, DEPTH)
     }
 
     /// The summary of a function for a part of a value that it loads.

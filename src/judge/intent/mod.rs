@@ -18,6 +18,7 @@ pub mod notebook;
 mod paired_calls;
 pub mod placeholder;
 mod repeated_evaluation;
+mod replaced_parts;
 pub mod said_so;
 pub mod separate;
 mod sweep;
@@ -72,6 +73,7 @@ pub fn of(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Con
                 .or_else(|| sweep::settings_compared(flows, pair, consequence)),
             _ => None,
         })
+        .or_else(|| replaced_parts::replaced_parts(flows, kind, pair))
         .or_else(|| separate::separate_runs(flows, kind, pair, consequence))
 }
 

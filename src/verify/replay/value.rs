@@ -265,7 +265,8 @@ impl Value<'_> {
             Self::Array(tensor) if tensor.array.len() == 1 => {
                 tensor.array.complexes().iter().any(|number| *number != (0.0, 0.0))
             }
-            Self::Unknown(_) | Self::Instance(_) | Self::Array(_) | Self::Lanes(..) => return None,
+            // A name of a library may be a flag: `if FLAGS.debug`.
+            Self::Unknown(_) | Self::Library(_) | Self::Instance(_) | Self::Array(_) | Self::Lanes(..) => return None,
             _ => true,
         })
     }

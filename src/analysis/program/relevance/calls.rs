@@ -44,6 +44,19 @@ impl Reader<'_, '_, '_> {
         })
     }
 
+    /// Whether a call passes something named like a key to a parameter, its own or an enclosing function's, whose default may draw:
+    /// `kernel_init(key, shape)`.
+    pub(super) fn may_call_default(&self, function: &Function, callee: Temp, arguments: &[Argument]) -> bool {
+        let module = self.project.modules[self.index];
+        let (home, slot) = match function.ops[callee as usize].kind {
+            OpKind::Load(Variable::Local(slot)) => (Some(function), slot),
+            OpKind::Load(Variable::Outer(out, slot)) => (enclosing(module, function, out), slot),
+            _ => return false,
+        };
+        let parameter = home.and_then(|home| home.parameters.get(slot as usize));
+        parameter.is_some_and(|parameter| parameter.has_default) && self.passes_a_key(function, arguments)
+    }
+
     /// Whether one of the arguments of a call is named like a key.
     pub(super) fn passes_a_key(&self, function: &Function, arguments: &[Argument]) -> bool {
         let words = &self.project.models.words;
