@@ -92,6 +92,8 @@ fn computations_of_cells_with_one_key_are_notes() {
     assert_eq!(findings(&[start, "a = jax.random.normal(key)", "key, child = jax.random.split(key)"]), [""; 0]);
     let twice = "a = jax.random.normal(key)\nkey, child = jax.random.split(key)\nb = a + jax.random.normal(child)";
     assert_eq!(findings(&[start, twice]), ["a.ipynb:cell 2:2:14 KEY103"]);
+    let noisy = "w = 0.0\nfor step in range(9):\n  key, child = jax.random.split(key)\n  w = w - walk(key)\nprint(w)";
+    assert_eq!(findings(&[start, noisy]), ["a.ipynb:cell 2:3:16 KEY102"]);
     let defined = "def both(key):\n  return walk(key) + walk(key)";
     assert_eq!(findings(&[start, defined]), ["a.ipynb:cell 2:2:22 KEY101"]);
 }

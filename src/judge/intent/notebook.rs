@@ -65,7 +65,8 @@ pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding
 }
 
 /// Makes reuse in a notebook a note if it happens in what the cells call: a cell tries something with the current key, shows the result, and
-/// runs again. Two samplers that cells call directly are still findings, and so is everything that one cell does directly with one key.
+/// runs again. Two samplers that cells call directly are still findings, and so is everything that one cell does directly with one key, and a
+/// loop whose draws meet.
 /// Functions that a notebook defines are judged like those of modules, except for warnings that a key is used again by a later call, or by
 /// all batch elements.
 pub fn note_cells(cells: &Cells, findings: &mut [Finding]) {
@@ -88,8 +89,8 @@ pub fn note_cells(cells: &Cells, findings: &mut [Finding]) {
         let reason = match finding.rule {
             RuleId::SeedReused if warns(finding) => "each computation in the notebook starts from its own seed",
             _ if warns(finding) => "a cell should show the same result when it runs again",
-            // A loop is no attempt.
-            RuleId::KeyReusedInLoop => continue,
+            // What a loop computes from its own earlier results is no attempt.
+            RuleId::KeyReusedInLoop if meet(finding) => continue,
             _ if is_computed(finding) => "a cell of a notebook tries something with the current key",
             _ => continue,
         };
