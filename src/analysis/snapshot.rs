@@ -138,13 +138,14 @@ pub fn within<'p>(snapshot: &mut ImportSnapshot, program: &'p Program<'p>, home:
     let mut guards = std::mem::take(&mut snapshot.guards);
     guards.renew();
     let file = program.modules().get(home).map_or(FileId(0), |module| module.file);
+    let libraries = program.models.libraries().iter().map(|library| library.name.clone()).collect();
     let log = Log { declared: snapshot.declared.clone(), derivations: snapshot.derivations.clone(), ..Log::default() };
     Machine {
         program,
         state: State {
             terms: std::mem::take(&mut snapshot.terms),
             paths: Paths::of(guards),
-            store: snapshot.store.clone(),
+            store: Store { libraries, ..snapshot.store.clone() },
         },
         library: &MODELS,
         budget: Budget::default(),

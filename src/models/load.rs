@@ -446,7 +446,9 @@ impl<'t> Reader<'t> {
                     .map(|row| Submodules { made_in: row.made_in.clone(), named_by: row.named_by.clone() }),
                 keyless: raw.keyless.clone(),
             };
-            self.models.quiet_flags.extend(protocol.no_draw_when.clone());
+            // `train=False` may as well choose the data to draw from.
+            let quiet = protocol.no_draw_when.iter().filter(|(_, wanted)| **wanted);
+            self.models.quiet_flags.extend(quiet.map(|(flag, wanted)| (flag.clone(), *wanted)));
             self.models.protocols.entry(method).or_default().push(protocol);
         }
     }

@@ -44,7 +44,7 @@ pub struct Models {
     pub(super) array_objects: BTreeMap<String, ArrayObject>,
     /// The text before and after the root package in the names of conversion methods.
     pub(super) array_protocol: Vec<(String, String)>,
-    /// Flags with which calls of some protocol draw nothing, each with that value.
+    /// Flags that turn drawing off in calls of some protocol, each with that value.
     pub quiet_flags: BTreeMap<String, bool>,
     /// PRNG implementations.
     pub implementations: Vec<Implementation>,

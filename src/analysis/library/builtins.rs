@@ -326,7 +326,7 @@ fn truth<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, args: &Args, place: P
         return Value::term(machine.state.terms.intern(Term::Bool(holds.is_true())));
     }
     match value.single() {
-        Some(Val::Term(_)) => value,
+        Some(Val::Term(_) | Val::Library(_) | Val::Import(_)) => value,
         _ => machine.state.terms.opaque("<bool>", Some(place)),
     }
 }

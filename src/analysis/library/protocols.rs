@@ -144,7 +144,7 @@ fn consume_streams<'p>(
     (protocol, key): (&Protocol, &Arg),
     (args, callee, place): (&Args, &Name, Place),
 ) {
-    if keyless::requests_no_key(machine, receiver, protocol) {
+    if keyless::requests_no_key(machine, receiver, protocol, (args, &key.value)) {
         machine.leave_undrawn(args, place);
         return;
     }

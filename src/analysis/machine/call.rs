@@ -277,9 +277,15 @@ impl<'p> Machine<'p> {
             Some((_, name)) => name.clone(),
             None => "<call>".into(),
         });
-        let is_quiet = matches!(callee, Some(Val::Term(term)) if self.caches.deterministic.terms.contains(term));
-        if is_quiet {
-            self.leave_undrawn(args, place);
+        let quiet = match callee {
+            Some(Val::Term(term)) => Some(*term).filter(|term| self.caches.deterministic.terms.contains(term)),
+            _ => None,
+        };
+        if let Some(callee) = quiet {
+            // In place of a parameter, its default may draw.
+            if !self.state.terms.is_parameter(callee) {
+                self.leave_undrawn(args, place);
+            }
         } else {
             for arg in args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg)) {
                 (self.library.consume)(self, frame, arg, Role::Unresolved, &text, place);

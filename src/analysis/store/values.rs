@@ -204,6 +204,10 @@ impl State {
         result
     }
 
+    fn is_library(&self, root: &str) -> bool {
+        self.store.libraries.iter().any(|library| library == root)
+    }
+
     fn truth_of_val(&mut self, val: &Val) -> Guard {
         let known = |value: bool| if value { Guard::TRUE } else { Guard::FALSE };
         match val {
@@ -217,6 +221,7 @@ impl State {
             | Val::Partial(_)
             | Val::Slice(_)
             | Val::UnknownMethod(_) => Guard::TRUE,
+            Val::Library(path) if path.split('.').next().is_some_and(|root| self.is_library(root)) => Guard::TRUE,
             // It may be a flag: `if FLAGS.debug`.
             Val::Library(_) | Val::Import(_) => {
                 let term = self.term_of_val(val);

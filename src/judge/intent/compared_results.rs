@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use crate::analysis::record::Recording;
 use crate::finding::{Intent, IntentKind};
-use crate::ir::{Argument, Function, OpKind, Operator, Temp, Uses, Variable};
+use crate::ir::{Argument, Function, OpKind, Operator, ReachingDefinitions, Temp, Uses, Variable};
 use crate::judge::intent::{Pair, STEPS, because, calls_apart, is_written_alike};
 
 const DIFFERENCE: &str = "the program takes a finite difference of one function";
@@ -180,18 +180,9 @@ fn copies(code: &Function, uses: &Uses, value: Temp) -> BTreeSet<Temp> {
     found
 }
 
-/// The reads of a variable in the function, if it is stored once.
+/// The reads of a variable in the function that always get what a store put there.
 fn sole_loads(code: &Function, uses: &Uses, variable: &Variable, store: Temp) -> Vec<Temp> {
-    if let Variable::Local(slot) = variable {
-        return if uses.stores_of(*slot) == [store] { uses.loads_of(*slot).to_vec() } else { Vec::new() };
-    }
-    let mut loads = Vec::new();
-    for (temp, op) in (0..).zip(&code.ops) {
-        match &op.kind {
-            OpKind::Store(other, _) if other == variable && temp != store => return Vec::new(),
-            OpKind::Load(other) if other == variable => loads.push(temp),
-            _ => {}
-        }
-    }
-    loads
+    let loads = uses.reaching(code, variable).loads_of(store).to_vec();
+    let before = ReachingDefinitions::before(code, variable, &loads, &|_| false);
+    loads.into_iter().filter(|load| before.is_always(*load, store)).collect()
 }

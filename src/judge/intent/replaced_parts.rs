@@ -1,9 +1,9 @@
 //! Parts of a model that are drawn again: `model = tree_at(lambda m: m.weight, MLP(…, key=key), init(key, shape))`.
 //!
-//! The constructor splits the key for its parts; the parts that are drawn again do not enter what the model computes.
+//! The constructor splits the key for its parts, so these differ from what is drawn later, and most of them are overwritten.
 //!
-//! **Invariant:** the first consumption makes an object, by a split or within a library; the second one's numbers replace parts of this
-//! object in a call whose model says so.
+//! **Invariant:** a library makes the object from the first consumption; numbers of the second one replace parts of this object in a call whose
+//! model says so.
 
 use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{Argument, OpKind, Temp};
@@ -17,8 +17,8 @@ const REPLACE: &str = "replace";
 
 /// Why two consumptions are harmless, if the second one's numbers replace parts of what the first one made.
 pub fn replaced_parts(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<Intent> {
-    let is_apart = matches!(kind, ReuseKind::Sampled | ReuseKind::SplitAndSampled | ReuseKind::SplitTwice);
-    if !is_apart || !matches!(pair.first.role, Role::Library | Role::Split) {
+    let is_apart = matches!(kind, ReuseKind::Sampled | ReuseKind::SplitAndSampled);
+    if !is_apart || pair.first.role != Role::Library {
         return None;
     }
     let (made, drawn) = (flows.reach(pair.reuse.first), flows.reach(pair.reuse.second));
@@ -42,15 +42,23 @@ fn replacement(flows: &Flows<'_>, made: &Reach, frame: &Frame) -> Option<Place> 
                     && flows.of_passed(passed).is_some_and(|effects| effects.reached.contains(&tree))
             })
     };
-    let mut calls = code.ops.iter().filter_map(|op| match &op.kind {
-        OpKind::Call(callee, arguments) => Some((op.span, *callee, arguments)),
+    let mut calls = (0..).zip(&code.ops).filter_map(|(temp, op)| match &op.kind {
+        OpKind::Call(callee, arguments) => Some((temp, op.span, *callee, arguments)),
         _ => None,
     });
-    calls.find_map(|(span, callee, arguments)| {
+    calls.find_map(|(call, span, callee, arguments)| {
         let path = flows.run.library_named(frame.code.0, code, callee)?;
         let callable = flows.run.program.models.callable(&path)?;
         let Effect::Tree { op: TreeOp::At, of } = &callable.effect else { return None };
         let (tree, put) = (argument(callable, arguments, of)?, argument(callable, arguments, REPLACE)?);
+        // What was drawn is used for nothing else.
+        let is_used_later = |temp: &Temp| match &code.ops[*temp as usize].kind {
+            OpKind::Load(variable) => *temp > call && code.sole_value(variable).is_some_and(|value| value < call),
+            _ => false,
+        };
+        if frame.effects.reached.iter().any(is_used_later) {
+            return None;
+        }
         (frame.effects.reached.contains(&put) && is_made(tree)).then_some(Place { file: module.file, span })
     })
 }

@@ -355,6 +355,10 @@ pub(super) fn apply<'p>(
 }
 
 fn tree_op<'p>(machine: &mut Machine<'p>, op: TreeOp, tree: &Value<'p>, path: &Name) -> Value<'p> {
+    // Only draws that the analysis reports are compared, and it reports hardly any that a flag turns off.
+    if op == TreeOp::Quiet {
+        return tree.clone();
+    }
     let mut leaves = Vec::new();
     let is_known = leaves_of(tree, &mut leaves, 8);
     let symbol = machine.symbol_of(tree);
@@ -364,8 +368,6 @@ fn tree_op<'p>(machine: &mut Machine<'p>, op: TreeOp, tree: &Value<'p>, path: &N
             let structure = machine.symbols.apply("structure", &[symbol]);
             Value::tuple(vec![Value::list(leaves), Value::Unknown(structure)])
         }
-        // Only draws that the analysis reports are compared, and it reports none that a flag turns off.
-        TreeOp::Quiet => tree.clone(),
         // What replaces the parts is not computed.
         TreeOp::At => machine.unknown(path),
         _ => Value::Unknown(machine.symbols.apply(path, &[symbol])),
