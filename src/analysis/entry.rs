@@ -330,7 +330,7 @@ fn or_default(machine: &mut Machine<'_>, parameter: &Value, default: &Value) -> 
     let (Some(Val::Term(symbol)), Some(function)) = (parameter.single(), default.single()) else {
         return parameter.clone();
     };
-    machine.caches.deterministic.terms.insert(*symbol);
+    machine.caches.quiet.insert(*symbol);
     let state = &mut machine.state;
     let kind = state.terms.intern(Term::Apply(OVERRIDDEN.into(), Box::new([*symbol])));
     let default = state.terms.int(0);

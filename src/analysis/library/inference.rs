@@ -184,12 +184,11 @@ fn is_of_library(machine: &Machine<'_>, value: &Value, walk: &mut Walk) -> bool 
     if !walk.down() {
         return false;
     }
-    let models = machine.program.models;
-    let libraries: Vec<String> = models.libraries().iter().map(|library| library.name.clone()).collect();
+    let libraries = &machine.state.store.libraries;
     let is_plain = value.alternatives().iter().all(|alternative| match &alternative.val {
         Val::Wrapped(made) => made.function.as_ref().is_none_or(Value::is_unbound),
         Val::Library(_) => true,
-        val @ Val::Term(term) => machine.state.terms.is_constant(*term) || machine.state.is_of_library(val, &libraries),
+        val @ Val::Term(term) => machine.state.terms.is_constant(*term) || machine.state.is_of_library(val, libraries),
         Val::Tuple(parts) => parts.iter().all(|part| is_of_library(machine, part, walk)),
         Val::Object(id) => match &machine.state.store.objects[id.0 as usize].kind {
             ObjectKind::List { items, unknown: false } => {

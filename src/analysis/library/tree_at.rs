@@ -71,9 +71,8 @@ pub fn tree_at<'p>(
 
 /// Whether a tree is an object of a library, `eqx.nn.Dropout(0.1)`, whose fields are weights and numbers.
 fn is_made_by_library(machine: &Machine<'_>, tree: &Value) -> bool {
-    let libraries: Vec<String> =
-        machine.program.models.libraries().iter().map(|library| library.name.clone()).collect();
-    matches!(tree.single(), Some(val @ Val::Term(_)) if machine.state.is_of_library(val, &libraries))
+    let libraries = &machine.state.store.libraries;
+    matches!(tree.single(), Some(val @ Val::Term(_)) if machine.state.is_of_library(val, libraries))
 }
 
 /// A copy of a tree with another value in a field of a field.

@@ -278,7 +278,7 @@ impl<'p> Machine<'p> {
             None => "<call>".into(),
         });
         let quiet = match callee {
-            Some(Val::Term(term)) => Some(*term).filter(|term| self.caches.deterministic.terms.contains(term)),
+            Some(Val::Term(term)) => Some(*term).filter(|term| self.caches.quiet.contains(term)),
             _ => None,
         };
         if let Some(callee) = quiet {
@@ -305,7 +305,7 @@ impl<'p> Machine<'p> {
         if (self.library.makes_quiet)(self, args)
             && let Some(Val::Term(made)) = result.single()
         {
-            self.caches.deterministic.terms.insert(*made);
+            self.caches.quiet.insert(*made);
         }
         result
     }

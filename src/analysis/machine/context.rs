@@ -145,6 +145,8 @@ pub struct Caches {
     pub cyclic: FxHashMap<ModuleIndex, Rc<FxHashSet<Name>>>,
     /// Parameters that lead to no draw.
     pub deterministic: DeterministicModules,
+    /// Results of unresolved calls, and parameters in place of which only their defaults are known: calls of them show no draw.
+    pub quiet: FxHashSet<TermId>,
     /// Whether functions that a library transformed request no key.
     pub keyless: FxHashMap<(ModuleIndex, FunctionId), bool>,
     /// Where methods of modules draw, by instance and method.

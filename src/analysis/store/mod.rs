@@ -45,7 +45,7 @@ pub struct Store {
     pub definitions: Layered<(ModuleIndex, FunctionId), Arc<Closure>>,
     /// The functions of the program from which a library made something: `hk.transform(forward)`.
     pub transformed: Layered<TermId, (ModuleIndex, FunctionId)>,
-    /// The libraries that are described: a name of one is no flag.
+    /// The libraries that models describe. A name of one is no flag.
     pub libraries: Arc<[String]>,
     /// Number of closures made.
     pub closures: u32,

@@ -30,13 +30,8 @@ impl Reader<'_, '_, '_> {
 
     /// Whether a call of a variable is one of a library's method that it may hold: `apply_fn(params, x, rngs=rngs)`.
     pub(super) fn may_hold_method(&self, function: &Function, callee: Temp, arguments: &[Argument]) -> bool {
-        let module = self.project.modules[self.index];
-        let (home, slot) = match function.ops[callee as usize].kind {
-            OpKind::Load(Variable::Local(slot)) => (Some(function), slot),
-            OpKind::Load(Variable::Outer(out, slot)) => (enclosing(module, function, out), slot),
-            _ => return false,
-        };
-        home.and_then(|home| home.slots.get(slot as usize)).is_some_and(|name| {
+        let Some((home, slot)) = self.variable(function, callee) else { return false };
+        home.slots.get(slot as usize).is_some_and(|name| {
             arguments.iter().any(|argument| match argument {
                 Argument::Keyword(keyword, _) => self.project.models.consumes_keyword(name, keyword),
                 _ => false,
@@ -47,14 +42,20 @@ impl Reader<'_, '_, '_> {
     /// Whether a call passes something named like a key to a parameter, its own or an enclosing function's, whose default may draw:
     /// `kernel_init(key, shape)`.
     pub(super) fn may_call_default(&self, function: &Function, callee: Temp, arguments: &[Argument]) -> bool {
-        let module = self.project.modules[self.index];
-        let (home, slot) = match function.ops[callee as usize].kind {
-            OpKind::Load(Variable::Local(slot)) => (Some(function), slot),
-            OpKind::Load(Variable::Outer(out, slot)) => (enclosing(module, function, out), slot),
-            _ => return false,
-        };
-        let parameter = home.and_then(|home| home.parameters.get(slot as usize));
-        parameter.is_some_and(|parameter| parameter.has_default) && self.passes_a_key(function, arguments)
+        let Some((home, slot)) = self.variable(function, callee) else { return false };
+        let has_default = home.parameters.get(slot as usize).is_some_and(|parameter| parameter.has_default);
+        has_default && self.passes_a_key(function, arguments)
+    }
+
+    /// The variable of a function that an operation reads, with the function.
+    fn variable<'f>(&'f self, function: &'f Function, read: Temp) -> Option<(&'f Function, u32)> {
+        match function.ops[read as usize].kind {
+            OpKind::Load(Variable::Local(slot)) => Some((function, slot)),
+            OpKind::Load(Variable::Outer(out, slot)) => {
+                Some((enclosing(self.project.modules[self.index], function, out)?, slot))
+            }
+            _ => None,
+        }
     }
 
     /// Whether one of the arguments of a call is named like a key.
