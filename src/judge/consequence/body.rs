@@ -65,6 +65,10 @@ impl Sinks {
     pub const PRINTED: Self = Self(128);
     /// It is bound to a variable of the module that functions read, or put into its object.
     pub const SHARED: Self = Self(256);
+    /// The program waits for what is computed from it, and does not use that.
+    pub const TIMED: Self = Self(512);
+    /// The sinks that depend on no number.
+    const NO_NUMBERS: u16 = Self::SHAPE.0 | Self::TIMED.0;
 
     /// Adds another sink.
     pub fn add(&mut self, other: Self) {
@@ -78,22 +82,22 @@ impl Sinks {
 
     /// Whether its numbers can make a difference, or could once the code is finished.
     pub fn is_observed(self) -> bool {
-        self.0 & !Self::SHAPE.0 != 0
+        self.0 & !Self::NO_NUMBERS != 0
     }
 
     /// Whether its numbers can make a difference to what is computed.
     pub fn enters_results(self) -> bool {
-        self.0 & !(Self::SHAPE.0 | Self::UNREAD.0 | Self::DROPPED.0 | Self::PRINTED.0) != 0
+        self.0 & !(Self::NO_NUMBERS | Self::UNREAD.0 | Self::DROPPED.0 | Self::PRINTED.0) != 0
     }
 
     /// Whether its numbers can make a difference, or are discarded where they are drawn.
     pub fn is_read(self) -> bool {
-        self.0 & !(Self::SHAPE.0 | Self::UNREAD.0) != 0
+        self.0 & !(Self::NO_NUMBERS | Self::UNREAD.0) != 0
     }
 
     /// Whether its numbers can make a difference.
     pub fn is_used(self) -> bool {
-        self.0 & !(Self::SHAPE.0 | Self::UNREAD.0 | Self::DROPPED.0) != 0
+        self.0 & !(Self::NO_NUMBERS | Self::UNREAD.0 | Self::DROPPED.0) != 0
     }
 }
 
@@ -249,7 +253,9 @@ impl<'a, 'r> Body<'a, 'r> {
             }
         }
         // Only if an operation yields nothing but the shape are its numbers known not to be used.
-        if self.is_program_variable && (self.effects.sinks != Sinks::SHAPE || !self.effects.returned.is_empty()) {
+        let sinks = self.effects.sinks;
+        let is_measured = sinks != Sinks::default() && !sinks.is_observed();
+        if self.is_program_variable && (!is_measured || !self.effects.returned.is_empty()) {
             self.add(Sinks::STORED);
         }
         self.effects.returned.sort_unstable();

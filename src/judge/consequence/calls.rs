@@ -59,7 +59,7 @@ impl Body<'_, '_> {
             return;
         }
         if given == ArgumentRole::Argument && !runs_code && self.is_only_awaited(call) {
-            self.add(Sinks::SHAPE);
+            self.add(Sinks::TIMED);
             return;
         }
         let Some(callees) = callees else {
@@ -100,27 +100,6 @@ impl Body<'_, '_> {
                 }
             }
         }
-    }
-
-    /// Whether the program only waits for a result, `step(x).block_until_ready()`: the numbers do not matter, only the time does.
-    fn is_only_awaited(&self, call: Temp) -> bool {
-        let (run, uses) = (self.flows.run, &self.uses);
-        let is_dropped = |temp: Temp| uses.readers(temp).is_empty();
-        let waits = |reader: &Temp| match &self.code.ops[*reader as usize].kind {
-            OpKind::Attribute(_, name) if run.program.models.awaits(name) => {
-                let calls = uses.readers(*reader);
-                calls
-                    .iter()
-                    .all(|call| matches!(self.code.ops[*call as usize].kind, OpKind::Call(..)) && is_dropped(*call))
-            }
-            OpKind::Call(callee, _) if *callee != call => {
-                let path = run.library_named(self.module, self.code, *callee);
-                let callable = path.as_ref().and_then(|path| run.program.models.callable(path));
-                callable.is_some_and(Callable::awaits) && is_dropped(*reader)
-            }
-            _ => false,
-        };
-        !is_dropped(call) && uses.readers(call).iter().all(waits)
     }
 
     /// An object absorbs the argument of its method, `store.save(x)`, if the effect is unknown. A method whose result is used,
@@ -271,7 +250,11 @@ impl Body<'_, '_> {
             };
             self.add(effects.sinks);
             self.add_passed(Passed { call, to: (module, id), slot, part: part.clone() });
-            for returned in &effects.returned {
+            let is_awaited = given == ArgumentRole::Argument && self.is_only_awaited(call);
+            if is_awaited {
+                self.add(Sinks::TIMED);
+            }
+            for returned in effects.returned.iter().filter(|_| !is_awaited) {
                 let held = match () {
                     () if keeps && is_placed && !callee.is_generator => returned.clone(),
                     // Each leaf gives one.

@@ -7,6 +7,7 @@
 //! **Invariant:** what cannot be followed counts as observed, so a draw that is reported as unobserved is in fact
 //! unobserved.
 
+mod awaited;
 pub mod body;
 mod calls;
 mod exclusive;
@@ -289,8 +290,7 @@ impl<'r> Flows<'r> {
         let query = Query { sees_renewal: false, ..Query::of(Path::new(), &excluded) };
         let sinks =
             if event.role == Role::Split { self.follow(event, &query).sinks } else { self.reach(consumption).sinks };
-        let kind = if sinks.has(Sinks::SHAPE) { ConsequenceKind::ShapeOnly } else { ConsequenceKind::Unobserved };
-        (!sinks.is_observed()).then(|| new(kind, Some(event.place)))
+        (!sinks.is_observed()).then(|| new(unobserved(sinks), Some(event.place)))
     }
 
     /// What happens to the keys of a split, apart from draws.
@@ -601,9 +601,8 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
         if is_for_nothing {
             return Some(new(ConsequenceKind::Unobserved, Some(event.place)));
         }
-        let kind = if reach.sinks.has(Sinks::SHAPE) { ConsequenceKind::ShapeOnly } else { ConsequenceKind::Unobserved };
         let is_unseen = if other.sinks.is_used() { !reach.sinks.is_read() } else { !reach.sinks.is_observed() };
-        is_unseen.then(|| new(kind, Some(event.place)))
+        is_unseen.then(|| new(unobserved(reach.sinks), Some(event.place)))
     };
     if let Some(fate) = unseen(&one, first, &other).or_else(|| unseen(&other, second, &one)) {
         return fate;
@@ -657,6 +656,15 @@ pub fn alternatives(flows: &Flows<'_>, first: usize, second: usize) -> Option<Pl
 fn is_unused_stream(run: &Recording<'_>, draw: usize) -> bool {
     let made = run.log.streams.made.get(&draw);
     run.exhausted.is_none() && made.is_some_and(|stream| !run.log.streams.used.contains(stream))
+}
+
+/// The kind of the consequence of a draw that is not observed.
+fn unobserved(sinks: Sinks) -> ConsequenceKind {
+    match () {
+        () if sinks.has(Sinks::TIMED) => ConsequenceKind::Timed,
+        () if sinks.has(Sinks::SHAPE) => ConsequenceKind::ShapeOnly,
+        () => ConsequenceKind::Unobserved,
+    }
 }
 
 fn new(kind: ConsequenceKind, place: Option<Place>) -> Consequence {
