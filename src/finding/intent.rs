@@ -45,6 +45,11 @@ pub struct Consequence {
 impl Consequence {
     /// The sentence where the first draw is part of a condition, on which the second depends.
     pub const DECIDES: &str = "the first draw decides whether the second one happens";
+
+    /// A consequence of a kind, in the sentence of the kind.
+    pub fn of(kind: ConsequenceKind, place: Option<Place>) -> Self {
+        Self { kind, message: kind.sentence().to_owned(), place }
+    }
 }
 
 /// Makes an enumeration whose members have a kebab-case name and a sentence.
@@ -132,6 +137,8 @@ kinds! {
         Stored "stored" "both draws are stored",
         /// Both leave the analysed code.
         Escapes "escapes" "both draws leave the analysed code",
+        /// A later iteration of the loop computes with what an earlier one drew, as training does.
+        Carried "carried" "each iteration continues with what the earlier ones drew",
         /// They are only compared.
         Compared "compared" "the draws are only compared",
         /// They are only timed.

@@ -290,7 +290,7 @@ impl<'r> Flows<'r> {
         let query = Query { sees_renewal: false, ..Query::of(Path::new(), &excluded) };
         let sinks =
             if event.role == Role::Split { self.follow(event, &query).sinks } else { self.reach(consumption).sinks };
-        (!sinks.is_observed()).then(|| new(unobserved(sinks), Some(event.place)))
+        (!sinks.is_observed()).then(|| Consequence::of(unobserved(sinks), Some(event.place)))
     }
 
     /// What happens to the keys of a split, apart from draws.
@@ -599,10 +599,10 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
             || is_unused_stream(flows.run, draw)
             || zero_spread::has_no_spread(flows.run, event);
         if is_for_nothing {
-            return Some(new(ConsequenceKind::Unobserved, Some(event.place)));
+            return Some(Consequence::of(ConsequenceKind::Unobserved, Some(event.place)));
         }
         let is_unseen = if other.sinks.is_used() { !reach.sinks.is_read() } else { !reach.sinks.is_observed() };
-        is_unseen.then(|| new(unobserved(reach.sinks), Some(event.place)))
+        is_unseen.then(|| Consequence::of(unobserved(reach.sinks), Some(event.place)))
     };
     if let Some(fate) = unseen(&one, first, &other).or_else(|| unseen(&other, second, &one)) {
         return fate;
@@ -634,7 +634,7 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
         () if both(Sinks::STORED) => ConsequenceKind::Stored,
         () => ConsequenceKind::Escapes,
     };
-    new(kind, None)
+    Consequence::of(kind, None)
 }
 
 /// The selection whose branches are the two draws, so that each element is one of them: `where(c, normal(key), uniform(key))`.
@@ -665,10 +665,6 @@ fn unobserved(sinks: Sinks) -> ConsequenceKind {
         () if sinks.has(Sinks::SHAPE) => ConsequenceKind::ShapeOnly,
         () => ConsequenceKind::Unobserved,
     }
-}
-
-fn new(kind: ConsequenceKind, place: Option<Place>) -> Consequence {
-    Consequence { kind, message: kind.sentence().to_owned(), place }
 }
 
 /// The operation that advances an iterator, if there is only one loop at a span.

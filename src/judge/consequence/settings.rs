@@ -6,7 +6,7 @@
 use super::Reach;
 use super::repeating_loop::{FOLLOWED, Kept, RepeatingLoop};
 use crate::analysis::record::{Activation, Consumption, Iteration};
-use crate::ir::{Argument, Collection, Element, Module, Name, OpKind, Temp, Variable};
+use crate::ir::{Argument, Collection, Constant, Element, Module, Name, OpKind, Temp, Variable};
 use crate::judge::facts::Role;
 
 impl<'r> RepeatingLoop<'r> {
@@ -144,6 +144,17 @@ impl<'r> RepeatingLoop<'r> {
             }
         }
         constants > 0
+    }
+
+    /// How many iterations a loop over `range(n)` has, if the number is written there.
+    pub fn counted(&self) -> Option<i128> {
+        let OpKind::Iterate(iterable) = self.kind(self.iterator?) else { return None };
+        let OpKind::Call(_, arguments) = self.kind(*iterable) else { return None };
+        let [Argument::Positional(number)] = &arguments[..] else { return None };
+        match self.kind(*number) {
+            OpKind::Constant(Constant::Int(number)) if self.counts(self.iterator?) => Some(**number),
+            _ => None,
+        }
     }
 
     /// The names of the function that has the loop and of the variable that is bound to its elements.

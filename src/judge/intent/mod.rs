@@ -15,6 +15,7 @@ pub mod evaluation;
 pub mod lanes;
 mod masks;
 pub mod notebook;
+mod other_children;
 mod paired_calls;
 pub mod placeholder;
 mod repeated_evaluation;
@@ -67,7 +68,7 @@ const ALTERNATIVES: &str = "each element uses only one of the two draws";
 /// draws it uses, or because both start computations whose results never meet.
 pub fn of(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
     as_written(flows.run, kind, pair)
-        .or_else(|| in_parts(flows, kind, pair.reuse))
+        .or_else(|| in_parts(flows, kind, pair))
         .or_else(|| match kind {
             ReuseKind::Iterated => repeated_evaluation::repeated_evaluation(flows, pair, consequence)
                 .or_else(|| sweep::settings_compared(flows, pair, consequence)),
@@ -95,24 +96,17 @@ fn as_written(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<I
 }
 
 /// Why both draws are intended, if the code uses different parts of them.
-fn in_parts(flows: &Flows<'_>, kind: ReuseKind, reuse: Reuse) -> Option<Intent> {
+fn in_parts(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<Intent> {
     let are_sides = || {
-        let place = alternatives(flows, reuse.first, reuse.second)?;
+        let place = alternatives(flows, pair.reuse.first, pair.reuse.second)?;
         Some(Intent::because(IntentKind::DisjointParts, ALTERNATIVES, Some(place)))
     };
     match kind {
-        ReuseKind::SplitTwice => use_other_children(flows, reuse).or_else(are_sides),
-        ReuseKind::Sampled | ReuseKind::SplitAndSampled | ReuseKind::SeededTwice | ReuseKind::Iterated => are_sides(),
+        ReuseKind::SplitTwice => other_children::of_two_splits(flows, pair).or_else(are_sides),
+        ReuseKind::Iterated => other_children::of_iterations(flows, pair).or_else(are_sides),
+        ReuseKind::Sampled | ReuseKind::SplitAndSampled | ReuseKind::SeededTwice => are_sides(),
         ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => None,
     }
-}
-
-/// The reason why two splits of one key are intended if no child is used twice.
-fn use_other_children(flows: &Flows<'_>, reuse: Reuse) -> Option<Intent> {
-    let (one, other) = (flows.children_seen(reuse.first)?, flows.children_seen(reuse.second)?);
-    let is_apart = !one.is_empty() && !other.is_empty() && one.iter().all(|child| !other.contains(child));
-    is_apart
-        .then(|| Intent::because(IntentKind::DisjointParts, "the code uses different children of the two splits", None))
 }
 
 /// Why a function that captures a key probably starts from it in each call on purpose, if it does not sample from the

@@ -66,11 +66,13 @@ pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding
 
 /// Makes reuse in a notebook a note if it happens in what the cells call: a cell tries something with the current key, shows the result, and
 /// runs again. Two samplers that cells call directly are still findings, and so is everything that one cell does directly with one key, and a
-/// loop whose draws meet.
+/// loop whose draws meet or whose iterations continue with what earlier ones drew.
 /// Functions that a notebook defines are judged like those of modules, except for warnings that a key is used again by a later call, or by
 /// all batch elements.
 pub fn note_cells(cells: &Cells, findings: &mut [Finding]) {
     let meet = |finding: &Finding| finding.consequence.as_ref().is_some_and(|it| it.kind == ConsequenceKind::Meet);
+    let is_carried =
+        |finding: &Finding| finding.consequence.as_ref().is_some_and(|it| it.kind == ConsequenceKind::Carried);
     let are_drawn_here = |finding: &Finding| finding.evidence.as_ref().is_none_or(are_samplers);
     let warns = |finding: &Finding| {
         SERVES_AGAIN.contains(&finding.rule)
@@ -90,7 +92,7 @@ pub fn note_cells(cells: &Cells, findings: &mut [Finding]) {
             RuleId::SeedReused if warns(finding) => "each computation in the notebook starts from its own seed",
             _ if warns(finding) => "a cell should show the same result when it runs again",
             // What a loop computes from its own earlier results is no attempt.
-            RuleId::KeyReusedInLoop if meet(finding) => continue,
+            RuleId::KeyReusedInLoop if meet(finding) || is_carried(finding) => continue,
             _ if is_computed(finding) => "a cell of a notebook tries something with the current key",
             _ => continue,
         };

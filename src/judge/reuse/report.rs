@@ -9,7 +9,7 @@ use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::is_entry;
 use crate::analysis::program::names::is_named_for_a_key;
 use crate::analysis::record::{Activation, Chain, Consumption, Escape, Recording};
-use crate::finding::{Confidence, ConsequenceKind, Place};
+use crate::finding::{Confidence, Consequence, ConsequenceKind, Place};
 use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::repeating_loop::RepeatingLoop;
 use crate::judge::consequence::{Flows, consequence};
@@ -245,7 +245,10 @@ pub fn report(
         placed.confidence = Confidence::Low;
     }
     let pair = Pair { first: &first, second: &second, reuse, repeated_by: repeated_by.clone() };
-    let consequence = consequence(flows, reuse.first, reuse.second);
+    let mut consequence = consequence(flows, reuse.first, reuse.second);
+    if matches!(consequence.kind, ConsequenceKind::Stored | ConsequenceKind::Escapes) && is_carried(flows, &pair) {
+        consequence = Consequence::of(ConsequenceKind::Carried, None);
+    }
     let intent = intent::of(flows, kind, &pair, &consequence);
     // If unknown code gets one key but something else in each iteration, equal draws are rarely a mistake, unless the results are the state
     // of the loop.
@@ -302,6 +305,12 @@ fn repeats_or_carries(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
         let reach = flows.reach(pair.reuse.second);
         !around.gets_another() || around.kept(&reach).carried || around.is_stored_as_state(&reach)
     })
+}
+
+/// Whether a later iteration of the loop that repeats a draw computes with what an earlier one drew.
+fn is_carried(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
+    let around = pair.repeated_by.as_ref().and_then(|it| RepeatingLoop::around(flows.run, pair.second, it));
+    around.is_some_and(|around| around.kept(&flows.reach(pair.reuse.second)).carried)
 }
 
 /// Whether a key is stored in an attribute, or in a container that is.
