@@ -18,6 +18,7 @@ use crate::judge::carried::{extract_exits, extract_kept};
 use crate::judge::closures::extract_closure_calls;
 use crate::judge::consequence::Flows;
 use crate::judge::derivation::derivation;
+use crate::judge::default_keys::extract_default_calls;
 use crate::judge::facts::{
     BufferOp, BufferUse, CaptureKind, CapturedUse, Exhausted, Facts, KeyFact, KeyKind, KeyReuse, Reference,
     ReferenceKind, ReuseKind, Role,
@@ -63,6 +64,7 @@ pub fn facts(run: &Recording<'_>, paths: &mut PathQueries<'_>) -> Facts {
     extract_buffers(run, paths, &mut facts, file);
     extract_captures(run, &mut facts, file);
     extract_closure_calls(run, &mut facts);
+    extract_default_calls(run, &mut facts);
     extract_exits(run, paths, &reuses, &mut facts, file);
     extract_kept(run, paths, &mut facts, file);
     extract_unused(run, &mut facts, file);

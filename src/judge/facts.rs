@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::finding::{Confidence, Consequence, Derivation, Intent, Place};
 use crate::ir::FunctionId;
 use crate::judge::closures::ClosureCall;
+use crate::judge::default_keys::DefaultCall;
 use crate::models::ReportedName;
 use crate::text::{FileId, Span};
 
@@ -31,6 +32,8 @@ pub struct Facts {
     pub captured: Vec<CapturedUse>,
     /// Calls of escaping closures; `reconcile` reads them.
     pub closure_calls: Vec<ClosureCall>,
+    /// Calls of functions that have a default key; `reconcile` reads them.
+    pub default_calls: Vec<DefaultCall>,
     /// Attributes or globals whose key is consumed and never replaced.
     pub stale: Vec<StaleState>,
     /// Consumed keys that leave the function.
@@ -92,6 +95,7 @@ impl Facts {
         self.discarded.extend(other.discarded);
         self.captured.extend(other.captured);
         self.closure_calls.extend(other.closure_calls);
+        self.default_calls.extend(other.default_calls);
         self.stale.extend(other.stale);
         self.carried.extend(other.carried);
         self.ignored.extend(other.ignored);

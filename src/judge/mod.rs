@@ -9,6 +9,7 @@ mod bridges;
 mod broadcasts;
 mod carried;
 mod closures;
+mod default_keys;
 mod consequence;
 mod derivation;
 mod extract;
