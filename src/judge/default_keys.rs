@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::analysis::record::{Callee, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{Argument, OpKind};
-use crate::judge::facts::{CaptureKind, Facts};
+use crate::judge::facts::{CaptureKind, CapturedUse, Facts};
 
 /// A call of a function some of whose parameters have a default and are named like keys.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,14 +53,16 @@ pub fn extract_default_calls(run: &Recording<'_>, facts: &mut Facts) {
     }
 }
 
-/// Lowers the confidence of default keys that no call leaves out.
+/// Lowers the confidence of default keys that no call leaves out. Where the function is private, the default can safely be removed, and the
+/// finding stays.
 pub fn reconcile(modules: &mut [Facts]) {
     let mut omitted: BTreeMap<Place, BTreeSet<String>> = BTreeMap::new();
     for call in modules.iter_mut().flat_map(|facts| std::mem::take(&mut facts.default_calls)) {
         omitted.entry(call.defined_at).or_default().extend(call.omitted);
     }
     let defaults = modules.iter_mut().flat_map(|facts| &mut facts.captured);
-    for default in defaults.filter(|captured| captured.kind == CaptureKind::Default) {
+    let is_public = |captured: &&mut CapturedUse| !captured.callee.starts_with('_');
+    for default in defaults.filter(|captured| captured.kind == CaptureKind::Default).filter(is_public) {
         if omitted.get(&default.defined_at).is_some_and(|names| !names.contains(&default.name)) {
             default.confidence = Confidence::Low;
         }

@@ -17,8 +17,8 @@ use crate::judge::broadcasts::extract_broadcasts;
 use crate::judge::carried::{extract_exits, extract_kept};
 use crate::judge::closures::extract_closure_calls;
 use crate::judge::consequence::Flows;
-use crate::judge::derivation::derivation;
 use crate::judge::default_keys::extract_default_calls;
+use crate::judge::derivation::derivation;
 use crate::judge::facts::{
     BufferOp, BufferUse, CaptureKind, CapturedUse, Exhausted, Facts, KeyFact, KeyKind, KeyReuse, Reference,
     ReferenceKind, ReuseKind, Role,
