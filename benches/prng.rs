@@ -67,7 +67,7 @@ fn bulk_bits() {
         let Ok(key) = derive::key(Mode::default(), implementation, 42) else { continue };
         for (name, mode) in modes(implementation) {
             measure(&format!("bits/{}/{name}", implementation.name()), (4 * WORDS, "bytes"), || {
-                implementation.generator().fill_32(*mode, black_box(key.words()), black_box(&mut words))
+                implementation.generator().fill_32(*mode, black_box(key.words()), black_box(&mut words));
             });
         }
     }

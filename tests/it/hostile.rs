@@ -139,20 +139,23 @@ fn deep_nesting_within_the_limit_is_analysed() {
     }
 }
 
+/// The size of a large file: several times what any bound admits, and no more than the checks of a debug build get through in seconds.
+const LARGE: usize = if cfg!(debug_assertions) { 3_000_000 } else { 10_000_000 };
+
 #[test]
 fn large_files_are_analysed() {
     let line = "    values = [value * 2.0 + 1.0 for value in values if value is not None]  # nothing to see here\n";
     let mut inside = format!("{REUSE}\ndef work(values):\n");
     // More operations than one body may have: the code before such a table is run, the code after it is not.
     let mut literal = format!("{REUSE}table = [\n");
-    while inside.len() < 10_000_000 {
+    while inside.len() < LARGE {
         inside.push_str(line);
     }
-    while literal.len() < 10_000_000 {
+    while literal.len() < LARGE {
         literal.push_str("    [0.25, -1.5, 3, 'some text', None, True],\n");
     }
     literal.push_str("]\n");
-    let comment = format!("# {}\n{REUSE}", "x".repeat(10_000_000));
+    let comment = format!("# {}\n{REUSE}", "x".repeat(LARGE));
     for program in [inside, literal, comment] {
         let run = check_text(&program);
         assert_eq!((run.status, run.shows("KEY101")), (1, true), "{}", run.err);
