@@ -10,7 +10,7 @@ use super::jax_version::JaxPin;
 use super::patterns::{Patterns, absolute};
 use super::run_settings::RunSettings;
 use super::selector::{KnownRule, Selector};
-use crate::finding::{Confidence, Family, Finding, IntentKind, Level, RuleId};
+use crate::finding::{Confidence, ConsequenceKind, Family, Finding, IntentKind, Level, RuleId};
 
 /// The source of a setting's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -281,7 +281,7 @@ impl FileSettings<'_> {
     /// Decides how a finding of this file is reported.
     pub fn judge(&self, finding: &Finding) -> Judgement {
         let setting = self.settings.rules.get(&finding.rule);
-        let intent = self.intent(finding.rule);
+        let intent = self.intent(finding);
         // Raw keys in tests and documentation are migrated with the rest of the project, and are harmless until then. So is a test that
         // compares whole results that contain keys, or that inspects the words of a key.
         let is_aside = finding.rule == RuleId::LegacyPrngkey && (self.is_test || self.is_docs)
@@ -301,9 +301,13 @@ impl FileSettings<'_> {
         Judgement { level, shown, intent }
     }
 
-    /// Why the findings of a rule are probably intended in a file of this kind.
-    fn intent(&self, rule: RuleId) -> Option<IntentKind> {
-        match rule {
+    /// Why a finding is probably intended in a file of this kind.
+    fn intent(&self, finding: &Finding) -> Option<IntentKind> {
+        let kind = finding.consequence.as_ref().map(|consequence| consequence.kind);
+        // Training on a benchmark: the iterations are steps of one run, not alternatives.
+        let are_steps = matches!(kind, Some(ConsequenceKind::Meet | ConsequenceKind::Carried));
+        match finding.rule {
+            RuleId::KeyReusedInLoop if self.is_benchmark && !self.is_test && are_steps => None,
             // Tests draw the same numbers twice in order to compare them.
             rule if self.is_test && rule.may_be_intended() => Some(IntentKind::TestCode),
             // Benchmarks give all alternatives the same work, and so the same key.
