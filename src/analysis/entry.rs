@@ -7,11 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::marks::OVERRIDDEN;
-use crate::analysis::domain::term::{Symbol, Term};
+use crate::analysis::domain::term::Symbol;
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, PartialKind, Val, Value};
 use crate::analysis::kept::{EntryEnd, EntryStart, KeptRuns, Learned};
-use crate::analysis::library::parameters::named;
 use crate::analysis::machine::context::PendingClosure;
 use crate::analysis::machine::{Frame, Machine, annotate, call, captured, construct};
 use crate::analysis::program::names::{excludes_none, is_of_another_kind};
@@ -21,12 +19,9 @@ use crate::analysis::snapshot::ImportSnapshot;
 use crate::analysis::store::budget::{Budget, FUEL};
 use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::paths::{Paths, Running};
-use crate::analysis::{constructors, late_writes, snapshot};
+use crate::analysis::{constructors, drawing_defaults, late_writes, snapshot};
 use crate::finding::Place;
-use crate::ir::{
-    Argument, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Operator, ParameterKind, Temp, Variable,
-};
-use crate::models::{Callable, Effect};
+use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, ParameterKind, Temp, Variable};
 
 /// Most closures that are run on their own after one entry.
 const CLOSURES: usize = 64;
@@ -249,15 +244,8 @@ fn run_entry(machine: &mut Machine<'_>, id: FunctionId) {
     let class = class_of(machine, code);
     let closure = machine.state.store.definitions.get(&(machine.context.home, id)).cloned();
     let mut slots = symbolic_parameters(machine, machine.context.home, code, class);
-    // Callers of a private function are seen.
-    let is_public = !code.name.starts_with('_') || code.name.starts_with("__");
-    for (index, default) in closure.iter().filter(|_| is_public).flat_map(|closure| closure.defaults.iter()) {
-        if may_draw(machine, default)
-            && !is_always_given(machine.module(machine.context.home), code, *index)
-            && let Some(slot) = slots.get_mut(*index as usize)
-        {
-            *slot = or_default(machine, slot, default);
-        }
+    if let Some(closure) = &closure {
+        drawing_defaults::give(machine, code, &closure.defaults, &mut slots);
     }
     if let (Some(class), Some(instance)) = (class, slots.first())
         && &*code.name != "__init__"
@@ -269,79 +257,6 @@ fn run_entry(machine: &mut Machine<'_>, id: FunctionId) {
         call::new_environment(&mut machine.state, slots, closure.as_ref().and_then(|closure| closure.environment));
     let activation = machine.root_activation(machine.context.home, id, environment);
     machine.run_frame(machine.context.home, id, environment, class, activation);
-}
-
-/// Whether the default of a parameter is a function that itself draws from a key that it gets: `kernel_init=initializers.normal()`.
-fn may_draw(machine: &mut Machine<'_>, default: &Value) -> bool {
-    let models = machine.program.models;
-    let draws = |callable: &Callable| matches!(callable.effect, Effect::Sample { .. } | Effect::Consume { .. });
-    match default.single() {
-        Some(Val::Function(closure)) => {
-            let code = machine.module(closure.module).function(closure.function);
-            let takes_a_key = code.parameters.iter().any(|parameter| models.words.names_a_key(&parameter.name));
-            let mut callees = code.ops.iter().filter_map(|op| match &op.kind {
-                OpKind::Call(callee, _) => Some(*callee),
-                _ => None,
-            });
-            takes_a_key
-                && callees.any(|callee| {
-                    let value = named(machine, closure.module, code, callee);
-                    match value.as_ref().and_then(Value::single) {
-                        Some(Val::Library(path)) => models.callable(path).is_some_and(draws),
-                        _ => false,
-                    }
-                })
-        }
-        Some(Val::Library(path)) => models.callable(path).is_some_and(draws),
-        Some(Val::Wrapped(made)) => models
-            .callable(&made.transform)
-            .is_some_and(|callable| matches!(&callable.effect, Effect::Factory { makes } if draws(makes))),
-        _ => false,
-    }
-}
-
-/// Whether the module calls a function by its name, and always with an argument for this parameter.
-fn is_always_given(module: &Module, code: &Function, index: u32) -> bool {
-    let Some(parameter) = code.parameters.get(index as usize) else { return false };
-    let mut calls = 0;
-    for caller in &module.functions {
-        for op in &caller.ops {
-            let OpKind::Call(callee, arguments) = &op.kind else { continue };
-            if !matches!(&caller.ops[*callee as usize].kind, OpKind::Load(Variable::Global(name)) if *name == code.name)
-            {
-                continue;
-            }
-            calls += 1;
-            let is_it = |(at, argument): (usize, &Argument)| match argument {
-                Argument::Positional(_) => at == index as usize,
-                Argument::Keyword(name, _) => *name == parameter.name,
-                Argument::Spread(_) | Argument::SpreadMapping(_) => true,
-            };
-            if !arguments.iter().enumerate().any(is_it) {
-                return false;
-            }
-        }
-    }
-    calls > 0
-}
-
-/// A parameter that is its default unless a caller passes something else, of which nothing is known: it is no evidence of a draw.
-fn or_default(machine: &mut Machine<'_>, parameter: &Value, default: &Value) -> Value {
-    let (Some(Val::Term(symbol)), Some(function)) = (parameter.single(), default.single()) else {
-        return parameter.clone();
-    };
-    machine.caches.quiet.insert(*symbol);
-    let state = &mut machine.state;
-    let kind = state.terms.intern(Term::Apply(OVERRIDDEN.into(), Box::new([*symbol])));
-    let default = state.terms.int(0);
-    let is_default = state.terms.operate(Operator::Eq, &[kind, default]);
-    let is_default = state.truth_of_term(is_default);
-    let guards = &mut state.paths.guards;
-    let mut value = Value::unbound();
-    value.push(guards, is_default, function.clone());
-    let is_other = guards.not(is_default);
-    value.push(guards, is_other, Val::Term(*symbol));
-    value
 }
 
 /// Symbols for the parameters of a function.

@@ -4,6 +4,7 @@
 
 mod constructors;
 pub mod domain;
+mod drawing_defaults;
 mod entry;
 mod kept;
 mod late_writes;

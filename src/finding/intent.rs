@@ -137,7 +137,7 @@ kinds! {
         Stored "stored" "both draws are stored",
         /// Both leave the analysed code.
         Escapes "escapes" "both draws leave the analysed code",
-        /// A later iteration of the loop computes with what an earlier one drew, as training does.
+        /// The call that draws gets what an earlier iteration of the loop drew, as a training step does.
         Carried "carried" "each iteration continues with what the earlier ones drew",
         /// They are only compared.
         Compared "compared" "the draws are only compared",

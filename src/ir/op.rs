@@ -214,16 +214,6 @@ pub enum Element {
     SpreadMapping(Temp),
 }
 
-impl Element {
-    /// The element, or the value of a pair; `None` for what is spread.
-    pub const fn value(&self) -> Option<Temp> {
-        match self {
-            Self::Value(value) | Self::Pair(_, value) => Some(*value),
-            Self::Spread(_) | Self::SpreadMapping(_) => None,
-        }
-    }
-}
-
 /// One argument of a call, in evaluation order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {

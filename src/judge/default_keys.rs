@@ -1,13 +1,13 @@
 //! Calls of functions that have a default key: `def f(x, key=jax.random.key(0))`.
 //!
-//! **Invariant:** a default counts as unused only if the program calls the function, and each of these calls passes the parameter. A call whose
-//! arguments are spread passes all of them.
+//! **Invariant:** a default counts as unused only if the program calls the function, each of these calls passes the parameter, and the module
+//! uses the function in no other way. Callers of methods are not all seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::record::{Callee, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Argument, OpKind};
+use crate::ir::{Argument, Function, Module, OpKind, Temp, Variable};
 use crate::judge::facts::{CaptureKind, CapturedUse, Facts};
 
 /// A call of a function some of whose parameters have a default and are named like keys.
@@ -19,19 +19,14 @@ pub struct DefaultCall {
     pub omitted: Vec<String>,
 }
 
-/// The calls of such functions in the home module.
+/// The calls of such functions in the home module, and other uses of those that it defines.
 pub fn extract_default_calls(run: &Recording<'_>, facts: &mut Facts) {
     let home = run.module(run.home);
-    let words = &run.program.models.words;
     for (place, callees) in run.log.callees.iter().filter(|(place, _)| place.file == home.file) {
         for callee in callees {
             let Callee::Function(module, id, prebound) = callee else { continue };
             let (module, code) = (run.module(*module), run.module(*module).function(*id));
-            let defaults: Vec<(usize, &str)> = (0..)
-                .zip(&code.parameters)
-                .filter(|(_, parameter)| parameter.has_default && words.is_keyish(&parameter.name))
-                .map(|(position, parameter)| (position, &*parameter.name))
-                .collect();
+            let defaults = key_defaults(run, code);
             if defaults.is_empty() {
                 continue;
             }
@@ -43,7 +38,8 @@ pub fn extract_default_calls(run: &Recording<'_>, facts: &mut Facts) {
                 (0..).zip(arguments).any(|(at, argument)| match argument {
                     Argument::Positional(_) => at + prebound.unwrap_or(0) == position,
                     Argument::Keyword(keyword, _) => **keyword == *name,
-                    Argument::Spread(_) | Argument::SpreadMapping(_) => true,
+                    // What is spread may leave it out.
+                    Argument::Spread(_) | Argument::SpreadMapping(_) => false,
                 })
             };
             let omitted = defaults.into_iter().filter(|(position, name)| !is_passed(*position, name));
@@ -51,6 +47,50 @@ pub fn extract_default_calls(run: &Recording<'_>, facts: &mut Facts) {
             facts.default_calls.push(DefaultCall { defined_at: Place { file: module.file, span: code.span }, omitted });
         }
     }
+    for code in &home.functions {
+        let defaults = key_defaults(run, code);
+        if !defaults.is_empty() && !is_only_called(home, code) {
+            let omitted = defaults.into_iter().map(|(_, name)| name.to_owned()).collect();
+            facts.default_calls.push(DefaultCall { defined_at: Place { file: home.file, span: code.span }, omitted });
+        }
+    }
+}
+
+/// The parameters of a function that have a default and are named like keys, by position.
+fn key_defaults<'r>(run: &Recording<'_>, code: &'r Function) -> Vec<(usize, &'r str)> {
+    let words = &run.program.models.words;
+    (0..)
+        .zip(&code.parameters)
+        .filter(|(_, parameter)| parameter.has_default && words.is_keyish(&parameter.name))
+        .map(|(position, parameter)| (position, &*parameter.name))
+        .collect()
+}
+
+/// Whether a module uses a function only by calling it by its name: it is not decorated, and no value elsewhere.
+fn is_only_called(module: &Module, code: &Function) -> bool {
+    let name = Variable::Global(code.name.clone());
+    let body = module.function(Module::BODY);
+    let is_plain = code.class.is_none()
+        && body.sole_value(&name).is_some_and(|value| matches!(body.ops[value as usize].kind, OpKind::Function(..)));
+    let is_called = |within: &Function, load: Temp| {
+        let mut readers = within.ops.iter().filter(|op| {
+            let mut reads = false;
+            op.kind.operands(&mut |operand| reads |= operand == load);
+            reads
+        });
+        readers.all(|op| match &op.kind {
+            OpKind::Call(callee, arguments) => {
+                *callee == load && arguments.iter().all(|argument| argument.value() != load)
+            }
+            _ => false,
+        })
+    };
+    is_plain
+        && module.functions.iter().all(|within| {
+            let loads =
+                (0..).zip(&within.ops).filter(|(_, op)| matches!(&op.kind, OpKind::Load(read) if *read == name));
+            loads.map(|(load, _)| load).all(|load| is_called(within, load))
+        })
 }
 
 /// Lowers the confidence of default keys that no call leaves out. Where the function is private, the default can safely be removed, and the

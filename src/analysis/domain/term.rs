@@ -173,8 +173,6 @@ pub struct Terms {
     counts: FxHashSet<TermId>,
     /// Arrays without repeated numbers.
     varied: FxHashSet<TermId>,
-    /// Results that the program stores where it found nothing, and tests for that.
-    filled: FxHashSet<TermId>,
     visits: Visits,
 }
 
@@ -254,7 +252,7 @@ impl Terms {
             self.interned.retain(|id| (id.0 as usize) < mark.0);
         }
         self.arena.truncate(mark.0);
-        for noted in [&mut self.counts, &mut self.varied, &mut self.filled] {
+        for noted in [&mut self.counts, &mut self.varied] {
             noted.retain(|id| (id.0 as usize) < mark.0);
         }
         self.symbols.truncate(mark.1);
@@ -268,16 +266,6 @@ impl Terms {
     /// Whether a term must be an integer because of how the program uses it.
     pub(super) fn is_count(&self, id: TermId) -> bool {
         self.counts.contains(&id)
-    }
-
-    /// Records that a term is true, and so not `None`.
-    pub fn fill(&mut self, id: TermId) {
-        self.filled.insert(id);
-    }
-
-    /// Whether a term is true because of where the program stores it.
-    pub fn is_filled(&self, id: TermId) -> bool {
-        self.filled.contains(&id)
     }
 
     /// Records that an array contains no number twice.
@@ -705,7 +693,7 @@ impl Terms {
         Some(self.int(value))
     }
 
-    /// The truth of a term, where it is a literal, a number above zero or a value that fills a gap.
+    /// The truth of a term, where it is a literal or a number above zero.
     pub fn truth(&self, id: TermId) -> Option<bool> {
         match self.get(id) {
             Term::None => Some(false),
@@ -713,7 +701,6 @@ impl Terms {
             Term::Int(value) => Some(*value != 0),
             Term::Text(text) => Some(!text.is_empty()),
             Term::Float(bits) => Some(f64::from_bits(*bits) != 0.0),
-            _ if self.is_filled(id) => Some(true),
             _ => self.bounds(id)[0].filter(|least| *least > 0).map(|_| true),
         }
     }

@@ -247,8 +247,8 @@ fn streams_of(state: &State, protocol: &Protocol, given: &Arg) -> Vec<(Arg, Stre
     entries.iter().map(|entry| (part(&entry.value), stream(entry.key))).collect()
 }
 
-/// Runs a method of an object on the arguments after the first, as `apply` runs `__call__`, if keys may be among them or the method makes keys
-/// itself; returns whether there was such a method.
+/// Runs a method of an object on the arguments after the first, as `apply` runs `__call__`, if keys may be among them; returns whether there
+/// was such a method. A key that the method makes from a constant may be that of fixed features: the method then has to draw alike in each call.
 fn run_named<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -275,7 +275,7 @@ fn run_named<'p>(
     };
     let gets_key = given.positional.iter().any(|arg| is_named_like_a_key(machine, arg))
         || given.values().cloned().collect::<Vec<_>>().iter().any(|value| holds_key(machine, value));
-    if !gets_key && !machine.program.relevance.of(closure.module, closure.function) {
+    if !gets_key {
         return false;
     }
     // The library's own code before and after is unknown: the call is assumed to return, whatever happens in the

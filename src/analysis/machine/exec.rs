@@ -148,11 +148,10 @@ impl<'p> Machine<'p> {
             OpKind::Append(container, element) => append(&mut self.state, frame, *container, element),
             OpKind::If { test, then, orelse } => {
                 let written = name_cache::written_text(self, frame, *test);
-                let value = frame.value(*test);
-                notes::note_truth(self, frame, &value, written, op);
-                let holds = self.state.truth(&value);
+                let test = frame.value(*test);
+                notes::note_truth(self, frame, &test, written, op);
+                let holds = self.state.truth(&test);
                 self.branch(frame, holds, then, orelse);
-                implied::fill(self, frame, *test, then);
             }
             OpKind::Loop { head, test, body, orelse } => self.run_loop(frame, head, *test, body, orelse, op),
             OpKind::Try { body, handlers, orelse, finally } => self.run_try(frame, body, handlers, orelse, finally),

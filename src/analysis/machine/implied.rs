@@ -2,8 +2,7 @@
 //!
 //! `for x in xs: …; print(x)` reads a variable that only an iteration binds, and `total / n` next to `for i in
 //! range(n)` divides by zero without one: such a loop has an iteration, or the program ends. Likewise, a value whose
-//! shape is read, or that is added to something, is not `None`. After `if carry is None: carry = f()`, `carry` is something: the branch
-//! runs once.
+//! shape is read, or that is added to something, is not `None`.
 //!
 //! **Invariant:** only paths on which the program ends, or divides by zero, are excluded.
 
@@ -12,7 +11,7 @@ use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{EnvironmentId, Val, Value};
 use crate::analysis::machine::{Frame, Machine};
 use crate::analysis::store::State;
-use crate::ir::{Block, Constant, FunctionKind, Op, OpKind, Operator, Temp, Variable};
+use crate::ir::{Block, FunctionKind, Op, OpKind, Operator, Temp, Variable};
 
 /// Most variables of one activation that are followed, and most divisors and bounds of one analysis.
 const FOLLOWED: usize = 32;
@@ -147,51 +146,6 @@ pub fn is_present(state: &mut State, term: TermId) {
 pub fn was_present(state: &mut State, term: TermId) -> bool {
     let known = state.paths.present.get(&term).copied();
     known.is_some_and(|paths| state.paths.guards.without(state.paths.pc, paths).is_false())
-}
-
-/// After a branch on a test: if it tests that a variable or an attribute is absent, the results of calls that it stores there are not.
-pub fn fill(machine: &mut Machine<'_>, frame: &Frame<'_>, test: Temp, then: &Block) {
-    let kind = |temp: Temp| &frame.code.ops[temp as usize].kind;
-    let tested = match kind(test) {
-        OpKind::Operate(Operator::Not, [Some(tested), None], _) => *tested,
-        OpKind::Operate(Operator::Is | Operator::Eq, [Some(tested), Some(none)], _)
-            if matches!(kind(*none), OpKind::Constant(Constant::None)) =>
-        {
-            *tested
-        }
-        _ => return,
-    };
-    let is_same = |a: Temp, b: Temp| matches!((kind(a), kind(b)), (OpKind::Load(a), OpKind::Load(b)) if a == b);
-    for temp in then {
-        let stored = match (kind(*temp), kind(tested)) {
-            (OpKind::Store(variable, value), OpKind::Load(tested)) if variable == tested => *value,
-            (OpKind::StoreAttribute(owner, name, value), OpKind::Attribute(of, tested))
-                if name == tested && is_same(*owner, *of) =>
-            {
-                *value
-            }
-            _ => continue,
-        };
-        let is_result = match kind(stored) {
-            OpKind::Call(..) => true,
-            OpKind::Project(of, _) => {
-                matches!(kind(*of), OpKind::Unpack { value, .. } if matches!(kind(*value), OpKind::Call(..)))
-            }
-            _ => false,
-        };
-        if is_result {
-            for alternative in frame.value(stored).alternatives() {
-                if let Val::Term(term) = alternative.val
-                    && matches!(
-                        machine.state.terms.get(term),
-                        Term::Symbol(_) | Term::Apply(..) | Term::Attribute(..) | Term::Item(..)
-                    )
-                {
-                    machine.state.terms.fill(term);
-                }
-            }
-        }
-    }
 }
 
 /// A number that is a divisor is not zero.

@@ -365,7 +365,7 @@ fn compare(machine: &mut Machine<'_>, operator: Operator, left: &Value, right: &
 
 fn is_none(machine: &mut Machine<'_>, val: &Val, operator: Operator) -> crate::analysis::domain::term::TermId {
     match val {
-        Val::Term(term) if machine.state.terms.is_filled(*term) || implied::was_present(&mut machine.state, *term) => {
+        Val::Term(term) if implied::was_present(&mut machine.state, *term) => {
             machine.state.terms.intern(Term::Bool(false))
         }
         Val::Term(term) => {

@@ -12,6 +12,7 @@ pub mod body;
 mod calls;
 mod exclusive;
 mod meet;
+mod numbered;
 mod objects;
 pub mod repeating_loop;
 mod settings;

@@ -207,6 +207,20 @@ impl<'r> RepeatingLoop<'r> {
         })
     }
 
+    /// Whether the call that leads to the draw gets something of an earlier iteration's draw.
+    pub fn continues(&self, reach: &Reach) -> bool {
+        let Some(frame) = self.frame(reach).filter(|_| self.kept(reach).carried) else { return false };
+        let arguments: &[Argument] = match self.call.map(|call| self.kind(call)) {
+            Some(OpKind::Call(_, arguments)) => arguments,
+            _ => &[],
+        };
+        let is_reached = |argument: &Argument| {
+            let value = argument.value();
+            frame.effects.reached.contains(&value) && matches!(self.kind(value), OpKind::Load(_))
+        };
+        arguments.iter().any(is_reached)
+    }
+
     /// The names of the functions within whose calls in the body the draw happens, outermost first.
     pub fn called(&self, draw: &Consumption) -> Vec<Name> {
         let within = self.chain.iter().skip(1).map(|(activation, _)| self.run.code(activation).name.clone());

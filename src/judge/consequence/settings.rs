@@ -6,7 +6,7 @@
 use super::Reach;
 use super::repeating_loop::{FOLLOWED, Kept, RepeatingLoop};
 use crate::analysis::record::{Activation, Consumption, Iteration};
-use crate::ir::{Argument, Collection, Constant, Element, Module, Name, OpKind, Temp, Variable};
+use crate::ir::{Argument, Module, Name, OpKind, Temp, Variable};
 use crate::judge::facts::Role;
 
 impl<'r> RepeatingLoop<'r> {
@@ -44,56 +44,6 @@ impl<'r> RepeatingLoop<'r> {
                 && arguments.iter().any(|argument| self.varies(argument.value(), &varying))
         };
         self.kept(reach) == Kept::default() && self.body.iter().any(is_shown)
-    }
-
-    /// Whether the body records a measure of what is drawn beside the setting, in one row: `rows.append({"rate": rate, "loss": loss(w)})`. What
-    /// the loop makes may be a part of one thing, `layers.append((name, init(key, size)))`; a measure of it is not.
-    pub fn is_recorded_by_setting(&self, reach: &Reach) -> bool {
-        let Some(frame) = self.frame(reach).filter(|_| !self.kept(reach).carried) else { return false };
-        let is_reached = |value: Temp| frame.effects.reached.contains(&value);
-        let is_measure = |value: Temp| {
-            let measured = self.stored_value(value).unwrap_or(value);
-            is_reached(value)
-                && Some(measured) != self.call
-                && match self.kind(measured) {
-                    OpKind::Call(_, arguments) => arguments.iter().any(|argument| is_reached(argument.value())),
-                    _ => false,
-                }
-        };
-        let is_row = |value: Temp| match self.kind(value) {
-            OpKind::Build(Collection::Dict | Collection::Tuple | Collection::List, parts) => {
-                let values: Vec<Temp> = parts.iter().filter_map(Element::value).collect();
-                values.iter().any(|part| self.is_element(*part))
-                    && values.iter().any(|part| is_reached(*part))
-                    && values.iter().all(|part| !is_reached(*part) || is_measure(*part))
-            }
-            _ => false,
-        };
-        self.body.iter().any(|temp| match self.kind(*temp) {
-            OpKind::Call(callee, arguments) if matches!(self.kind(*callee), OpKind::Attribute(..)) => {
-                arguments.iter().any(|argument| is_row(argument.value()))
-            }
-            _ => false,
-        })
-    }
-
-    /// The value that the body stores first in the variable that an operation reads.
-    fn stored_value(&self, value: Temp) -> Option<Temp> {
-        let OpKind::Load(variable) = self.kind(value) else { return None };
-        match self.kind(self.first_store(variable)?) {
-            OpKind::Store(_, stored) => Some(*stored),
-            _ => None,
-        }
-    }
-
-    /// Whether a value is an element that the loop goes through, or a part of one that has a name.
-    fn is_element(&self, value: Temp) -> bool {
-        let is_next =
-            |value: Temp| matches!(self.kind(value), OpKind::Next(iterator) if Some(*iterator) == self.iterator);
-        self.stored_value(value).is_some_and(|stored| match self.kind(stored) {
-            OpKind::Project(of, _) => matches!(self.kind(*of), OpKind::Unpack { value, .. } if is_next(*value)),
-            _ => is_next(stored),
-        })
     }
 
     /// Whether the call that leads to the draw puts it into an object that all iterations share: `trainer.fit(data[:n])`.
@@ -144,17 +94,6 @@ impl<'r> RepeatingLoop<'r> {
             }
         }
         constants > 0
-    }
-
-    /// How many iterations a loop over `range(n)` has, if the number is written there.
-    pub fn counted(&self) -> Option<i128> {
-        let OpKind::Iterate(iterable) = self.kind(self.iterator?) else { return None };
-        let OpKind::Call(_, arguments) = self.kind(*iterable) else { return None };
-        let [Argument::Positional(number)] = &arguments[..] else { return None };
-        match self.kind(*number) {
-            OpKind::Constant(Constant::Int(number)) if self.counts(self.iterator?) => Some(**number),
-            _ => None,
-        }
     }
 
     /// The names of the function that has the loop and of the variable that is bound to its elements.

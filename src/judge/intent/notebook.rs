@@ -66,7 +66,7 @@ pub fn note_separate_cells(cells: &Cells, marks: &[u32], findings: &mut [Finding
 
 /// Makes reuse in a notebook a note if it happens in what the cells call: a cell tries something with the current key, shows the result, and
 /// runs again. Two samplers that cells call directly are still findings, and so is everything that one cell does directly with one key, and a
-/// loop whose draws meet or whose iterations continue with what earlier ones drew.
+/// loop whose draws meet or whose calls get what earlier ones drew.
 /// Functions that a notebook defines are judged like those of modules, except for warnings that a key is used again by a later call, or by
 /// all batch elements.
 pub fn note_cells(cells: &Cells, findings: &mut [Finding]) {

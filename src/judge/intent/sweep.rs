@@ -74,7 +74,7 @@ pub fn settings_compared(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Conse
     }
     let words = &flows.run.program.models.words;
     let is_sweep = around.names().into_iter().any(|name| words.names_a_sweep(name))
-        || (around.is_shown_by_setting(&reach) || around.is_recorded_by_setting(&reach))
+        || around.is_shown_by_setting(&reach)
             && around.goes_through_constants()
             && around.runs_computation(pair.second, iteration, &reach);
     is_sweep.then(|| because(IntentKind::Comparison, "the loop tries several settings with one key", iteration.place))

@@ -307,10 +307,10 @@ fn repeats_or_carries(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
     })
 }
 
-/// Whether a later iteration of the loop that repeats a draw computes with what an earlier one drew.
+/// Whether the call that repeats a draw gets what an earlier iteration drew: `w, loss = step(w, key)`. A list or a sum of results is no such state.
 fn is_carried(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
     let around = pair.repeated_by.as_ref().and_then(|it| RepeatingLoop::around(flows.run, pair.second, it));
-    around.is_some_and(|around| around.kept(&flows.reach(pair.reuse.second)).carried)
+    around.is_some_and(|around| around.continues(&flows.reach(pair.reuse.second)))
 }
 
 /// Whether a key is stored in an attribute, or in a container that is.
