@@ -252,7 +252,7 @@ impl<'a, 'r> Body<'a, 'r> {
                 self.read(*reader, temp, &path);
             }
         }
-        // Only if an operation yields nothing but the shape are its numbers known not to be used.
+        // Only if an operation yields nothing but the shape or the time are its numbers known not to be used.
         let sinks = self.effects.sinks;
         let is_measured = sinks != Sinks::default() && !sinks.is_observed();
         if self.is_program_variable && (!is_measured || !self.effects.returned.is_empty()) {

@@ -5,6 +5,7 @@
 use super::repeating_loop::RepeatingLoop;
 use crate::ir::{Argument, OpKind, Temp, Uses, Variable};
 use crate::judge::intent::is_written_alike;
+use crate::models::{BuiltinOp, Effect};
 
 /// What is bound to the number of an iteration.
 #[derive(Clone, Copy)]
@@ -23,16 +24,19 @@ impl RepeatingLoop<'_> {
                 |reader| matches!(self.kind(*reader), OpKind::Item(array, index) if *array == of && self.is_number(*index)),
             )
         };
-        uses.readers(split).iter().all(|reader| match self.kind(*reader) {
+        let readers = uses.readers(split);
+        let takes_child = |reader: &Temp| match self.kind(*reader) {
             OpKind::Item(array, index) => *array == split && self.is_number(*index),
             OpKind::Store(variable @ Variable::Local(slot), _) => {
                 !uses.is_captured(*slot)
                     && uses.stores_of(*slot).len() == 1
+                    && !uses.loads_of(*slot).is_empty()
                     && uses.loads_of(*slot).iter().all(|load| is_child(*load))
                     && self.code.sole_value(variable) == Some(split)
             }
             _ => false,
-        })
+        };
+        !readers.is_empty() && readers.iter().all(takes_child)
     }
 
     /// Whether a value is the number of the iteration, from 0: the variable of a loop over `range(n)`, or the first one over `enumerate(xs)`.
@@ -53,14 +57,21 @@ impl RepeatingLoop<'_> {
     /// What counts the iterations, and the argument that says how many there are, as a number or as what is enumerated.
     fn length(&self) -> Option<(Counter, Temp)> {
         let OpKind::Iterate(iterable) = self.kind(self.iterator?) else { return None };
-        let OpKind::Call(callee, arguments) = self.kind(*iterable) else { return None };
-        let ([Argument::Positional(of)], OpKind::Load(Variable::Global(name))) = (&arguments[..], self.kind(*callee))
-        else {
-            return None;
-        };
-        match &**name {
-            "range" => Some((Counter::Element, *of)),
-            "enumerate" => Some((Counter::First, *of)),
+        let (builtin, of) = self.builtin_of_one(*iterable)?;
+        match builtin {
+            BuiltinOp::Range => Some((Counter::Element, of)),
+            BuiltinOp::Enumerate => Some((Counter::First, of)),
+            _ => None,
+        }
+    }
+
+    /// The built-in function that an operation calls with one argument, and that argument.
+    fn builtin_of_one(&self, call: Temp) -> Option<(BuiltinOp, Temp)> {
+        let OpKind::Call(callee, arguments) = self.kind(call) else { return None };
+        let [Argument::Positional(of)] = &arguments[..] else { return None };
+        let path = self.run.library_named(self.chain.first()?.0.module, self.code, *callee)?;
+        match &self.run.program.models.callable(&path)?.effect {
+            Effect::Builtin(builtin) => Some((*builtin, *of)),
             _ => None,
         }
     }
@@ -69,13 +80,11 @@ impl RepeatingLoop<'_> {
     pub fn is_as_long_as(&self, split: Temp) -> bool {
         let (Some((counter, of)), OpKind::Call(_, arguments)) = (self.length(), self.kind(split)) else { return false };
         let Some(Argument::Positional(number)) = arguments.get(1) else { return false };
-        match (counter, self.kind(*number)) {
-            (Counter::Element, _) => is_written_alike(self.code, of, *number),
-            (Counter::First, OpKind::Call(callee, given)) => {
-                matches!(self.kind(*callee), OpKind::Load(Variable::Global(name)) if &**name == "len")
-                    && matches!(&given[..], [Argument::Positional(given)] if is_written_alike(self.code, of, *given))
-            }
-            (Counter::First, _) => false,
+        match counter {
+            Counter::Element => is_written_alike(self.code, of, *number),
+            Counter::First => self.builtin_of_one(*number).is_some_and(|(builtin, measured)| {
+                builtin == BuiltinOp::Len && is_written_alike(self.code, of, measured)
+            }),
         }
     }
 }
