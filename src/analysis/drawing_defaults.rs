@@ -8,7 +8,7 @@ use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::library::parameters::named;
 use crate::analysis::machine::Machine;
-use crate::ir::{Argument, Function, Module, OpKind, Operator, Variable};
+use crate::ir::{Function, Module, OpKind, Operator, Variable, passes};
 use crate::models::{Callable, Effect};
 
 /// Gives the parameters of a function that is analysed on its own their defaults, where these draw.
@@ -68,12 +68,7 @@ fn is_always_given(module: &Module, code: &Function, index: u32) -> bool {
                 continue;
             }
             calls += 1;
-            let is_it = |(at, argument): (usize, &Argument)| match argument {
-                Argument::Positional(_) => at == index as usize,
-                Argument::Keyword(name, _) => *name == parameter.name,
-                Argument::Spread(_) | Argument::SpreadMapping(_) => true,
-            };
-            if !arguments.iter().enumerate().any(is_it) {
+            if !passes(arguments, index as usize, &parameter.name, true) {
                 return false;
             }
         }

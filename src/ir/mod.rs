@@ -58,6 +58,7 @@
 //! **Invariant:** operands precede the operation that reads them, every operation is in exactly one block, every slot index is below
 //! `Function::slots.len()`, and blocks nest no deeper than the syntax does, plus a constant. `tests/it/ir/validate.rs` checks it.
 
+mod alike;
 mod annotation;
 pub mod display;
 pub mod liveness;
@@ -73,9 +74,10 @@ use std::sync::Arc;
 
 use thin_vec::ThinVec;
 
+pub use alike::is_written_alike;
 pub use annotation::Annotation;
 pub use lower::{EffectLookup, binary_operator, lower, lower_again};
-pub use op::{Argument, Collection, Constant, Element, Handler, Op, OpKind, Operator, Variable};
+pub use op::{Argument, Collection, Constant, Element, Handler, Op, OpKind, Operator, Variable, passes};
 pub use packed::Ops;
 pub use reaching::{DefUses, ReachingDefinitions};
 pub use uses::Uses;

@@ -227,6 +227,15 @@ pub enum Argument {
     SpreadMapping(Temp),
 }
 
+/// Whether a call passes the parameter at a position of its callee. What is spread may pass it or not: `by_spread` says which counts.
+pub fn passes(arguments: &[Argument], position: usize, name: &str, by_spread: bool) -> bool {
+    arguments.iter().enumerate().any(|(at, argument)| match argument {
+        Argument::Positional(_) => at == position,
+        Argument::Keyword(keyword, _) => **keyword == *name,
+        Argument::Spread(_) | Argument::SpreadMapping(_) => by_spread,
+    })
+}
+
 impl Argument {
     /// The value that is passed; for `*x` and `**x`, what is spread.
     pub const fn value(&self) -> Temp {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::record::{Callee, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Argument, Function, Module, OpKind, Temp, Variable};
+use crate::ir::{Function, FunctionId, Module, OpKind, Temp, Variable, passes};
 use crate::judge::facts::{CaptureKind, CapturedUse, Facts};
 
 /// A call of a function some of whose parameters have a default and are named like keys.
@@ -19,7 +19,7 @@ pub struct DefaultCall {
     pub omitted: Vec<String>,
 }
 
-/// The calls of such functions in the home module, and other uses of those that it defines.
+/// The calls of such functions in the home module.
 pub fn extract_default_calls(run: &Recording<'_>, facts: &mut Facts) {
     let home = run.module(run.home);
     for (place, callees) in run.log.callees.iter().filter(|(place, _)| place.file == home.file) {
@@ -35,23 +35,25 @@ pub fn extract_default_calls(run: &Recording<'_>, facts: &mut Facts) {
             let kind = call.map(|call| &home.function(caller).ops[call as usize].kind);
             let Some(OpKind::Call(_, arguments)) = kind else { continue };
             let is_passed = |position: usize, name: &str| {
-                (0..).zip(arguments).any(|(at, argument)| match argument {
-                    Argument::Positional(_) => at + prebound.unwrap_or(0) == position,
-                    Argument::Keyword(keyword, _) => **keyword == *name,
-                    // What is spread may leave it out.
-                    Argument::Spread(_) | Argument::SpreadMapping(_) => false,
-                })
+                let position = position.checked_sub(prebound.unwrap_or(0));
+                position.is_some_and(|position| passes(arguments, position, name, false))
             };
             let omitted = defaults.into_iter().filter(|(position, name)| !is_passed(*position, name));
             let omitted = omitted.map(|(_, name)| name.to_owned()).collect();
             facts.default_calls.push(DefaultCall { defined_at: Place { file: module.file, span: code.span }, omitted });
         }
     }
-    for code in &home.functions {
-        let defaults = key_defaults(run, code);
-        if !defaults.is_empty() && !is_only_called(home, code) {
-            let omitted = defaults.into_iter().map(|(_, name)| name.to_owned()).collect();
-            facts.default_calls.push(DefaultCall { defined_at: Place { file: home.file, span: code.span }, omitted });
+}
+
+/// Another use of a function whose default key was captured counts as a call that passes nothing. It may be in any function of the module, so
+/// this is read once all have run.
+pub fn note_other_uses(run: &Recording<'_>, facts: &mut Facts) {
+    let home = run.module(run.home);
+    for captured in facts.captured.iter().filter(|captured| captured.kind == CaptureKind::Default) {
+        let code = home.functions.iter().find(|code| code.span == captured.defined_at.span);
+        if code.is_none_or(|code| !is_only_called(run, code)) {
+            let (defined_at, omitted) = (captured.defined_at, vec![captured.name.clone()]);
+            facts.default_calls.push(DefaultCall { defined_at, omitted });
         }
     }
 }
@@ -66,31 +68,28 @@ fn key_defaults<'r>(run: &Recording<'_>, code: &'r Function) -> Vec<(usize, &'r 
         .collect()
 }
 
-/// Whether a module uses a function only by calling it by its name: it is not decorated, and no value elsewhere.
-fn is_only_called(module: &Module, code: &Function) -> bool {
+/// Whether the home module uses a function only by calling it by its name: it is not decorated, and no value elsewhere.
+fn is_only_called(run: &Recording<'_>, code: &Function) -> bool {
+    let module = run.module(run.home);
     let name = Variable::Global(code.name.clone());
     let body = module.function(Module::BODY);
     let is_plain = code.class.is_none()
         && body.sole_value(&name).is_some_and(|value| matches!(body.ops[value as usize].kind, OpKind::Function(..)));
-    let is_called = |within: &Function, load: Temp| {
-        let mut readers = within.ops.iter().filter(|op| {
-            let mut reads = false;
-            op.kind.operands(&mut |operand| reads |= operand == load);
-            reads
-        });
-        readers.all(|op| match &op.kind {
+    let is_called_in = |(id, within): (FunctionId, &Function)| {
+        let uses = run.uses_of(run.home, id);
+        let is_call = |load: Temp, reader: Temp| match &within.ops[reader as usize].kind {
             OpKind::Call(callee, arguments) => {
                 *callee == load && arguments.iter().all(|argument| argument.value() != load)
             }
             _ => false,
+        };
+        let mut ops = (0..).zip(&within.ops);
+        ops.all(|(load, op)| match &op.kind {
+            OpKind::Load(read) if *read == name => uses.readers(load).iter().all(|reader| is_call(load, *reader)),
+            _ => true,
         })
     };
-    is_plain
-        && module.functions.iter().all(|within| {
-            let loads =
-                (0..).zip(&within.ops).filter(|(_, op)| matches!(&op.kind, OpKind::Load(read) if *read == name));
-            loads.map(|(load, _)| load).all(|load| is_called(within, load))
-        })
+    is_plain && (0..).map(FunctionId).zip(&module.functions).all(is_called_in)
 }
 
 /// Lowers the confidence of default keys that no call leaves out. Where the function is private, the default can safely be removed, and the

@@ -173,6 +173,7 @@ pub fn analyse(
                 std::mem::take(&mut stale).extract(run, &mut facts);
                 extract::mark_guarded(run, &mut facts.references);
                 host::extract_host_draws(run, &mut facts);
+                default_keys::note_other_uses(run, &mut facts);
                 facts.ran.insert(Module::BODY, run.log.ran.clone());
                 facts.operations += run.operations;
             }

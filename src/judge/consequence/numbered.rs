@@ -3,8 +3,7 @@
 //! **Invariant:** the numbers start from 0, and the split makes a key for each iteration, as written.
 
 use super::repeating_loop::RepeatingLoop;
-use crate::ir::{Argument, OpKind, Temp, Uses, Variable};
-use crate::judge::intent::is_written_alike;
+use crate::ir::{Argument, OpKind, Temp, Uses, Variable, is_written_alike};
 use crate::models::{BuiltinOp, Effect};
 
 /// What is bound to the number of an iteration.
@@ -19,23 +18,18 @@ enum Counter {
 impl RepeatingLoop<'_> {
     /// Whether the body uses of a split only the child with the number of the iteration.
     pub fn takes_one_child_each(&self, split: Temp, uses: &Uses) -> bool {
-        let is_child = |of: Temp| {
-            uses.readers(of).iter().all(
-                |reader| matches!(self.kind(*reader), OpKind::Item(array, index) if *array == of && self.is_number(*index)),
-            )
-        };
-        let readers = uses.readers(split);
+        let is_child = |of: Temp, reader: &Temp| matches!(self.kind(*reader), OpKind::Item(array, index) if *array == of && self.is_number(*index));
         let takes_child = |reader: &Temp| match self.kind(*reader) {
-            OpKind::Item(array, index) => *array == split && self.is_number(*index),
             OpKind::Store(variable @ Variable::Local(slot), _) => {
+                let loads = uses.loads_of(*slot);
                 !uses.is_captured(*slot)
-                    && uses.stores_of(*slot).len() == 1
-                    && !uses.loads_of(*slot).is_empty()
-                    && uses.loads_of(*slot).iter().all(|load| is_child(*load))
+                    && !loads.is_empty()
+                    && loads.iter().all(|load| uses.readers(*load).iter().all(|reader| is_child(*load, reader)))
                     && self.code.sole_value(variable) == Some(split)
             }
-            _ => false,
+            _ => is_child(split, reader),
         };
+        let readers = uses.readers(split);
         !readers.is_empty() && readers.iter().all(takes_child)
     }
 

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use crate::analysis::record::Recording;
 use crate::finding::{Intent, IntentKind};
-use crate::ir::{Argument, Function, OpKind, Operator, ReachingDefinitions, Temp, Uses, Variable};
-use crate::judge::intent::{Pair, STEPS, because, calls_apart, is_written_alike};
+use crate::ir::{Argument, Function, OpKind, Operator, ReachingDefinitions, Temp, Uses, Variable, is_written_alike};
+use crate::judge::intent::{Pair, STEPS, because, calls_apart};
 
 const DIFFERENCE: &str = "the program takes a finite difference of one function";
 

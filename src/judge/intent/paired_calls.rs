@@ -5,8 +5,8 @@
 
 use crate::analysis::record::{Callee, Consumption, Recording};
 use crate::finding::{Intent, IntentKind, Place};
-use crate::ir::{Argument, Function, OpKind, Operator, Temp, Variable};
-use crate::judge::intent::{Calls, Pair, because, calls_apart, is_written_alike};
+use crate::ir::{Argument, Function, OpKind, Operator, Temp, Variable, is_written_alike};
+use crate::judge::intent::{Calls, Pair, because, calls_apart};
 use crate::models::{Effect, TransformResult};
 
 /// Two draws happen within calls of one function on the same data, one of which takes the gradient: `loss(w, key, x)`, `grad(loss)(w +

@@ -300,17 +300,20 @@ pub fn report(
 
 /// Whether each iteration of a loop statement makes the same call, or a later one gets what an earlier one draws.
 fn repeats_or_carries(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
-    let around = pair.repeated_by.as_ref().and_then(|it| RepeatingLoop::around(flows.run, pair.second, it));
-    around.is_some_and(|around| {
+    loop_around(flows, pair).is_some_and(|around| {
         let reach = flows.reach(pair.reuse.second);
         !around.gets_another() || around.kept(&reach).carried || around.is_stored_as_state(&reach)
     })
 }
 
+/// The loop that repeats the second draw, if there is one.
+fn loop_around<'r>(flows: &Flows<'r>, pair: &Pair<'_>) -> Option<RepeatingLoop<'r>> {
+    RepeatingLoop::around(flows.run, pair.second, pair.repeated_by.as_ref()?)
+}
+
 /// Whether the call that repeats a draw gets what an earlier iteration drew: `w, loss = step(w, key)`. A list or a sum of results is no such state.
 fn is_carried(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
-    let around = pair.repeated_by.as_ref().and_then(|it| RepeatingLoop::around(flows.run, pair.second, it));
-    around.is_some_and(|around| around.continues(&flows.reach(pair.reuse.second)))
+    loop_around(flows, pair).is_some_and(|around| around.continues(&flows.reach(pair.reuse.second)))
 }
 
 /// Whether a key is stored in an attribute, or in a container that is.
