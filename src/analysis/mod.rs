@@ -20,3 +20,4 @@ pub use kept::KeptRuns;
 pub use program::{Overview, Program, is_entry};
 pub use snapshot::ImportSnapshot;
 pub(crate) use store::heap;
+pub use store::heap::{Layered, Shared};

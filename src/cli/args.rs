@@ -356,7 +356,7 @@ fn selectors(written: Option<&[String]>) -> Option<Vec<String>> {
 }
 
 /// Reads `a.py:KEY101,KEY102,b.py:KEY2`: an item without a pattern belongs to the pattern before it.
-fn pairs(items: &[String]) -> Result<BTreeMap<String, Vec<String>>, String> {
+pub fn pairs(items: &[String]) -> Result<BTreeMap<String, Vec<String>>, String> {
     let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut pattern: Option<&str> = None;
     for item in items {
@@ -540,24 +540,4 @@ fn confidence_parser() -> impl clap::builder::TypedValueParser<Value = Confidenc
         "medium" => Confidence::Medium,
         _ => Confidence::High,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn prelude_definitions_are_sound() {
-        Args::command().debug_assert();
-    }
-
-    #[test]
-    fn pairs_continue_their_pattern() {
-        let items = ["a.py:KEY101", "KEY2", "b/*:ALL"].map(str::to_owned);
-        let pairs = pairs(&items).unwrap();
-        assert_eq!(pairs["a.py"], ["KEY101", "KEY2"]);
-        assert_eq!(pairs["b/*"], ["ALL"]);
-        assert!(super::pairs(&["KEY101".to_owned()]).is_err());
-    }
 }

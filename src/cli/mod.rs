@@ -27,14 +27,14 @@ mod rule;
 mod server;
 mod version;
 mod watch;
-mod why;
+pub mod why;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub use args::{Args, Command};
+pub use args::{Args, Command, pairs};
 pub use backend::{Backend, CheckRequest, Listing, Stdin};
 pub use engine_backend::EngineBackend;
 

@@ -13,7 +13,10 @@ use crate::report;
 use crate::source::is_source;
 
 pub(super) fn run(command: &Why, backend: &dyn Backend, process: &mut Process<'_>) -> Result<Status, Failure> {
-    let (file, cell, row) = place(&command.place)?;
+    let (file, cell, row) = place(&command.place).ok_or_else(|| {
+        let written = &command.place;
+        Failure::Usage(format!("expected `FILE:LINE`, or `FILE:CELL:LINE` for a notebook, not `{written}`"))
+    })?;
     let resolver = resolver(&command.selection, &[PathBuf::from(file)], process)?;
     let answer = backend.why(Path::new(file), cell, row, &resolver).map_err(Failure::Usage)?;
     write!(process.stdout, "{}", report::neutral_line(&answer))?;
@@ -25,7 +28,7 @@ fn is_notebook(file: &str) -> bool {
 }
 
 /// Reads `FILE:LINE`, or `FILE:CELL:LINE` of a notebook, as reports print them: the cell as `cell 3`, and a column at the end.
-fn place(written: &str) -> Result<(&str, Option<u32>, u32), Failure> {
+pub fn place(written: &str) -> Option<(&str, Option<u32>, u32)> {
     let positive = |text: &str| text.parse::<u32>().ok().filter(|number| *number > 0);
     let last = |text| str::rsplit_once(text, ':').and_then(|(rest, last)| Some((rest, positive(last)?)));
     let cell = |text| {
@@ -42,28 +45,5 @@ fn place(written: &str) -> Result<(&str, Option<u32>, u32), Failure> {
             .or_else(|| in_cell((rest, row)))
             .or_else(|| Some(with_column.filter(is_code).map_or((rest, None, row), |(file, row)| (file, None, row))))
     });
-    parsed.filter(|(file, _, _)| !file.is_empty()).ok_or_else(|| {
-        Failure::Usage(format!("expected `FILE:LINE`, or `FILE:CELL:LINE` for a notebook, not `{written}`"))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::place;
-
-    #[test]
-    fn places_are_parsed_as_reports_print_them() {
-        let read = |written| place(written).ok();
-        assert_eq!(read("a.py:7"), Some(("a.py", None, 7)));
-        assert_eq!(read("a.py:7:13"), Some(("a.py", None, 7)));
-        assert_eq!(read("c:a.py:7"), Some(("c:a.py", None, 7)));
-        assert_eq!(read("x/n.ipynb:7"), Some(("x/n.ipynb", None, 7)));
-        assert_eq!(read("x/n.ipynb:3:7"), Some(("x/n.ipynb", Some(3), 7)));
-        assert_eq!(read("x/n.ipynb:cell 3:7"), Some(("x/n.ipynb", Some(3), 7)));
-        assert_eq!(read("x/n.ipynb:cell 3:7:13"), Some(("x/n.ipynb", Some(3), 7)));
-        assert_eq!(read("a.py:cell 3:7"), Some(("a.py:cell 3", None, 7)));
-        for wrong in ["", "a.py", "a.py:0", ":7", "a.py:x", "a.py:cell 3"] {
-            assert_eq!(read(wrong), None, "{wrong}");
-        }
-    }
+    parsed.filter(|(file, _, _)| !file.is_empty())
 }

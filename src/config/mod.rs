@@ -7,19 +7,19 @@
 //! key or value is an error that points at it, and is never silently dropped.
 
 mod error;
-mod jax_version;
+pub mod jax_version;
 mod layer;
 mod options;
 mod patterns;
 mod regular;
-mod requirements;
+pub mod requirements;
 mod resolver;
 mod run_settings;
 mod selector;
 mod settings;
 mod suggest;
-mod usual_files;
-mod version;
+pub mod usual_files;
+pub mod version;
 
 pub use error::ConfigError;
 pub use jax_version::{JaxPin, JaxVersion};

@@ -44,25 +44,3 @@ impl UsualFiles {
 pub fn usual(root: &Path, key: &str, written: &[String]) -> Result<Patterns, ConfigError> {
     Patterns::new(root, written).map_err(|(_, message)| ConfigError::of_file(key, message))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_pattern_is_well_formed() {
-        let root = Path::new("/p");
-        let files = UsualFiles::builtin();
-        for (key, written) in [
-            ("sources", &files.sources),
-            ("tests", &files.tests),
-            ("benchmarks", &files.benchmarks),
-            ("docs", &files.docs),
-        ] {
-            assert!(!written.is_empty(), "{key}");
-            usual(root, key, written).expect(key);
-        }
-        assert!(files.is_part(Path::new("/p/tests")) && files.is_part(Path::new("/p/benchmark")));
-        assert!(!files.is_part(Path::new("/p/docs")));
-    }
-}

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 /// Whether a version satisfies `required`: versions with operators, separated by commas. A version without operator must match exactly. The
 /// error is the problem of the requirement.
-pub(super) fn meets(version: &str, required: &str) -> Result<bool, String> {
+pub fn meets(version: &str, required: &str) -> Result<bool, String> {
     let have = release(version).ok_or_else(|| format!("`{version}` is not a version"))?;
     let mut is_met = true;
     for part in required.split(',').map(str::trim) {
@@ -44,22 +44,4 @@ fn compare(one: &[u32], other: &[u32]) -> Ordering {
     let part = |release: &[u32], at: usize| release.get(at).copied().unwrap_or(0);
     let parts = 0..one.len().max(other.len());
     parts.map(|at| part(one, at).cmp(&part(other, at))).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::meets;
-
-    #[test]
-    fn requirements_are_those_of_python_packages() {
-        for required in ["0.1.0", "0.1", "==0.1.*", ">=0.1, <0.2", "~=0.1.0", "!=0.2", ">0.0.9", "<=0.1.0", "~=0.0"] {
-            assert_eq!(meets("0.1.0", required), Ok(true), "{required}");
-        }
-        for required in ["0.2", ">0.1", ">=0.1,<0.1.0", "!=0.1.*", "~=0.2.0", "~=1.0", "==1.*"] {
-            assert_eq!(meets("0.1.0", required), Ok(false), "{required}");
-        }
-        for required in ["", "new", ">=", "=0.1", "0.1.*", ">=0.1,", "~=1", "1.x"] {
-            assert!(meets("0.1.0", required).is_err(), "{required}");
-        }
-    }
 }

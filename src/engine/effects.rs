@@ -9,7 +9,7 @@ use crate::suppress::{self, Directive, Effect};
 use crate::text::{LineIndex, Span};
 
 /// The effect comments of one file.
-pub(super) struct Effects {
+pub struct Effects {
     lines: Option<LineIndex>,
     declared: Vec<Declared>,
 }
@@ -22,7 +22,8 @@ struct Declared {
 }
 
 impl Effects {
-    pub(super) fn of(text: &str, comments: &[Comment]) -> Self {
+    /// Reads the effect comments of a text.
+    pub fn of(text: &str, comments: &[Comment]) -> Self {
         let mut lines = None;
         let mut declared = Vec::new();
         for comment in comments {
@@ -39,7 +40,7 @@ impl Effects {
     }
 
     /// The effects declared on the `def` with this header.
-    pub(super) fn on(&self, header: Span) -> Vec<DeclaredEffect> {
+    pub fn on(&self, header: Span) -> Vec<DeclaredEffect> {
         let Some(lines) = &self.lines else { return Vec::new() };
         let first = lines.row(header.start);
         let mut found = Vec::new();
@@ -94,43 +95,4 @@ fn declared_by(comment: &str, span: Span) -> Vec<DeclaredEffect> {
         }
     }
     effects
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::python::{SourceKind, parse};
-    use crate::text::FileId;
-
-    fn declared(text: &str) -> Vec<String> {
-        let parsed = parse(text, SourceKind::Py);
-        let effects = Effects::of(text, &parsed.comments);
-        let module = ir::lower(FileId(0), &parsed.module, &|header| effects.on(header));
-        let functions = module.functions.iter().filter(|function| !function.effects.is_empty());
-        functions
-            .map(|function| {
-                let names: Vec<&str> = function.effects.iter().map(|effect| &*effect.parameter).collect();
-                format!("{} {}", function.name, names.join(" "))
-            })
-            .collect()
-    }
-
-    #[test]
-    fn effect_comments_belong_to_their_def() {
-        let text = "\
-# keylint: consumes(far)
-
-# keylint: consumes(a)
-# keylint: observes(b)
-def f(a, b):
-    pass  # keylint: derives(a)
-def g(
-    key,  # keylint: derives(key)
-): pass
-def h(k): pass  # KEYLINT: consumes(k)
-def plain(k):
-    pass
-";
-        assert_eq!(declared(text), ["f b a", "g key", "h k"]);
-    }
 }

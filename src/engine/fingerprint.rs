@@ -23,15 +23,17 @@ const LONGEST: usize = 2_000;
 
 /// The file whose findings are named.
 #[derive(Clone, Copy)]
-pub(super) struct Subject<'a> {
+pub struct Subject<'a> {
     /// The path relative to the project, with forward slashes.
-    pub(super) path: &'a str,
-    pub(super) text: &'a str,
-    pub(super) statements: &'a [StatementSpan],
+    pub path: &'a str,
+    /// The text of the file.
+    pub text: &'a str,
+    /// The statements of the text.
+    pub statements: &'a [StatementSpan],
 }
 
 /// Names the findings, which are those of one file and in source order.
-pub(super) fn name_all(subject: Subject<'_>, findings: &mut [Finding]) {
+pub fn name_all(subject: Subject<'_>, findings: &mut [Finding]) {
     let mut seen: FxHashMap<u64, u64> = FxHashMap::default();
     for finding in findings.iter_mut().filter(|finding| finding.fingerprint.is_empty()) {
         let statement = subject.statement(finding.primary.span);
@@ -94,58 +96,4 @@ fn compact(code: &str) -> String {
         }
     }
     compact
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::finding::{Confidence, Level, Place, RuleId};
-    use crate::python::{SourceKind, parse, statement_spans};
-    use crate::text::FileId;
-
-    /// Fingerprints of a finding at each `f(`.
-    fn fingerprints(path: &str, text: &str) -> Vec<String> {
-        let parsed = parse(text, SourceKind::Py);
-        let statements = statement_spans(&parsed.module, text);
-        let at = |at: usize| u32::try_from(at).unwrap();
-        let mut findings: Vec<Finding> = text
-            .match_indices("f(")
-            .map(|(start, _)| Finding {
-                function: "g".to_owned(),
-                ..Finding::new(
-                    RuleId::KeyReused,
-                    Level::Error,
-                    Confidence::High,
-                    Place { file: FileId(0), span: Span::new(at(start), at(start + 1)) },
-                    String::new(),
-                )
-            })
-            .collect();
-        name_all(Subject { path, text, statements: &statements }, &mut findings);
-        findings.into_iter().map(|finding| finding.fingerprint).collect()
-    }
-
-    #[test]
-    fn fingerprints_are_stable() {
-        // A stored baseline depends on this very number.
-        assert_eq!(fingerprints("a/b.py", "x = f(key)\n"), ["fae02bf34372b617"]);
-    }
-
-    #[test]
-    fn layout_and_comments_do_not_matter() {
-        let plain = fingerprints("a.py", "x = f(key, n)\n");
-        assert_eq!(plain, fingerprints("a.py", "\n# more\n\nx=f( key,  # the key\n  n)  # end\n"));
-        assert_eq!(plain, fingerprints("a.py", "if p:\n    x = f(key, \\\n n)\n"));
-        assert_eq!(plain, fingerprints("a.py", "drawn = f(key, shape,)\n"));
-        assert_eq!(fingerprints("a.py", "x = f('a')\n"), fingerprints("a.py", "x = (f(\"a\"))\n"));
-        assert_ne!(plain, fingerprints("a.py", "x = f(key, n, 3)\n"));
-        assert_ne!(plain, fingerprints("b.py", "x = f(key, n)\n"));
-    }
-
-    #[test]
-    fn equal_findings_are_numbered() {
-        let twice = fingerprints("a.py", "x = f(k)\ny = 1\nx = f(k)\n");
-        assert_ne!(twice[0], twice[1]);
-        assert_eq!(twice[..1], fingerprints("a.py", "x = f(k)\n"));
-    }
 }

@@ -7,17 +7,17 @@ use crate::python::suites;
 
 /// One imported name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Import {
+pub struct Import {
     /// Number of leading dots.
-    pub(super) level: u32,
+    pub level: u32,
     /// The dotted path; `None` for `from . import x`.
-    pub(super) module: Option<String>,
+    pub module: Option<String>,
     /// The name taken from it.
-    pub(super) name: Option<String>,
+    pub name: Option<String>,
 }
 
 /// The imports of a module, sorted and without duplicates.
-pub(super) fn imports(module: &ast::ModModule) -> Vec<Import> {
+pub fn imports(module: &ast::ModModule) -> Vec<Import> {
     let mut found = Vec::new();
     let mut bodies: Vec<&[Stmt]> = vec![&module.body];
     while let Some(body) = bodies.pop() {
@@ -49,35 +49,4 @@ pub(super) fn imports(module: &ast::ModModule) -> Vec<Import> {
     found.sort_unstable();
     found.dedup();
     found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::python::{SourceKind, parse};
-
-    #[test]
-    fn imports_are_found_anywhere() {
-        let text = "\
-import a.b as c
-try:
-    from . import x
-except ImportError:
-    from ..y import *
-def f():
-    if p: pass
-    else: from z import w, v
-    with o:
-        match m:
-            case 1: import a
-";
-        let found: Vec<String> = imports(&parse(text, SourceKind::Py).module)
-            .into_iter()
-            .map(|import| {
-                let dots = ".".repeat(import.level as usize);
-                format!("{dots}{} {}", import.module.unwrap_or_default(), import.name.unwrap_or_default())
-            })
-            .collect();
-        assert_eq!(found, ["a ", "a.b ", "z v", "z w", ". x", "..y "]);
-    }
 }

@@ -166,7 +166,7 @@ fn find_uses_elsewhere(notes: &mut [KeyNote]) {
 type Known = (String, String);
 
 /// The key data of a derivation, if it is fully known.
-fn evaluated(derivation: &Derivation, splits_evenly: bool) -> Option<Known> {
+pub fn evaluated(derivation: &Derivation, splits_evenly: bool) -> Option<Known> {
     let is_split = derivation.is_split();
     if matches!(derivation.kind(), DerivationKind::Children(_)) || (is_split && !splits_evenly) {
         return None;
@@ -176,30 +176,4 @@ fn evaluated(derivation: &Derivation, splits_evenly: bool) -> Option<Known> {
     // Under other implementations the children may depend on how many there are.
     let is_certain = !is_split || implementation == "threefry2x32";
     Some((implementation, keys.data().ok()?.to_string())).filter(|_| is_certain)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn complete_derivations_are_evaluated() {
-        let of = |made: DerivationKind| Derivation::new(String::new(), made);
-        let seed = |seed| of(DerivationKind::Seed(seed, None));
-        let child = |index| of(DerivationKind::Child(Box::new(seed(Some(0))), index));
-        let data = |derivation: &Derivation| evaluated(derivation, true).map(|(_, data)| data);
-        assert_eq!(data(&seed(Some(0))).as_deref(), Some("[0, 0]"));
-        // Under the default implementation a child does not depend on the number of children.
-        assert_eq!(data(&child(Some(7))), data(&of(DerivationKind::Fold(Box::new(seed(Some(0))), Some(7)))));
-        assert!(data(&child(Some(7))).is_some());
-        for unknown in [
-            child(None),
-            seed(None),
-            of(DerivationKind::Elsewhere),
-            of(DerivationKind::Children(Box::new(seed(Some(0))))),
-        ] {
-            assert_eq!(data(&unknown), None, "{unknown:?}");
-        }
-        assert_eq!(evaluated(&child(Some(1)), false), None);
-    }
 }

@@ -19,36 +19,36 @@ const LAST: u32 = 1 << 31;
 
 /// The parts of a text.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Steady {
+pub struct Steady {
     /// The last one is empty, and ends the text.
-    parts: Vec<Part>,
+    pub parts: Vec<Part>,
 }
 
 /// Where a part begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Part {
+pub struct Part {
     /// In the text.
     place: u32,
     /// In steady places.
     steady: u32,
     /// Whether it begins with a statement of the module, and not with one of a class.
-    is_outer: bool,
+    pub is_outer: bool,
 }
 
 /// Which statements of the module differ in two texts; all others have the same text and the same steady places.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Difference {
+pub struct Difference {
     /// Their steady places.
     pub(super) steady: Span,
     /// Their places in the old text.
-    pub(super) old: Span,
+    pub old: Span,
     /// Their places in the new text.
-    pub(super) new: Span,
+    pub new: Span,
 }
 
 /// The only place where two texts differ.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Change {
+pub struct Change {
     /// What is replaced in the old text.
     pub(super) span: Span,
     /// How much longer the new text is.
@@ -56,11 +56,11 @@ pub(super) struct Change {
 }
 
 /// An edit within one part.
-pub(super) struct EditWithin {
+pub struct EditWithin {
     /// The parts after it.
-    pub(super) steady: Steady,
+    pub steady: Steady,
     /// The parts of the statement of the module that holds it.
-    pub(super) difference: Difference,
+    pub difference: Difference,
     /// The edit.
     pub(super) change: Change,
 }
@@ -91,14 +91,14 @@ impl Change {
 
 impl Difference {
     /// Whether a steady place is in a part that differs.
-    pub(super) fn holds(&self, place: Span) -> bool {
+    pub fn holds(&self, place: Span) -> bool {
         self.steady.start <= place.start && place.start < self.steady.end
     }
 }
 
 impl Steady {
     /// The parts of a text with this tree.
-    pub(super) fn of(text: &str, module: &ast::ModModule) -> Self {
+    pub fn of(text: &str, module: &ast::ModModule) -> Self {
         let mut parts = starts(text, module);
         let count = u32::try_from(parts.len()).unwrap_or(u32::MAX);
         let room = (LAST.saturating_sub(length(text)) / count).min(ROOM);
@@ -110,7 +110,7 @@ impl Steady {
 
     /// The parts of an edited text, and which differ, or may because of problems in the old text or the new one; `None` if statements were
     /// added or removed, or a part has no more room.
-    pub(super) fn edited(
+    pub fn edited(
         &self,
         (old, old_problems): (&str, &[SyntaxProblem]),
         (text, problems): (&str, &[SyntaxProblem]),
@@ -144,7 +144,7 @@ impl Steady {
     }
 
     /// The same as [`Steady::edited`], without a tree, for an edit within one part that leaves the end of its last line as it is.
-    pub(super) fn edited_within(&self, old: &str, text: &str) -> Option<EditWithin> {
+    pub fn edited_within(&self, old: &str, text: &str) -> Option<EditWithin> {
         let change = Change::between(old, text)?;
         let from = self.parts.partition_point(|part| part.place <= change.span.start).checked_sub(1)?;
         if change.span.end >= self.parts.get(from + 1)?.place {
@@ -176,12 +176,12 @@ impl Steady {
     }
 
     /// The steady place of a place of the text.
-    pub(super) fn of_place(&self, place: Span) -> Span {
+    pub fn of_place(&self, place: Span) -> Span {
         converted(&self.parts, place, |part| part.place, |part| part.steady)
     }
 
     /// The place of the text of a steady place.
-    pub(super) fn place(&self, steady: Span) -> Span {
+    pub fn place(&self, steady: Span) -> Span {
         converted(&self.parts, steady, |part| part.steady, |part| part.place)
     }
 }
@@ -232,61 +232,4 @@ fn line_after(text: &str, end: u32, next: &ast::Stmt) -> Option<u32> {
 
 fn length(text: &str) -> u32 {
     u32::try_from(text.len()).unwrap_or(u32::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::python::{SourceKind, parse};
-
-    fn steady(text: &str) -> Steady {
-        Steady::of(text, &parse(text, SourceKind::Py).module)
-    }
-
-    #[test]
-    fn places_and_steady_places_correspond() {
-        let text = "import a\n# of f\ndef f(x):\n    return x\n\nx = 1; y = 2\n\nclass C:\n    z = 3\n    # m\n    def m(self):\n        pass\n# end";
-        let steady = steady(text);
-        assert_eq!(
-            steady.parts.iter().map(|part| part.is_outer).collect::<Vec<_>>(),
-            [true, true, true, true, false, true]
-        );
-        for start in 0..length(text) {
-            let place = Span::new(start, start + 1);
-            assert_eq!(steady.place(steady.of_place(place)), place);
-        }
-        let whole = Span::new(0, length(text));
-        assert_eq!(steady.place(steady.of_place(whole)), whole);
-        assert_eq!(steady.of_place(Span::default()), Span::default());
-    }
-
-    #[test]
-    fn an_edit_in_one_statement_moves_no_other() {
-        let (old, new) = ("import a\ndef f():\n    pass\nx = 1\n", "import a\ndef f():\n    return 12\nx = 1\n");
-        let before = steady(old);
-        let (after, difference) = before.edited((old, &[]), (new, &[]), &parse(new, SourceKind::Py).module).unwrap();
-        let place = |text: &str, part: &str| {
-            let start = u32::try_from(text.find(part).unwrap()).unwrap();
-            Span::new(start, start + 1)
-        };
-        assert_eq!(before.of_place(place(old, "x")), after.of_place(place(new, "x")));
-        assert_eq!(before.of_place(place(old, "def")), after.of_place(place(new, "def")));
-        assert!(difference.holds(after.of_place(place(new, "return"))));
-        assert!(!difference.holds(after.of_place(place(new, "x"))));
-        assert!(difference.new.covers(place(new, "12")) && !difference.new.covers(place(new, "x")));
-        assert!(difference.old.covers(place(old, "pass")) && !difference.old.covers(place(old, "x")));
-        let within = before.edited_within(old, new).unwrap();
-        assert_eq!((within.steady, within.difference), (after, difference));
-    }
-
-    #[test]
-    fn another_number_of_statements_or_no_room_has_no_difference() {
-        let old = "def f():\n    pass\nx = 1\n";
-        let before = steady(old);
-        for new in
-            ["def f():\n    pass\nx = 1\ny = 1\n".to_owned(), format!("def f():\n    {}\nx = 1\n", "y; ".repeat(2_000))]
-        {
-            assert_eq!(before.edited((old, &[]), (&new, &[]), &parse(&new, SourceKind::Py).module).map(|_| ()), None);
-        }
-    }
 }

@@ -48,7 +48,7 @@ fn are_apart(one: Span, other: Span) -> bool {
 
 /// The effect of a fix on names. Each fix was validated alone, so two are compatible only if neither needs what the other removes.
 #[derive(Default)]
-struct NameEffects<'a> {
+pub struct NameEffects<'a> {
     /// The edits of the fix.
     edits: &'a [Edit],
     /// The names that it no longer binds.
@@ -58,7 +58,8 @@ struct NameEffects<'a> {
 }
 
 impl<'a> NameEffects<'a> {
-    fn of(text: &'a str, fix: &'a Fix) -> Self {
+    /// Compares the names in the text before and after a fix.
+    pub fn of(text: &'a str, fix: &'a Fix) -> Self {
         let mut names = Self { edits: &fix.edits, ..Self::default() };
         for edit in &fix.edits {
             let before = text.get(edit.span.range()).unwrap_or_default();
@@ -72,13 +73,13 @@ impl<'a> NameEffects<'a> {
     }
 
     /// Whether all names that the fix needs are still there after another fix.
-    fn leave(&self, other: &Self) -> bool {
+    pub fn leave(&self, other: &Self) -> bool {
         self.unbound.is_disjoint(&other.written)
     }
 }
 
 /// The end of the targets of an assignment, if a line continues some: before the first `=` outside brackets.
-fn targets(rest: &str) -> Option<usize> {
+pub fn targets(rest: &str) -> Option<usize> {
     let line = rest.lines().next().unwrap_or_default();
     let mut depth = 0_i32;
     for (at, character) in line.char_indices() {
@@ -97,39 +98,4 @@ fn targets(rest: &str) -> Option<usize> {
 fn identifiers(code: &str) -> BTreeSet<&str> {
     let is_part = |one: char| one.is_alphanumeric() || one == '_';
     code.split(|one| !is_part(one)).filter(|word| word.starts_with(|one: char| !one.is_numeric())).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::finding::{Applicability, Verdict};
-
-    /// The fix that replaces pieces of a text, each of which occurs once.
-    fn fix(text: &str, pieces: &[(&str, &str)]) -> Fix {
-        let edit = |(old, new): &(&str, &str)| {
-            let start = u32::try_from(text.find(old).unwrap()).unwrap();
-            Edit::replace(Span::new(start, start + u32::try_from(old.len()).unwrap()), *new)
-        };
-        let edits = pieces.iter().map(edit).collect();
-        let (message, applicability) = (String::new(), Applicability::Unsafe);
-        Fix { message, applicability, verdict: Verdict::Verified, reason: None, edits }
-    }
-
-    #[test]
-    fn fixes_do_not_remove_names_that_others_need() {
-        let text = "a, b = split(key)\nx = normal(b)\ny = normal(key=c)\n";
-        let renamed = fix(text, &[("a, b = ", "key, b = ")]);
-        let meets = |pieces: &[(&str, &str)]| {
-            let other = fix(text, pieces);
-            let (one, other) = (NameEffects::of(text, &renamed), NameEffects::of(text, &other));
-            !(one.leave(&other) && other.leave(&one))
-        };
-        assert!(meets(&[("normal(b)", "normal(a)")]));
-        assert!(!meets(&[("normal(b)", "normal(d)")]));
-        // An argument's name is no target.
-        assert!(!meets(&[("key=c", "key=d")]));
-        assert_eq!(targets("a, (b, c[0]) = f(x=1)"), Some("a, (b, c[0]) ".len()));
-        assert_eq!(targets("key=c)"), Some(3));
-        assert_eq!(targets("c), d = 1"), None);
-    }
 }

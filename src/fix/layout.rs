@@ -6,7 +6,7 @@
 use crate::text::{Edit, Span};
 
 /// The edit that puts the simple statement `code` right before the statement that starts at `start`.
-pub(super) fn before(text: &str, start: u32, code: &str) -> Edit {
+pub fn before(text: &str, start: u32, code: &str) -> Edit {
     let content = match indentation(text, start) {
         Some(indent) => format!("{code}{}{indent}", line_end(text)),
         None => format!("{code}; "),
@@ -19,7 +19,7 @@ const COMMENT: usize = 4;
 
 /// The start of the comment directly above a statement: new statements go before it. The statement's own start if there is none, or if the
 /// comment is a heading or a directive for a tool.
-pub(super) fn with_comment(text: &str, start: u32) -> u32 {
+pub fn with_comment(text: &str, start: u32) -> u32 {
     let Some(indent) = indentation(text, start) else { return start };
     let own = start as usize - indent.len();
     let mut first = own;
@@ -64,7 +64,7 @@ pub(super) fn line_end(text: &str) -> &'static str {
 
 /// The span of a statement that is alone on its lines, with the end of the last line; `None` if it shares a line with something, including
 /// a comment.
-pub(super) fn own_lines(text: &str, statement: Span) -> Option<Span> {
+pub fn own_lines(text: &str, statement: Span) -> Option<Span> {
     let indent = indentation(text, statement.start)?;
     let rest = text.get(statement.end as usize..)?;
     let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
@@ -107,51 +107,4 @@ pub(super) fn comments_around(text: &str, statement: Span) -> impl Iterator<Item
     let end = statement.end as usize + rest.find(['\n', '\r']).unwrap_or(rest.len());
     let own = text.get(line..end).unwrap_or_default();
     above.into_iter().chain(own.lines()).filter_map(|line| Some(line.split_once('#')?.1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::text::apply_edits;
-
-    fn inserted(text: &str, at: &str) -> String {
-        let start = u32::try_from(text.find(at).unwrap()).unwrap();
-        apply_edits(text, &[before(text, start, "new")]).unwrap()
-    }
-
-    #[test]
-    fn statements_go_before_others_in_every_layout() {
-        assert_eq!(inserted("if p:\n\tx\n", "x"), "if p:\n\tnew\n\tx\n");
-        assert_eq!(inserted("if p: x\n", "x"), "if p: new; x\n");
-        assert_eq!(inserted("a; x\n", "x"), "a; new; x\n");
-        assert_eq!(inserted("a\r\nx", "x"), "a\r\nnew\r\nx");
-        assert_eq!(inserted("if p: \\\n  x\n", "x"), "if p: \\\n  new; x\n");
-        assert_eq!(inserted("é = 1\n  # note\nx", "x"), "é = 1\n  # note\nnew\nx");
-    }
-
-    #[test]
-    fn comments_stay_with_their_statement() {
-        let above = |text: &str| {
-            let start = u32::try_from(text.find("draw").unwrap()).unwrap();
-            let at = with_comment(text, start);
-            text[at as usize..].lines().next().unwrap().to_owned()
-        };
-        assert_eq!(above("x\n    # why\n    # so\n    draw"), "# why");
-        assert_eq!(above("x\n  # of another block\n    draw"), "draw");
-        assert_eq!(above("# of the file\ndraw"), "draw");
-        assert_eq!(above("x\n# ---- heading ----\ndraw"), "draw");
-        assert_eq!(above("x\n# type: ignore\ndraw"), "draw");
-        assert_eq!(above("x\n# a\n# b\n# c\n# d\n# e\ndraw"), "draw");
-    }
-
-    #[test]
-    fn own_lines_are_whole() {
-        let own = |text: &str, at: &str| {
-            let start = u32::try_from(text.find(at).unwrap()).unwrap();
-            own_lines(text, Span::new(start, start + u32::try_from(at.len()).unwrap()))
-        };
-        assert_eq!(own("a\n  xx \nb", "xx"), Some(Span::new(2, 8)));
-        assert_eq!(own("a; xx\n", "xx"), None);
-        assert_eq!(own("xx # why\n", "xx"), None);
-    }
 }

@@ -9,7 +9,7 @@
 //! offered again once it was accepted ([`FixContext::accept`]).
 
 mod advance;
-mod apply;
+pub mod apply;
 mod attribute_keys;
 mod buffer;
 mod captured;
@@ -18,7 +18,7 @@ mod children;
 mod context;
 mod cross_module;
 mod dead_splits;
-mod definite_assignment;
+pub mod definite_assignment;
 mod derived;
 mod diff;
 mod display_only;
@@ -29,7 +29,7 @@ mod imports;
 mod jax;
 mod key_uses;
 mod lanes;
-mod layout;
+pub mod layout;
 mod legacy;
 mod liveness;
 mod loops;

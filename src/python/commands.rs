@@ -8,7 +8,7 @@ use std::borrow::Cow;
 const OF_PYTHON: [&str; 9] = ["capture", "debug", "ipytest", "prun", "pypy", "python", "python3", "time", "timeit"];
 
 /// Blanks out the cells whose magic is for another language (`%%bash`). `marks` are the offsets at which cells start.
-pub(super) fn python_only<'a>(text: &'a str, marks: &[u32]) -> Cow<'a, str> {
+pub fn python_only<'a>(text: &'a str, marks: &[u32]) -> Cow<'a, str> {
     let ends = marks.iter().skip(1).map(|mark| *mark as usize).chain([text.len()]);
     let cells = marks.iter().map(|mark| *mark as usize).zip(ends);
     let foreign: Vec<_> =
@@ -38,19 +38,4 @@ fn start_of_foreign(cell: &str) -> Option<usize> {
     })?;
     let command = first.strip_prefix("%%")?.split_whitespace().next()?;
     (!OF_PYTHON.contains(&command)).then_some(at)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn code_in_other_languages_becomes_blanks() {
-        let text = "# %%\nx = 1\n# %% é\n\n%%bash\nécho 'x\n# %%\n%%time\ny = 2\n# %%\n%%html\n<b>";
-        let marks: Vec<u32> = text.match_indices("# %%").map(|(at, _)| at.try_into().unwrap()).collect();
-        let only = python_only(text, &marks);
-        assert_eq!(only, "# %%\nx = 1\n# %% é\n\n      \n        \n# %%\n%%time\ny = 2\n# %%\n      \n   ");
-        assert_eq!(only.len(), text.len());
-        assert!(matches!(python_only("%%bash\nls\n", &[]), Cow::Borrowed(_)));
-    }
 }

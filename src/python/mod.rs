@@ -3,14 +3,14 @@
 //! **Invariant:** only this room uses the parser's crates; all others write `python::ast`. The result of [`parse()`] is at most
 //! [`MAX_DEPTH`] nodes deep, so recursion over it on a stack of [`WORKER_STACK_BYTES`] cannot overflow.
 
-mod commands;
+pub mod commands;
 mod marks;
 mod mentions;
 mod modules;
-mod nesting;
+pub mod nesting;
 mod normal;
 mod notebook;
-mod parse;
+pub mod parse;
 mod statements;
 
 pub use ruff_python_ast as ast;

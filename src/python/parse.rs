@@ -31,14 +31,14 @@ const SHALLOW_BOUND: u32 = (MAX_DEPTH - nesting::SLACK) / 2;
 
 /// Above this bound of [`nesting`], the text is rejected without parsing it: a stack of [`WORKER_STACK_BYTES`] is too small
 /// to measure or drop such a tree. Between the two bounds, the tree is measured on a thread with a stack of this size.
-const HOPELESS_BOUND: u32 = 100_000;
+pub const HOPELESS_BOUND: u32 = 100_000;
 
 /// A text up to this size is parsed without a scan: its nesting cannot exceed [`HOPELESS_BOUND`], and the parser needs at
 /// most some tens of megabytes of stack, which it allocates itself. Most files are smaller.
 const UNSCANNED_BYTES: usize = 64 << 10;
 
 /// The maximum number of problems listed for a text; a binary file would otherwise have one for every other byte.
-const MAX_PROBLEMS: usize = 100;
+pub const MAX_PROBLEMS: usize = 100;
 
 /// The dialect of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,12 +137,16 @@ fn scanned(text: &str) -> Option<Parsed> {
     (bound.levels > HOPELESS_BOUND).then(|| too_deep(text, Span::new(bound.at, bound.at)))
 }
 
-struct Raw {
-    parsed: Parsed,
-    bound: u32,
+/// The result of the parser before its depth is measured.
+pub struct Raw {
+    /// What was read.
+    pub parsed: Parsed,
+    /// The bound of the depth, as [`nesting`] defines it.
+    pub bound: u32,
 }
 
-fn parse_raw(text: &str, kind: SourceKind) -> Raw {
+/// Parses a text and bounds the depth of its tree.
+pub fn parse_raw(text: &str, kind: SourceKind) -> Raw {
     let source = match kind {
         SourceKind::Py => ast::PySourceType::Python,
         SourceKind::Pyi => ast::PySourceType::Stub,
@@ -200,14 +204,16 @@ fn measured(text: &str, raw: Raw) -> Parsed {
 
 /// Measures the depth of a tree up to a limit.
 #[derive(Default)]
-struct Depth {
+pub struct Depth {
     limit: u32,
     now: u32,
-    exceeded: Option<Span>,
+    /// The first node below the limit.
+    pub exceeded: Option<Span>,
 }
 
 impl Depth {
-    fn below(limit: u32, module: &ast::ModModule) -> Self {
+    /// Looks for nodes below a limit.
+    pub fn below(limit: u32, module: &ast::ModModule) -> Self {
         let mut depth = Self { limit, ..Self::default() };
         depth.visit_body(&module.body);
         depth
@@ -282,7 +288,3 @@ fn starts_line(text: &str, offset: u32) -> bool {
         Some(_) => false,
     }
 }
-
-#[cfg(test)]
-#[path = "parse_tests.rs"]
-mod tests;

@@ -16,14 +16,14 @@ mod grouped;
 mod html;
 mod json;
 mod junit;
-mod markup;
+pub mod markup;
 mod neutral;
 mod paint;
 mod patch;
 mod pylint;
 mod rdjson;
 mod root;
-mod sarif;
+pub mod sarif;
 mod summary;
 
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ use crate::text::{Cell, Cells, FileId, LineColumn, LineIndex};
 
 pub use excerpt::problem;
 pub use format::Format;
-pub use neutral::{neutral, neutral_line};
+pub use neutral::{LONGEST, escape_json, is_dangerous, neutral, neutral_line};
 pub use paint::coloured_diff;
 pub use root::Root;
 pub use summary::{statistics, statistics_json, summary, table};

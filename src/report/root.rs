@@ -32,12 +32,12 @@ impl Root {
     }
 
     /// The path relative to the root, or as given if it is not below the root; with forward slashes.
-    pub(super) fn relative(&self, path: &Path) -> String {
+    pub fn relative(&self, path: &Path) -> String {
         self.segments(path).map_or_else(|| slashes(path), |segments| segments.join("/"))
     }
 
     /// The URI of a file, and whether it is relative to the root; otherwise it is absolute.
-    pub(super) fn uri(&self, path: &Path) -> (String, bool) {
+    pub fn uri(&self, path: &Path) -> (String, bool) {
         match self.segments(path) {
             Some(segments) => (segments.iter().map(|segment| encode(segment)).collect::<Vec<_>>().join("/"), true),
             None => (file_uri(&absolute(&self.cwd, path)), false),
@@ -45,7 +45,7 @@ impl Root {
     }
 
     /// The URI of the root, as a folder; `None` if there is no root.
-    pub(super) fn folder_uri(&self) -> Option<String> {
+    pub fn folder_uri(&self) -> Option<String> {
         self.root.is_absolute().then(|| {
             let uri = file_uri(&self.root);
             if uri.ends_with('/') { uri } else { format!("{uri}/") }
@@ -74,21 +74,4 @@ fn encode_drive(segment: &str) -> String {
 fn slashes(path: &Path) -> String {
     let text = path.to_string_lossy();
     if std::path::MAIN_SEPARATOR == '/' { text.into_owned() } else { text.replace(std::path::MAIN_SEPARATOR, "/") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_relative_to_the_root_and_encoded() {
-        let root = Root::new(PathBuf::from("/repo"), PathBuf::from("/repo/src"));
-        assert_eq!(root.uri(Path::new("./ä b/#1.py")), ("src/%C3%A4%20b/%231.py".to_owned(), true));
-        assert_eq!(root.uri(Path::new("../a.py")), ("a.py".to_owned(), true));
-        assert_eq!(root.uri(Path::new("/else/a b.py")), ("file:///else/a%20b.py".to_owned(), false));
-        assert_eq!(root.relative(Path::new("../a b.py")), "a b.py");
-        assert_eq!(root.folder_uri().as_deref(), Some("file:///repo/"));
-        assert_eq!(Root::default().uri(Path::new("a.py")), ("a.py".to_owned(), true));
-        assert_eq!(Root::default().folder_uri(), None);
-    }
 }

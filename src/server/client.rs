@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::text::Unit;
 
 /// The kind of the action that applies all fixes.
-pub(super) const FIX_ALL: &str = "source.fixAll.keylint";
+pub const FIX_ALL: &str = "source.fixAll.keylint";
 
 /// The same for a whole notebook.
 pub(super) const FIX_ALL_OF_NOTEBOOK: &str = "notebook.source.fixAll.keylint";
@@ -20,23 +20,24 @@ pub(super) const SHOW_LINEAGE: &str = "keylint.showLineage";
 /// The capabilities of the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a capability of its own")]
-pub(super) struct Client {
+pub struct Client {
     /// The unit in which it counts within a line.
-    pub(super) unit: Unit,
+    pub unit: Unit,
     /// It pulls diagnostics.
-    pub(super) pulls: bool,
+    pub pulls: bool,
     /// It supports requests to refresh diagnostics.
     pub(super) refreshes: bool,
     /// It supports requests to refresh inlay hints.
     pub(super) refreshes_hints: bool,
-    pub(super) related_information: bool,
+    /// It shows the other places of a finding.
+    pub related_information: bool,
     pub(super) code_description: bool,
     /// It keeps the data of diagnostics and returns it.
     pub(super) diagnostic_data: bool,
     /// It supports the tag for unnecessary code.
     pub(super) unnecessary_tag: bool,
     /// It accepts edits with the version of the document.
-    pub(super) document_changes: bool,
+    pub document_changes: bool,
     /// It can resolve the edit of an action later.
     pub(super) resolves_edits: bool,
     pub(super) markdown_hover: bool,
@@ -45,14 +46,14 @@ pub(super) struct Client {
     /// It supports registering for changes of its settings.
     pub(super) registers_configuration: bool,
     /// It supports registering for changes of files.
-    pub(super) watches_files: bool,
+    pub watches_files: bool,
     /// It shows progress that the server initiates.
-    pub(super) progress: bool,
+    pub progress: bool,
 }
 
 impl Client {
     /// Reads the capabilities of `initialize`.
-    pub(super) fn new(capabilities: &Value) -> Self {
+    pub fn new(capabilities: &Value) -> Self {
         let has = |path: &str| {
             capabilities.pointer(path).is_some_and(|value| value.as_bool() != Some(false) && !value.is_null())
         };
@@ -93,7 +94,7 @@ impl Client {
     }
 
     /// The capabilities of the server.
-    pub(super) fn offer(&self) -> Value {
+    pub fn offer(&self) -> Value {
         let encoding = match self.unit {
             Unit::Utf8 => PositionEncodingKind::UTF8,
             Unit::Utf16 => PositionEncodingKind::UTF16,
@@ -127,28 +128,5 @@ impl Client {
             offer.extend(further);
         }
         offer
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn encodings_are_negotiated() {
-        let of = |offered: Value| Client::new(&json!({"general": {"positionEncodings": offered}})).unit;
-        assert_eq!(of(json!(["utf-16", "utf-8"])), Unit::Utf8);
-        assert_eq!(of(json!(["utf-16", "utf-32"])), Unit::Utf32);
-        assert_eq!(of(json!(["utf-16"])), Unit::Utf16);
-        assert_eq!(Client::new(&Value::Null).unit, Unit::Utf16);
-        assert_eq!(Client::new(&Value::Null).offer()["positionEncoding"], "utf-16");
-    }
-
-    #[test]
-    fn missing_capabilities_are_absent() {
-        let client = Client::new(&json!({}));
-        assert!(!client.pulls && !client.document_changes && !client.watches_files && !client.related_information);
-        let client = Client::new(&json!({"textDocument": {"diagnostic": {}}, "window": {"workDoneProgress": false}}));
-        assert!(client.pulls && !client.progress);
     }
 }

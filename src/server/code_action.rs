@@ -108,7 +108,7 @@ pub(super) fn resolve(request: &RequestContext<'_>, action: &CodeAction) -> Resu
 }
 
 /// Whether a kind equals the requested one or is a subkind of it.
-fn is_within(kind: &str, wanted: &str) -> bool {
+pub fn is_within(kind: &str, wanted: &str) -> bool {
     wanted.is_empty() || kind == wanted || kind.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('.'))
 }
 
@@ -289,15 +289,4 @@ fn matching(known: &[Diagnostic], findings: &[&(&Finding, Range)]) -> Vec<Diagno
         })
     };
     known.iter().filter(is_one).cloned().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kinds_are_trees() {
-        assert!(is_within(FIX_ALL, "source.fixAll") && is_within(FIX_ALL, "") && is_within("quickfix", "quickfix"));
-        assert!(!is_within(FIX_ALL, "source.fix") && !is_within("quickfix", "quickfix.keylint"));
-    }
 }

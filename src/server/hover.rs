@@ -36,7 +36,7 @@ pub(super) fn hover(request: &RequestContext<'_>, params: &HoverParams) -> Resul
         let contents = Contents::MarkupContent(MarkupContent { kind, value });
         Hover { contents, range: page.location(opened, span).map(|location| location.range) }
     };
-    if let Some((rule, span)) = rule_at(page, offset) {
+    if let Some((rule, span)) = rule_at(page.text, page.lines, offset) {
         return Ok(Some(answer(about_rule(rule), span)));
     }
     let keys = request.snapshot.keys(path, request.is_cancelled)?;
@@ -135,9 +135,9 @@ fn about_rule(rule: &Rule) -> String {
 }
 
 /// The rule whose code or name is at an offset in a suppression comment.
-fn rule_at(page: Page<'_>, offset: u32) -> Option<(&'static Rule, Span)> {
-    let line = page.lines.line(page.text, page.lines.row(offset));
-    let text = page.text.get(line.range())?;
+pub fn rule_at(text: &str, lines: &LineIndex, offset: u32) -> Option<(&'static Rule, Span)> {
+    let line = lines.line(text, lines.row(offset));
+    let text = text.get(line.range())?;
     let at = (offset - line.start) as usize;
     let comment = text.find("# keylint:").or_else(|| text.find("# noqa")).or_else(|| text.find("#keylint:"))?;
     if at < comment {
@@ -152,31 +152,4 @@ fn rule_at(page: Page<'_>, offset: u32) -> Option<(&'static Rule, Span)> {
     let rule = rules::all().iter().find(|rule| !word.is_empty() && rule.is_called(word))?;
     let offset = |at: usize| u32::try_from(at).map(|at| line.start + at).ok();
     Some((rule, Span::new(offset(start)?, offset(end)?)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::text::{Cells, Unit};
-
-    fn rule(text: &str, at: &str) -> Option<&'static str> {
-        let lines = LineIndex::new(text);
-        let page = Page { text, lines: &lines, cells: Cells::none(), unit: Unit::Utf16 };
-        let offset = u32::try_from(text.find(at).unwrap()).unwrap();
-        rule_at(page, offset).map(|(rule, span)| {
-            assert!(rule.is_called(&text[span.range()]));
-            rule.code()
-        })
-    }
-
-    #[test]
-    fn codes_and_names_in_comments_lead_to_rules() {
-        let text = "x = 1\nf(k)  # keylint: ignore[KEY101, key-arithmetic] é reason\nKEY101  # é noqa KEY101\n";
-        assert_eq!(rule(text, "KEY101"), Some("KEY101"));
-        assert_eq!(rule(text, "arithmetic]"), Some("KEY202"));
-        assert_eq!(rule(text, "reason"), None);
-        assert_eq!(rule(text, "f(k)"), None);
-        assert_eq!(rule("x  # noqa: KEY103", "Y103"), Some("KEY103"));
-        assert_eq!(rule("KEY103", "KEY103"), None);
-    }
 }

@@ -7,14 +7,14 @@
 //! **Invariant:** what is reported for a file is what `keylint check` reports for the same text with the same configuration. Standard
 //! output carries the protocol and nothing else.
 
-mod client;
-mod code_action;
+pub mod client;
+pub mod code_action;
 mod diagnostics;
-mod documents;
+pub mod documents;
 mod edits;
 mod fix_all;
 mod hints;
-mod hover;
+pub mod hover;
 mod lineage;
 mod main_loop;
 mod notebook;
@@ -25,10 +25,10 @@ mod pull;
 mod push;
 mod requests;
 mod session;
-mod settings;
+pub mod settings;
 mod snapshot;
-mod transport;
-mod workers;
+pub mod transport;
+pub mod workers;
 mod workspace;
 
 use std::io::{BufReader, Read, Write};

@@ -32,19 +32,19 @@ const OF_CLIENTS: [&str; 6] = ["path", "args", "trace", "importStrategy", "inter
 /// The settings of one folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own that is on or off")]
-pub(super) struct EditorSettings {
+pub struct EditorSettings {
     /// Whether findings are reported at all.
-    pub(super) enable: bool,
+    pub enable: bool,
     /// Overrides of the configuration, as on the command line.
-    pub(super) command_line: CommandLine,
+    pub command_line: CommandLine,
     /// Whether findings are replayed.
-    pub(super) verify: bool,
+    pub verify: bool,
     /// Whether fix-all applies unsafe fixes, as with `--unsafe-fixes`.
-    pub(super) unsafe_fixes: bool,
+    pub unsafe_fixes: bool,
     /// The reason in comments that suppress a finding.
-    pub(super) ignore_reason: String,
+    pub ignore_reason: String,
     /// Whether inlay hints show where keys are consumed.
-    pub(super) inlay_hints: bool,
+    pub inlay_hints: bool,
 }
 
 impl Default for EditorSettings {
@@ -62,7 +62,7 @@ impl Default for EditorSettings {
 
 impl EditorSettings {
     /// Reads settings; also returns their problems.
-    pub(super) fn read(written: &Map<String, Value>) -> (Self, Vec<String>) {
+    pub fn read(written: &Map<String, Value>) -> (Self, Vec<String>) {
         let mut settings = Self::default();
         let mut reader = Reader { written, problems: Vec::new() };
         reader.check_names();
@@ -151,7 +151,7 @@ impl Reader<'_> {
 
 /// The settings of all folders, as received.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Written {
+pub struct Written {
     /// For every folder.
     global: Map<String, Value>,
     /// For folders by URI, from `initialize`.
@@ -163,7 +163,7 @@ pub(super) struct Written {
 impl Written {
     /// Reads `initializationOptions`: either the settings themselves, or objects with the keys `settings` and `globalSettings`. `settings` is
     /// an object, or a list in which each item names the URI of a folder.
-    pub(super) fn from_initialize(options: &Value) -> Self {
+    pub fn from_initialize(options: &Value) -> Self {
         let mut written = Self::default();
         let object = |value: &Value| value.as_object().cloned().unwrap_or_default();
         if options.get("settings").is_none() && options.get("globalSettings").is_none() {
@@ -188,7 +188,7 @@ impl Written {
     }
 
     /// Applies settings that a client pushes when they change; returns whether any of them is for keylint.
-    pub(super) fn replace_global(&mut self, settings: &Value) -> bool {
+    pub fn replace_global(&mut self, settings: &Value) -> bool {
         let is_ours = |settings: &Map<String, Value>| {
             settings.contains_key("keylint") || settings.keys().any(|name| NAMES.contains(&name.as_str()))
         };
@@ -200,13 +200,13 @@ impl Written {
     }
 
     /// Applies the client's response for folders.
-    pub(super) fn replace_configured(&mut self, configured: Vec<(String, Value)>) {
+    pub fn replace_configured(&mut self, configured: Vec<(String, Value)>) {
         self.configured = configured.into_iter().map(|(address, settings)| (address, section(&settings))).collect();
     }
 
     /// The settings of a folder, the most specific last. In a response, `null` removes the value from `initialize`, and an empty URI means all
     /// folders.
-    pub(super) fn of(&self, is_folder: impl Fn(&str) -> bool) -> Map<String, Value> {
+    pub fn of(&self, is_folder: impl Fn(&str) -> bool) -> Map<String, Value> {
         let mut all = self.global.clone();
         let here = |(address, _): &&(String, Map<String, Value>)| !address.is_empty() && is_folder(address);
         let answers = self.configured.iter().filter(|(address, _)| address.is_empty());
@@ -236,75 +236,5 @@ pub(super) fn expanded(path: &str, home: Option<&Path>) -> String {
     match (path.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest).display().to_string(),
         _ => path.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::finding::Level;
-
-    fn read(settings: &Value) -> (EditorSettings, Vec<String>) {
-        EditorSettings::read(settings.as_object().unwrap())
-    }
-
-    #[test]
-    fn settings_become_options() {
-        let (settings, problems) = read(&json!({
-            "select": ["KEY1"], "minLevel": "note", "unsafeFixes": true, "inlayHints": null,
-            "configuration": {"levels": {"KEY101": "note"}, "tests": ["spec/"]}, "path": ["/usr/bin/keylint"],
-        }));
-        assert_eq!(problems, [""; 0]);
-        assert!(settings.unsafe_fixes && !settings.inlay_hints && settings.enable);
-        assert_eq!(settings.command_line.options.min_level, Some(Level::Note));
-        assert_eq!(settings.command_line.config, ["levels = { KEY101 = \"note\" }", "tests = [\"spec/\"]"]);
-    }
-
-    #[test]
-    fn invalid_entries_are_reported_and_skipped() {
-        let (settings, problems) = read(&json!({"minlevel": "note", "minLevel": "loud", "ignoreReason": "a # b"}));
-        assert_eq!(settings, EditorSettings::default());
-        assert_eq!(problems.len(), 3, "{problems:?}");
-        assert_eq!(problems[0], "unknown setting `minlevel`; did you mean `minLevel`?");
-    }
-
-    #[test]
-    fn settings_come_in_several_shapes() {
-        let all = |options: Value| Written::from_initialize(&options).of(|address| address == "file:///a");
-        assert_eq!(all(json!({"unsafeFixes": true}))["unsafeFixes"], true);
-        assert_eq!(all(json!({"settings": {"unsafeFixes": true}}))["unsafeFixes"], true);
-        let both = json!({
-            "globalSettings": {"unsafeFixes": true, "verify": false},
-            "settings": [{"workspace": "file:///a", "verify": true}, {"workspace": "file:///b", "unsafeFixes": false}],
-        });
-        let merged = all(both);
-        assert_eq!((&merged["unsafeFixes"], &merged["verify"]), (&json!(true), &json!(true)));
-        let mut written = Written::from_initialize(&json!({"unsafeFixes": true}));
-        // Some clients send the settings of all servers to each server.
-        assert!(!written.replace_global(&json!({"python": {"path": "x"}})) && !written.replace_global(&json!({})));
-        assert_eq!(written.of(|_| true)["unsafeFixes"], true);
-        assert!(written.replace_global(&json!({"python": {}, "keylint": {"verify": false}})));
-        assert_eq!(Value::Object(written.of(|_| true)), json!({"verify": false}));
-        assert!(all(json!(null)).is_empty() && all(json!([1])).is_empty());
-    }
-
-    #[test]
-    fn configuration_answers_retract_settings_set_to_null() {
-        let mut written =
-            Written::from_initialize(&json!({"ignore": ["KEY101"], "verify": false, "unsafeFixes": true}));
-        let everywhere = json!({"ignore": null, "inlayHints": true});
-        written.replace_configured(vec![
-            (String::new(), everywhere),
-            ("file:///a".to_owned(), json!({"unsafeFixes": null})),
-        ]);
-        let a = Value::Object(written.of(|address| address == "file:///a"));
-        assert_eq!(a, json!({"verify": false, "inlayHints": true}));
-        let elsewhere = Value::Object(written.of(|_| false));
-        assert_eq!(elsewhere, json!({"verify": false, "inlayHints": true, "unsafeFixes": true}));
-        // Settings without keylint's section change nothing.
-        written.replace_configured(vec![(String::new(), json!(null)), ("file:///a".to_owned(), json!({}))]);
-        assert_eq!(written.of(|_| true)["ignore"], json!(["KEY101"]));
     }
 }

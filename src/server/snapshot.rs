@@ -82,7 +82,7 @@ pub(super) struct Snapshot {
 
 /// Why a check has no outcome.
 #[derive(Clone, Debug)]
-pub(super) enum CheckError {
+pub enum CheckError {
     /// The configuration is wrong.
     Config(Box<ConfigError>),
     /// The baseline cannot be read.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// What the client sent.
 #[derive(Debug)]
-pub(super) enum Incoming {
+pub enum Incoming {
     /// A message.
     Message(Message),
     /// A frame without a valid message, and the response to it.
@@ -18,17 +18,19 @@ pub(super) enum Incoming {
 
 /// A frame that holds no message.
 #[derive(Debug, PartialEq)]
-pub(super) struct InvalidFrame {
+pub struct InvalidFrame {
     /// The identifier of the request that it may have been, or null.
-    pub(super) id: Value,
+    pub id: Value,
     /// The code of the error.
-    pub(super) code: i32,
+    pub code: i32,
     /// What is wrong with it.
-    pub(super) message: String,
+    pub message: String,
 }
 
-const PARSE_ERROR: i32 = -32_700;
-const INVALID_REQUEST: i32 = -32_600;
+/// The error code of a frame that is not JSON.
+pub const PARSE_ERROR: i32 = -32_700;
+/// The error code of JSON that is not a message.
+pub const INVALID_REQUEST: i32 = -32_600;
 
 /// The name of the length header, in lower case.
 const LENGTH: &str = "content-length:";
@@ -38,7 +40,7 @@ const LONGEST: u64 = 1 << 30;
 const LONGEST_LINE: u64 = 1 << 16;
 
 /// Reads one frame; `None` if the stream ends between two frames.
-pub(super) fn read(from: &mut dyn BufRead) -> io::Result<Option<Incoming>> {
+pub fn read(from: &mut dyn BufRead) -> io::Result<Option<Incoming>> {
     let length = match header(from)? {
         Some(Ok(length)) => length,
         Some(Err(garbage)) => return Ok(Some(Incoming::InvalidFrame(garbage))),
@@ -95,57 +97,7 @@ fn length_in(line: &str) -> Option<u64> {
 }
 
 /// Writes one frame.
-pub(super) fn write(to: &mut dyn Write, body: &str) -> io::Result<()> {
+pub fn write(to: &mut dyn Write, body: &str) -> io::Result<()> {
     write!(to, "Content-Length: {}\r\n\r\n{body}", body.len())?;
     to.flush()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn frame(body: &str) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        write(&mut bytes, body).unwrap();
-        bytes
-    }
-
-    #[test]
-    fn frames_are_separated_whatever_their_content() {
-        let mut bytes = frame(r#"{"jsonrpc":"2.0","id":1,"method":"shutdown"}"#);
-        bytes.extend(frame("{nonsense"));
-        bytes.extend(frame(r#"{"id":7,"params":3}"#));
-        bytes.extend(b"content-length:31\nX-Other: 1\n\n{\"method\":\"exit\",\"params\":null}");
-        let mut from = &bytes[..];
-        assert!(matches!(read(&mut from).unwrap(), Some(Incoming::Message(Message::Request(_)))));
-        let Some(Incoming::InvalidFrame(garbage)) = read(&mut from).unwrap() else {
-            panic!("JSON was made of nonsense")
-        };
-        assert_eq!((garbage.id, garbage.code), (Value::Null, PARSE_ERROR));
-        let Some(Incoming::InvalidFrame(garbage)) = read(&mut from).unwrap() else {
-            panic!("a message was made of nonsense")
-        };
-        assert_eq!((garbage.id, garbage.code), (7.into(), INVALID_REQUEST));
-        assert!(matches!(read(&mut from).unwrap(), Some(Incoming::Message(Message::Notification(_)))));
-        assert!(read(&mut from).unwrap().is_none());
-    }
-
-    #[test]
-    fn truncated_frames_are_errors() {
-        for bytes in ["Content-Length: 99\r\n\r\n{}", "Content-Len"] {
-            assert!(read(&mut bytes.as_bytes()).is_err(), "{bytes}");
-        }
-    }
-
-    #[test]
-    fn frames_without_length_do_not_hide_the_next() {
-        for start in
-            ["\r\n{}", "X: y\r\n\r\n{}", "Content-Length: x\r\n\r\n{}", "Content-Length: 99999999999\r\n\r\n{}"]
-        {
-            let bytes = [start.as_bytes(), &frame(r#"{"jsonrpc":"2.0","id":1,"method":"shutdown"}"#)].concat();
-            let mut from = &bytes[..];
-            assert!(matches!(read(&mut from).unwrap(), Some(Incoming::InvalidFrame(_))), "{start}");
-            assert!(matches!(read(&mut from).unwrap(), Some(Incoming::Message(Message::Request(_)))), "{start}");
-        }
-    }
 }

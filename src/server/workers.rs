@@ -21,9 +21,11 @@ use super::snapshot::{Cancelled, CheckError, Checked, Opened, Snapshot};
 use crate::engine::contained;
 
 /// Error codes of the protocol.
-pub(super) mod code {
-    pub(in crate::server) const INVALID_PARAMS: i32 = -32_602;
-    pub(in crate::server) const INTERNAL: i32 = -32_603;
+pub mod code {
+    /// The parameters are malformed.
+    pub const INVALID_PARAMS: i32 = -32_602;
+    /// The server failed.
+    pub const INTERNAL: i32 = -32_603;
     pub(in crate::server) const REQUEST_CANCELLED: i32 = -32_800;
     pub(in crate::server) const CONTENT_MODIFIED: i32 = -32_801;
     pub(in crate::server) const SERVER_CANCELLED: i32 = -32_802;
@@ -32,8 +34,9 @@ pub(super) mod code {
 
 /// Why a request has no result.
 #[derive(Clone, Debug)]
-pub(super) struct Failure {
-    pub(super) error: ResponseError,
+pub struct Failure {
+    /// The error of the response.
+    pub error: ResponseError,
     /// A message for the user, besides the response.
     pub(super) trouble: Option<CheckError>,
 }
@@ -187,78 +190,22 @@ impl Job {
                 Err(Failure::cancelled())
             } else {
                 let request = RequestContext { snapshot: &snapshot, is_cancelled: &is_cancelled, notify: &notify };
-                answered(&request, params, handler)
+                respond(params, |params| handler(&request, params))
             };
             Finished::Answer { id, about, epoch: snapshot.epoch, result }
         })
     }
 }
 
-/// The result of a handler, even if it panics.
-fn answered<P, R>(
-    request: &RequestContext<'_>,
-    params: Value,
-    handler: fn(&RequestContext<'_>, &P) -> Result<R, Failure>,
-) -> Result<Value, Failure>
+/// The result of a handler for parameters, even if they are malformed or the handler panics.
+pub fn respond<P, R>(params: Value, handler: impl FnOnce(&P) -> Result<R, Failure>) -> Result<Value, Failure>
 where
     P: DeserializeOwned,
     R: Serialize,
 {
     let params: P = serde_json::from_value(params)
         .map_err(|error| Failure::new(code::INVALID_PARAMS, format!("invalid parameters: {error}")))?;
-    let result = contained(|| handler(request, &params));
+    let result = contained(|| handler(&params));
     let result = result.unwrap_or_else(|message| Err(Failure::internal(format!("keylint failed: {message}"))))?;
     serde_json::to_value(result).map_err(|error| Failure::internal(error.to_string()))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::mpsc;
-
-    use serde_json::json;
-
-    use super::super::client::Client;
-    use super::super::session::Session;
-    use super::super::settings::Written;
-    use super::*;
-
-    fn task(id: i32, params: Value, handler: fn(&RequestContext<'_>, &u32) -> Result<u32, Failure>) -> Task {
-        let client = Client::new(&Value::Null);
-        let snapshot = Session::new(client, PathBuf::from("/"), None, &[], Written::default()).snapshot();
-        let notify = Arc::new(Mutex::new(mpsc::channel().0));
-        Job { id: id.into(), params, about: None, snapshot, flag: Flag::default(), notify }.task(handler)
-    }
-
-    #[test]
-    fn panics_are_answered_and_the_worker_survives() {
-        let (tasks, events) = (mpsc::channel(), mpsc::channel());
-        for task in [
-            task(1, json!(1), |_, _| panic!("lost")),
-            task(2, json!("x"), |_, n| Ok(*n)),
-            task(3, json!(3), |_, n| Ok(n + 1)),
-        ] {
-            tasks.0.send(task).unwrap();
-        }
-        drop(tasks.0);
-        work(&tasks.1, &events.0, None);
-        drop(events.0);
-        let answers: Vec<Result<Value, (i32, String)>> = events
-            .1
-            .iter()
-            .map(|event| match event {
-                Event::Finished(finished) => match *finished {
-                    Finished::Answer { result, .. } => {
-                        result.map_err(|failure| (failure.error.code, failure.error.message))
-                    }
-                    Finished::Checked { .. } => panic!("nothing was to be checked"),
-                },
-                _ => panic!("nothing else happened"),
-            })
-            .collect();
-        let (code, message) = answers[0].clone().unwrap_err();
-        assert_eq!(code, code::INTERNAL);
-        assert!(message.starts_with("keylint failed: lost (src/server/workers.rs"), "{message}");
-        assert_eq!(answers[1].clone().unwrap_err().0, code::INVALID_PARAMS);
-        assert_eq!(answers[2], Ok(json!(4)));
-    }
 }

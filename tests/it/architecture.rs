@@ -92,11 +92,6 @@ impl Source {
         }
         parts
     }
-
-    /// Whether the whole file is a test module by its name.
-    fn is_test(&self) -> bool {
-        self.path.ends_with("/tests.rs") || self.path.ends_with("_tests.rs") || self.path.contains("/tests/")
-    }
 }
 
 /// The tokens of Rust source; comments, strings, numbers and lifetimes leave none.
@@ -455,13 +450,19 @@ fn modules_state_their_purpose_and_rooms_their_invariant() {
 
 #[test]
 fn every_file_of_tests_is_compiled() {
-    let main = fs::read_to_string(root().join("tests/it/main.rs")).unwrap();
-    let names = fs::read_dir(root().join("tests/it")).unwrap().map(|entry| entry.unwrap().path());
-    let files = names.filter(|path| path.extension().is_some_and(|suffix| suffix == "rs"));
-    let stems = files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
-    let missing: Vec<String> =
-        stems.filter(|stem| stem != "main" && !main.contains(&format!("\nmod {stem};"))).collect();
-    assert!(missing.is_empty(), "tests/it/main.rs lacks {missing:?}");
+    let files = rust_files("tests/it");
+    let text_of = |path: &str| files.iter().find(|file| file.path == path).map(|file| file.text.as_str());
+    let mut problems = Vec::new();
+    for file in files.iter().filter(|file| file.path != "tests/it/main.rs") {
+        let module = file.path.trim_end_matches(".rs").trim_end_matches("/mod");
+        let Some((folder, name)) = module.rsplit_once('/') else { continue };
+        let parents = [format!("{folder}/main.rs"), format!("{folder}.rs"), format!("{folder}/mod.rs")];
+        let parent = parents.iter().find_map(|path| text_of(path)).unwrap_or_default();
+        if !parent.contains(&format!("\nmod {name};")) && !parent.contains(&format!("\npub mod {name};")) {
+            problems.push(format!("{}: no module declares it", file.path));
+        }
+    }
+    assert_none(&problems);
 }
 
 #[test]
@@ -483,16 +484,13 @@ fn sources_have_no_todo_and_no_unwrap() {
     let mut problems = Vec::new();
     for source in rust_files("src") {
         let tokens = &source.tokens;
-        let tests = test_items(tokens);
         for index in 0..tokens.len() {
             let Some(name) = word(tokens, index) else { continue };
             let is_macro = is_punct(tokens, index + 1, '!');
             let is_method = index > 0 && is_punct(tokens, index - 1, '.');
             let wrong = match name {
                 "todo" | "unimplemented" | "dbg" => is_macro,
-                "unwrap" => {
-                    is_method && !source.is_test() && !tests.iter().any(|(start, end)| (*start..*end).contains(&index))
-                }
+                "unwrap" => is_method,
                 _ => false,
             };
             if wrong {
@@ -508,30 +506,23 @@ fn sources_have_no_todo_and_no_unwrap() {
     assert_none(&problems);
 }
 
-/// Ranges of tokens that `#[cfg(test)]` and `#[test]` items take.
-fn test_items(tokens: &[Token]) -> Vec<(usize, usize)> {
-    let mut items = Vec::new();
-    for index in 0..tokens.len() {
-        let cfg = word(tokens, index) == Some("cfg") && word(tokens, index + 2) == Some("test");
-        let test = word(tokens, index) == Some("test") && index > 0 && is_punct(tokens, index - 1, '[');
-        if !(cfg || test) {
-            continue;
-        }
-        let mut depth = 0;
-        for end in index..tokens.len() {
-            if is_punct(tokens, end, '{') {
-                depth += 1;
-            } else if is_punct(tokens, end, '}') {
-                depth -= 1;
-            }
-            // `mod tests;` has no body here.
-            if depth == 0 && (is_punct(tokens, end, '}') || is_punct(tokens, end, ';')) {
-                items.push((index, end));
-                break;
+/// The library is not compiled for unit tests, so one in it would never run.
+#[test]
+fn sources_have_no_unit_tests() {
+    let mut problems = Vec::new();
+    for source in rust_files("src") {
+        let tokens = &source.tokens;
+        for index in 1..tokens.len() {
+            let is_attribute = is_punct(tokens, index - 1, '[') && index > 1 && is_punct(tokens, index - 2, '#');
+            let is_test = is_attribute && word(tokens, index) == Some("test");
+            let is_condition = ["cfg", "cfg_attr"].map(Some).contains(&word(tokens, index))
+                && (index..index + 6).any(|index| word(tokens, index) == Some("test"));
+            if is_test || is_condition || word(tokens, index) == Some("proptest") {
+                problems.push(format!("{}:{}: tests are in tests/it", source.path, tokens[index].row));
             }
         }
     }
-    items
+    assert_none(&problems);
 }
 
 #[test]

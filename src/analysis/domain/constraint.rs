@@ -47,19 +47,20 @@ enum Part {
 }
 
 /// The subject of constraints: a term, or the difference of two.
-pub(super) type Subject = (TermId, Option<TermId>);
+pub type Subject = (TermId, Option<TermId>);
 
 /// The constraint that a literal puts on its subject.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Constraint {
-    pub(super) subject: Subject,
+pub struct Constraint {
+    /// What it constrains.
+    pub subject: Subject,
     part: Part,
     predicate: Predicate,
 }
 
 impl Terms {
     /// The constraint of a literal.
-    pub(super) fn constraint(&self, id: TermId) -> Constraint {
+    pub fn constraint(&self, id: TermId) -> Constraint {
         let about = |subject: TermId, predicate: Predicate| {
             let (subject, part) = self.part(subject);
             Constraint { subject: (subject, None), part, predicate }
@@ -200,7 +201,7 @@ impl Terms {
     }
 
     /// Whether constraints on one subject, each with its polarity, are consistent; one alone is.
-    pub(super) fn are_consistent(&self, constraints: &[(Constraint, bool)]) -> bool {
+    pub fn are_consistent(&self, constraints: &[(Constraint, bool)]) -> bool {
         let [(Constraint { subject, .. }, _), _, ..] = constraints else { return true };
         let (mut number, mut integer) = (Range::all(), Range::all());
         // As numbers of any kind, and as the integers that the program compares them with.

@@ -21,9 +21,6 @@ pub mod term;
 pub mod value;
 mod visit;
 
-#[cfg(test)]
-mod tests;
-
 /// One sweep over a table costs less than removing more than one in this many of its entries.
 const SWEPT: usize = 8;
 

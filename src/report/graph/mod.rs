@@ -4,7 +4,7 @@
 
 mod dot;
 mod html;
-mod layout;
+pub mod layout;
 mod mermaid;
 
 use serde::Deserialize;

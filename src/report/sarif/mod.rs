@@ -3,7 +3,7 @@
 //! **Invariant:** the output never exceeds GitHub's limits, and a notification reports what was omitted: 25,000 results, per result 1,000
 //! related locations and 10,000 steps of a flow, and texts of 1,024 characters.
 
-mod line_hash;
+pub mod line_hash;
 mod model;
 
 use std::collections::BTreeMap;
@@ -30,7 +30,8 @@ const BASE: &str = "%SRCROOT%";
 const MOST_RESULTS: usize = 25_000;
 const MOST_RELATED: usize = 1_000;
 const MOST_STEPS: usize = 10_000;
-const LONGEST_TEXT: usize = 1_024;
+/// Most characters of a text that GitHub accepts.
+pub const LONGEST_TEXT: usize = 1_024;
 
 pub(super) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     let rules: Vec<&Rule> = rules::in_force().collect();
@@ -232,7 +233,7 @@ fn level(level: Level) -> &'static str {
 }
 
 /// `key-reused` as `KeyReused`.
-fn pascal_case(name: &str) -> String {
+pub fn pascal_case(name: &str) -> String {
     let word = |word: &str| {
         let mut letters = word.chars();
         letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<String>()
@@ -241,7 +242,7 @@ fn pascal_case(name: &str) -> String {
 }
 
 /// Makes a text a sentence, with a capital and a full stop.
-fn sentence(text: &str) -> String {
+pub fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let mut out: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
     if !out.ends_with(['.', '!', '?']) {
@@ -251,14 +252,14 @@ fn sentence(text: &str) -> String {
 }
 
 /// The first paragraph of a page after its headings, on one line.
-fn first_paragraph(page: &str) -> String {
+pub fn first_paragraph(page: &str) -> String {
     let lines = page.lines().skip_while(|line| line.is_empty() || line.starts_with('#'));
     let lines: Vec<&str> = lines.take_while(|line| !line.trim().is_empty()).collect();
     plain(&lines.join(" "))
 }
 
 /// Markdown as plain text: without markup, and with indented code instead of fences.
-fn plain(markdown: &str) -> String {
+pub fn plain(markdown: &str) -> String {
     let mut plain = String::with_capacity(markdown.len());
     let mut in_code = false;
     for line in markdown.lines() {
@@ -280,7 +281,7 @@ fn plain(markdown: &str) -> String {
 }
 
 /// Cuts a text to the length that GitHub accepts.
-fn cut(text: &str) -> String {
+pub fn cut(text: &str) -> String {
     if text.chars().count() <= LONGEST_TEXT {
         return text.to_owned();
     }
@@ -288,30 +289,6 @@ fn cut(text: &str) -> String {
 }
 
 /// Escapes square brackets, which would be links (SARIF 2.1.0, section 3.11.6).
-fn escape_links(text: &str) -> String {
+pub fn escape_links(text: &str) -> String {
     text.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_keep_within_the_limits() {
-        assert_eq!(cut(&"é".repeat(5_000)).chars().count(), LONGEST_TEXT);
-        assert_eq!(sentence("a key is consumed"), "A key is consumed.");
-        assert_eq!(pascal_case("key-reused-in-loop"), "KeyReusedInLoop");
-        assert_eq!(escape_links("split(key)[1]"), "split(key)\\[1\\]");
-    }
-
-    #[test]
-    fn every_rule_describes_itself() {
-        for rule in rules::all() {
-            let described = descriptor(rule);
-            assert!(described.full_description.text.len() > 20, "{}", rule.name());
-            assert!(!described.full_description.text.starts_with('#'), "{}", rule.name());
-            let marks = described.help.text.lines().filter(|line| line.starts_with(['#', '`']));
-            assert_eq!(marks.count(), 0, "{}", described.help.text);
-        }
-    }
 }

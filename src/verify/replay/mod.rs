@@ -53,6 +53,7 @@ pub use edits::FileEdits;
 pub use numbers::{Answer, Problem, Settings};
 pub(in crate::verify) use numbers::{Operand, calculated, evaluate as compute};
 pub use project::Project;
+pub use search::{TwicePath, explored_twice};
 
 use crate::finding::{Evidence, Place};
 

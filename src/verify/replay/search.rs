@@ -268,123 +268,46 @@ pub(super) fn explore_with<'p>(
     is_complete && near.is_empty() && far.is_empty()
 }
 
-#[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::path::{Path as FilePath, PathBuf};
+/// A path that was run twice, for tests: all that is observed of it must be the same.
+pub struct TwicePath {
+    /// The qualified name of the function.
+    pub function: String,
+    /// What the search observes, which may start from a kept state.
+    pub observed: String,
+    /// What a run from the beginning observes.
+    pub alone: String,
+    /// The number of draws.
+    pub draws: usize,
+}
 
-    use super::*;
-    use crate::ir::{self, Resolver};
-    use crate::models::Models;
-    use crate::python::{SourceKind, parse};
-    use crate::text::FileId;
-
-    /// `import helper` is the second file.
-    struct Two;
-
-    impl Resolver for Two {
-        fn module(&self, from: FileId, _: u32, path: &str) -> Option<FileId> {
-            (from == FileId(0) && path == "helper").then_some(FileId(1))
+/// Explores each function of a module that can be run on its own, and runs each path again from the beginning.
+pub fn explored_twice(project: &Project<'_>, module: usize, budget: u32) -> Vec<TwicePath> {
+    let mut paths = Vec::new();
+    let Some(lowered) = project.modules.get(module) else { return paths };
+    for (number, code) in (0u32..).zip(&lowered.functions) {
+        let start = Start { module, function: FunctionId(number) };
+        if code.kind != FunctionKind::Def || !is_entry(lowered, start.function) {
+            continue;
         }
-
-        fn absolute(&self, _: FileId, _: u32, path: &str) -> String {
-            path.to_owned()
-        }
+        let hints = Hints::new(project, &[Place { file: lowered.file, span: code.full }], &[]);
+        explore(project, &hints, start, &mut Budget { left: budget }, &mut |path| {
+            let script = Script { prefix: path.choices.iter().map(|choice| choice.value).collect(), answers: None };
+            let alone = run((project, &hints), start, script, path.level, &mut EntryStates::default());
+            let (observed, alone) = (observed(&path), observed(&alone));
+            paths.push(TwicePath { function: code.qualified.to_string(), observed, alone, draws: path.draws.len() });
+            false
+        });
     }
+    paths
+}
 
-    /// All that is observed of a path.
-    fn shown(path: &Path) -> String {
-        let Path { choices, near, draws, symbols, is_bounded, answered, spent, is_spent, level } = path;
-        let draws: Vec<_> = draws
-            .iter()
-            .map(|draw| (draw.kind, &draw.way, &draw.callee, &draw.keys, &draw.maybe, draw.is_known, &draw.lanes))
-            .collect();
-        let learned = (symbols.len(), symbols.decided());
-        format!("{choices:?} {near:?} {draws:?} {learned:?} {is_bounded} {answered} {spent} {is_spent} {level}")
-    }
-
-    /// Explores all functions, and runs each path again from its beginning; returns the number of draws on each path.
-    fn explored_twice(texts: &[&str], budget: u32) -> Vec<usize> {
-        let lower =
-            |(file, text): (u32, &&str)| ir::lower(FileId(file), &parse(text, SourceKind::Py).module, &|_| Vec::new());
-        let modules: Vec<Module> = (0u32..).zip(texts).map(lower).collect();
-        let project = Project::new(modules.iter().collect(), &Two, Models::builtin(), &[]);
-        let mut draws = Vec::new();
-        for (number, code) in (0u32..).zip(&modules[0].functions) {
-            let start = Start { module: 0, function: FunctionId(number) };
-            if code.kind != FunctionKind::Def || !is_entry(&modules[0], start.function) {
-                continue;
-            }
-            let hints = Hints::new(&project, &[Place { file: FileId(0), span: code.full }], &[]);
-            explore(&project, &hints, start, &mut Budget { left: budget }, &mut |path| {
-                let script = Script { prefix: path.choices.iter().map(|choice| choice.value).collect(), answers: None };
-                let alone = run((&project, &hints), start, script, path.level, &mut EntryStates::default());
-                assert_eq!(shown(&path), shown(&alone), "{} in\n{}", code.qualified, texts[0]);
-                draws.push(path.draws.len());
-                false
-            });
-        }
-        draws
-    }
-
-    fn files(folder: PathBuf, found: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                files(path, found);
-            } else if path.extension().is_some_and(|extension| extension == "py") {
-                found.push(path);
-            }
-        }
-    }
-
-    #[test]
-    fn a_path_from_a_kept_state_equals_a_path_from_the_beginning() {
-        let mut found = Vec::new();
-        let fixtures = FilePath::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
-        files(fixtures.join("cases"), &mut found);
-        files(fixtures.join("clean"), &mut found);
-        assert!(found.len() > 100);
-        let texts = found.iter().map(|path| fs::read_to_string(path).unwrap());
-        assert!(texts.map(|text| explored_twice(&[&text], 10_000).len()).sum::<usize>() > 1_000);
-    }
-
-    #[test]
-    fn paths_do_not_see_what_others_wrote() {
-        let helper = "\
-seen = []
-class Count:
-    total = 0
-    def __init__(self):
-        self.own = 0
-    def step(self):
-        self.own += 1
-        Count.total += 1
-def note(value, all=seen):
-    all.append(value)
-";
-        let text = "\
-import jax
-from helper import Count, note, seen
-one = Count()
-both = (one, {'seen': seen})
-if is_unknown:
-    other = one
-else:
-    other = both[0]
-steps = [0]
-step = lambda: (steps.append(0), len(steps))[1]
-def f(key, flag, other_flag):
-    one.step()
-    note(flag)
-    if flag:
-        print()
-    if other_flag:
-        print()
-    for i in range(other.own + Count.total + len(both[1]['seen']) + step()):
-        jax.random.normal(jax.random.fold_in(key, i))
-";
-        let draws = explored_twice(&[text, helper], 100_000);
-        assert!(draws.len() >= 4 && draws.iter().all(|count| *count == draws[0] && *count > 0), "{draws:?}");
-    }
+/// All that is observed of a path.
+fn observed(path: &Path) -> String {
+    let Path { choices, near, draws, symbols, is_bounded, answered, spent, is_spent, level } = path;
+    let draws: Vec<_> = draws
+        .iter()
+        .map(|draw| (draw.kind, &draw.way, &draw.callee, &draw.keys, &draw.maybe, draw.is_known, &draw.lanes))
+        .collect();
+    let learned = (symbols.len(), symbols.decided());
+    format!("{choices:?} {near:?} {draws:?} {learned:?} {is_bounded} {answered} {spent} {is_spent} {level}")
 }

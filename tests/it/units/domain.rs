@@ -4,12 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use keylint::analysis::domain::guard::{Guard, Guards};
+use keylint::analysis::domain::term::{Symbol, Term, TermId, Terms};
+use keylint::analysis::domain::value::{Val, Value};
+use keylint::ir::Operator;
 use proptest::prelude::*;
-
-use super::guard::{Guard, Guards};
-use super::term::{Symbol, Term, TermId, Terms};
-use super::value::{Val, Value};
-use crate::ir::Operator;
 
 /// Number of literals; a truth table is a word with a bit for each assignment.
 const LITERALS: u32 = 6;

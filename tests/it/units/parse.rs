@@ -1,8 +1,9 @@
-//! Tests of [`parse`]: well-formed, broken and hostile texts.
+//! Tests of `python::parse`: well-formed, broken and hostile texts.
 
 use std::time::{Duration, Instant};
 
-use super::*;
+use keylint::python::parse::{Depth, HOPELESS_BOUND, MAX_PROBLEMS, Raw, parse_raw};
+use keylint::python::{MAX_DEPTH, Parsed, SourceKind, ast, nesting, parse};
 
 fn py(text: &str) -> Parsed {
     parse(text, SourceKind::Py)
