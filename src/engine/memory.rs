@@ -28,6 +28,8 @@ const VERSIONS: usize = 2;
 #[derive(Default)]
 pub struct Memory {
     state: Mutex<State>,
+    /// Whether what is read in part is also read as a whole, to compare both.
+    checks_itself: bool,
 }
 
 #[derive(Default)]
@@ -82,6 +84,15 @@ pub(super) struct Surroundings {
 }
 
 impl Memory {
+    /// A memory for tests: what is read in part is also read as a whole, and a difference is a failure.
+    pub fn checking() -> Self {
+        Self { checks_itself: true, ..Self::default() }
+    }
+
+    pub(super) fn checks_itself(&self) -> bool {
+        self.checks_itself
+    }
+
     fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
         work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -136,7 +136,7 @@ fn settings() -> Arc<Settings> {
 
 /// Checks that the memory changes nothing while a text is edited.
 fn compare(text: String, steps: &[Step], helper: Option<&str>) {
-    let (settings, memory) = (settings(), Memory::default());
+    let (settings, memory) = (settings(), Memory::checking());
     let mut texts = vec![text];
     let same = |text: &str, memory: &Memory| {
         let (fresh, again) = (checked(text, helper, &settings, None), checked(text, helper, &settings, Some(memory)));
@@ -178,7 +178,7 @@ fn edits_of_fixtures_are_checked_as_if_they_were_new() {
     }
     let settings = settings();
     for text in texts {
-        let memory = Memory::default();
+        let memory = Memory::checking();
         // A statement in each function, typed in two steps and deleted again.
         let ends: Vec<usize> = text
             .match_indices("\n    return")
@@ -200,7 +200,7 @@ fn only_what_an_edit_affects_is_analysed_again() {
     let settings = settings();
     let text = format!("{}{}{}{}{}", PARTS[0], PARTS[1], PARTS[2], PARTS[3], PARTS[5]);
     let taken = |from: &str, to: &str| {
-        let memory = Memory::default();
+        let memory = Memory::checking();
         checked(&text, None, &settings, Some(&memory));
         assert_eq!(memory.entries_taken(), 0);
         let edited = text.replacen(from, to, 1);

@@ -122,7 +122,7 @@ fn the_readme_has_the_two_commands_that_a_clone_needs() {
             "$ cargo run --release -- check fixtures/projects/example\n",
             "cargo run --release --locked -- check fixtures/projects/example",
         ),
-        ("$ cargo test\n", "cargo test "),
+        ("$ cargo test --release\n", "cargo test --release "),
     ] {
         assert!(text.contains(shown), "the README shows {shown:?}");
         assert!(ci.contains(run), ".ci/run runs {run:?}");
