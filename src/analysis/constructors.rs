@@ -282,9 +282,10 @@ struct StoredAttributes {
     instances: BTreeSet<Name>,
 }
 
-/// Whether an operation reads the first parameter.
+/// Whether an operation reads the first parameter, of its own function or of one around it.
 fn is_self(code: &Function, temp: Temp) -> bool {
-    matches!(code.ops.get(temp as usize).map(|op| &op.kind), Some(OpKind::Load(Variable::Local(0))))
+    let kind = code.ops.get(temp as usize).map(|op| &op.kind);
+    matches!(kind, Some(OpKind::Load(Variable::Local(0) | Variable::Outer(_, 0))))
 }
 
 /// The attributes that a constructor stores, that nothing else in the class stores, and that some function of the module calls or reads.

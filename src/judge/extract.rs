@@ -26,10 +26,10 @@ use crate::judge::facts::{
 use crate::judge::guarded::Guarded;
 use crate::judge::implementations::extract_mismatches;
 use crate::judge::intent::of_captured;
+use crate::judge::number_words::is_number;
 use crate::judge::origin::origin;
 use crate::judge::paths::PathQueries;
 use crate::judge::reuse::{Placed, Reuse, Reuses, detect, others, placed, report, use_at};
-use crate::judge::shown_words::is_only_shown;
 use crate::judge::stale::is_called_once_where_defined;
 use crate::judge::traced::{extract_constant_keys, extract_leaks};
 use crate::judge::unused::extract_unused;
@@ -241,7 +241,7 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut
         if !is_own(run, &used.activation) && !run.program.follows {
             continue;
         }
-        if used.op == BufferOp::Index && !used.raises && is_only_shown(run, &used) {
+        if used.op == BufferOp::Index && !used.raises && is_number(run, &used) {
             confidence = Confidence::Low;
         }
         facts.buffers.push(BufferUse {

@@ -501,6 +501,8 @@ pub enum TraceKind {
     Abstract,
     /// Python runs the body once, for all lanes.
     Mapped,
+    /// The method of a module that each forward pass calls. Usually a transform traces it, in code that does not name it.
+    Forward,
 }
 
 /// A function that is passed to a transform.
@@ -595,6 +597,8 @@ pub struct ConstantKey {
     pub steps: Vec<TraceStep>,
     /// The trace; set by [`reconcile`](crate::judge::reconcile()).
     pub trace: Option<Trace>,
+    /// Whether it draws noise for an array, and nothing else may give the key.
+    pub is_noise: bool,
     /// How certain.
     pub confidence: Confidence,
 }

@@ -20,6 +20,7 @@ use crate::judge::consequence::Flows;
 use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::unused_children::is_drawn_from;
 use crate::judge::facts::{ConstantKey, Facts, LeakKind, LeakedKey, Role, Trace, TraceKind, TraceStep, TracedFunction};
+use crate::judge::forward;
 use crate::judge::intent::placeholder::called_so;
 use crate::judge::passed_seeds::passed_to;
 use crate::judge::paths::PathQueries;
@@ -149,12 +150,16 @@ pub fn extract_constant_keys(
         let is_traceable = steps.iter().any(|step| step.bound.is_some());
         // A draw of which only the shape is used may be repeated.
         if is_traceable && flows.unseen(index).is_none() && seen.insert((derivation.place, steps.clone())) {
+            let forward = forward::method_around(run, event).filter(|_| forward::is_noise(run, paths, event));
+            let is_noise = forward.is_some();
+            facts.traced.extend(forward);
             facts.constant.push(ConstantKey {
                 made_at: derivation.place,
                 maker: derivation.callee.to_string(),
                 used: leaf_use(run, event),
                 steps,
                 trace: None,
+                is_noise,
                 confidence: match event.role {
                     Role::Sample if is_known => Confidence::High,
                     // Keys of a state are often not drawn from at all.
@@ -417,10 +422,12 @@ pub fn reconcile(modules: &mut [Facts]) {
     for facts in modules.iter_mut() {
         let mut seen = BTreeSet::new();
         for leak in &mut facts.leaked {
-            leak.trace = trace_of(&traced, &leak.steps, |_, way| way.kind != TraceKind::Mapped);
+            leak.trace =
+                trace_of(&traced, &leak.steps, |_, way| !matches!(way.kind, TraceKind::Mapped | TraceKind::Forward));
         }
         for draw in &mut facts.host {
-            draw.trace = trace_of(&traced, &draw.steps, |_, way| way.kind != TraceKind::Abstract);
+            draw.trace =
+                trace_of(&traced, &draw.steps, |_, way| !matches!(way.kind, TraceKind::Abstract | TraceKind::Forward));
         }
         // One draw is reported where it is drawn, if that is traced.
         facts
@@ -448,7 +455,12 @@ pub fn reconcile(modules: &mut [Facts]) {
         let known = known_otherwise(facts);
         for constant in &mut facts.constant {
             constant.trace = trace_of(&traced, &constant.steps, |step, way| {
-                matches!(way.kind, TraceKind::Recorded | TraceKind::Looped) && way.bound < step.parameters
+                let is_repeated = match way.kind {
+                    TraceKind::Recorded | TraceKind::Looped => true,
+                    TraceKind::Forward => constant.is_noise,
+                    TraceKind::Branch | TraceKind::Abstract | TraceKind::Mapped => false,
+                };
+                is_repeated && way.bound < step.parameters
             });
         }
         facts.constant.sort_by_key(|constant| (constant.made_at, constant.trace.as_ref().map(|trace| trace.place)));

@@ -310,7 +310,7 @@ impl<'t> Reader<'t> {
         let params = self.params(row, &raw.params);
         let allowed: &[&str] = match raw.construct {
             ConstructName::Stream => &["seeds", "splits", "lifted", "call", "next", "items", "methods", "otherwise"],
-            ConstructName::Record => &["frozen", "sequence"],
+            ConstructName::Record => &["frozen", "sequence", "forward"],
             ConstructName::Plain => &["consumes"],
         };
         for (field, span) in &row.fields {
@@ -347,7 +347,12 @@ impl<'t> Reader<'t> {
             }
         }
         for path in paths {
-            let class = Class { path: path.clone(), params: params.clone(), construct: construct.clone() };
+            let class = Class {
+                path: path.clone(),
+                params: params.clone(),
+                construct: construct.clone(),
+                forward: raw.forward.clone(),
+            };
             if self.models.classes.insert(path.clone(), class).is_some() {
                 self.problem(row.span.clone(), format!("`{path}` has two rows"));
             }

@@ -85,6 +85,8 @@ pub struct Class {
     pub params: Vec<Param>,
     /// What construction does.
     pub construct: Construct,
+    /// The method of its subclasses that each forward pass calls.
+    pub forward: Option<String>,
 }
 
 /// Typed, raw or unknown, according to an annotation.

@@ -162,6 +162,7 @@ pub(super) struct RawClass {
     pub consumes: Option<OneOrMany>,
     pub frozen: Option<bool>,
     pub sequence: Option<bool>,
+    pub forward: Option<String>,
     pub call: Option<Yield>,
     pub next: Option<Yield>,
     pub items: Option<Yield>,

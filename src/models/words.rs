@@ -60,6 +60,8 @@ lists! {
     buffers,
     /// Words for a network that predicts what the target computes.
     predictors,
+    /// Words of names of seeds that are numbers, not keys.
+    seeds,
     /// Words for the spread of a sample: with zero, the result is the mean or the most likely value.
     spreads => scales_noise,
     /// Last names of base classes of tests.
@@ -144,6 +146,11 @@ impl Words {
     pub fn names_a_key(&self, name: &str) -> bool {
         let name = name.trim_start_matches('_');
         holds(&self.keys, name) || self.key_endings.iter().any(|end| name.ends_with(end.as_str()))
+    }
+
+    /// Whether a word of a name means a seed.
+    pub fn names_a_seed(&self, name: &str) -> bool {
+        name.split('_').any(|word| holds(&self.seeds, word))
     }
 
     /// What keys are called, as one word of a name: each with what several are called.

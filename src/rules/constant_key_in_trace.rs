@@ -1,4 +1,4 @@
-//! KEY402: a traced function makes its key from a constant seed.
+//! KEY402: a traced function, or the call of a module, makes its key from a constant seed.
 //!
 //! **Invariant:** reported only where no other rule reports that the numbers repeat; the primary place is the constructor, or
 //! the call in the traced function that leads to it.
@@ -16,9 +16,13 @@ pub(super) fn find(facts: &Facts) -> Vec<(&ConstantKey, &Trace)> {
 pub(super) fn describe(rule: &Rule, (key, trace): &(&ConstantKey, &Trace)) -> Finding {
     let (function, transform) = (wording::traced(trace), wording::code(&trace.transform));
     let each = if trace.kind == TraceKind::Looped { "iteration" } else { "call" };
+    let while_traced = match trace.kind {
+        TraceKind::Forward => String::new(),
+        _ => format!(" while {transform} traces it"),
+    };
     let text = Text {
         message: format!(
-            "{function} creates its key from a constant seed while {transform} traces it, so every {each} {}",
+            "{function} creates its key from a constant seed{while_traced}, so every {each} {}",
             wording::repetition(key.used.role)
         ),
         label: if key.made_at == trace.place { "the same key every time" } else { "creates the same key every time" }
@@ -31,7 +35,13 @@ pub(super) fn describe(rule: &Rule, (key, trace): &(&ConstantKey, &Trace)) -> Fi
         key.used.leaf,
         format!("{} by {}", key.used.role.participle(), wording::callee(&key.used.callee)),
     );
-    let traced = wording::label(trace.at, format!("traced by {transform}"));
+    let traced = wording::label(
+        trace.at,
+        match trace.kind {
+            TraceKind::Forward => format!("a {transform}, whose call is a forward pass"),
+            _ => format!("traced by {transform}"),
+        },
+    );
     wording::relate(&mut finding, [made, used, traced]);
     finding
 }

@@ -17,7 +17,7 @@ pub(super) fn describe(rule: &Rule, (draw, trace): &(&HostDraw, &Trace)) -> Find
     let source = wording::code(&draw.source);
     let how = match trace.kind {
         TraceKind::Mapped => format!("maps {function}, so all batch elements get the same number"),
-        TraceKind::Recorded | TraceKind::Looped | TraceKind::Branch | TraceKind::Abstract => {
+        TraceKind::Recorded | TraceKind::Looped | TraceKind::Branch | TraceKind::Abstract | TraceKind::Forward => {
             format!("traces {function}, so every call repeats its result")
         }
     };

@@ -419,6 +419,7 @@ fn tracing_rules() {
             used: sample(91, "jax.random.normal"),
             steps: Vec::new(),
             trace: Some(trace(7)),
+            is_noise: false,
             confidence: Confidence::High,
         }],
         host: vec![HostDraw {

@@ -143,6 +143,9 @@ impl<'p> Machine<'p> {
         }
         let epoch_now = self.epoch_of_field(name, (epoch, key_epoch));
         let attribute = self.state.terms.intern(Term::Attribute(symbol, name.clone(), epoch_now));
+        if self.program.models.words.ends_like_a_key(name) {
+            self.state.store.objects[id.0 as usize].read.insert(name.clone(), attribute);
+        }
         if epoch_now != epoch {
             self.recorder.keep(attribute);
         }

@@ -39,6 +39,7 @@ impl State {
             epoch: 0,
             key_epoch: 0,
             changed: BTreeSet::new(),
+            read: BTreeMap::new(),
             open,
             made: self.paths.pc,
         });
@@ -172,11 +173,13 @@ impl State {
                             .into_iter()
                             .partition(|(name, _)| container_mutation::is_part(name));
                     object.attributes = kept;
-                    object.changed.extend(forgotten.into_keys());
+                    object.changed.extend(forgotten.keys().cloned());
                     // The term of a value from outside stays the same: its epoch distinguishes the contents.
                     if self.store.shadows.get(&symbol) != Some(&id) {
                         object.symbol = changed;
                     }
+                    let read = std::mem::take(&mut object.read);
+                    self.keep_keys_elsewhere(id, &forgotten, read);
                 }
             }
         }
@@ -185,6 +188,36 @@ impl State {
         }
         if let ObjectKind::Dict { entries, unknown: true } = &mut self.store.objects[id.0 as usize].kind {
             entries.clear();
+        }
+    }
+
+    /// On paths where the unknown code does not run, an object still holds its keys: those that it stored, and those that were read from it.
+    fn keep_keys_elsewhere(&mut self, id: ObjectId, stored: &BTreeMap<Name, Value>, read: BTreeMap<Name, TermId>) {
+        if self.guard_within(id).is_true() {
+            return;
+        }
+        let is_key = |name: &Name, value: &Value| {
+            value.alternatives().iter().any(|one| match one.val {
+                Val::Key(_) => true,
+                // What was read and kept before.
+                Val::Term(term) => matches!(self.terms.get(term), Term::Attribute(_, read, _) if read == name),
+                _ => false,
+            })
+        };
+        let read = read.into_iter().filter(|(name, _)| !stored.contains_key(name));
+        let mut kept: Vec<_> = read.map(|(name, term)| (name, Value::term(term))).collect();
+        kept.extend(
+            stored
+                .iter()
+                .filter(|(name, value)| is_key(name, value))
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
+        let object = &self.store.objects[id.0 as usize];
+        let (symbol, key_epoch) = (object.symbol, object.key_epoch);
+        for (name, old) in kept {
+            let new = Value::term(self.terms.intern(Term::Attribute(symbol, name.clone(), key_epoch)));
+            let value = self.written_within(id, &new, &old);
+            self.store.objects[id.0 as usize].attributes.insert(name, value);
         }
     }
 

@@ -5,8 +5,8 @@
 use crate::analysis::domain::term::{PlaceKey, Term, TermId, place_key};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::record::{Consumption, Recording, Stage};
-use crate::finding::{Intent, IntentKind};
-use crate::ir::{Annotation, OpKind};
+use crate::finding::{Intent, IntentKind, Place};
+use crate::ir::{Annotation, Function, OpKind, Temp, Variable};
 use crate::judge::intent::{Pair, intent};
 
 /// Two draws reorder the rows of two arrays, or choose from them, in the same way, so that rows that belong together
@@ -50,10 +50,11 @@ fn are_counted_by_one_function(run: &Recording<'_>, pair: &Pair<'_>, [one, other
         && arrays.is_some_and(|(one, other)| one != other)
 }
 
-/// Whether two draws in one body are only indices of two arrays: `x[permutation(key, n)], y[permutation(key, n)]`.
+/// Whether two draws in one body are only indices of two arrays: `x[permutation(key, n)], y[permutation(key, n)]`, or of all arrays that a
+/// comprehension goes through.
 fn select_from_two_arrays(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
     let (first, second) = (pair.first, pair.second);
-    if first.activation.id != second.activation.id || first.place == second.place {
+    if first.activation.id != second.activation.id {
         return false;
     }
     let activation = &first.activation;
@@ -66,7 +67,25 @@ fn select_from_two_arrays(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
             _ => None,
         }
     };
-    array(first).zip(array(second)).is_some_and(|(one, other)| one != other)
+    // The place of a comprehension contains its element, and that of a `for` statement does not contain its body.
+    let is_in_comprehension = |head: Place| head.file == first.place.file && head.span.covers(first.place.span);
+    let is_element = |array: &OpKind| match array {
+        OpKind::Load(Variable::Local(slot)) => uses.stores_of(*slot).iter().any(|store| is_next(code, *store)),
+        _ => false,
+    };
+    match &pair.repeated_by {
+        _ if first.place != second.place => array(first).zip(array(second)).is_some_and(|(one, other)| one != other),
+        Some(iteration) => is_in_comprehension(iteration.place) && array(first).is_some_and(is_element),
+        None => false,
+    }
+}
+
+/// Whether an operation stores the next element of an iterator.
+fn is_next(code: &Function, store: Temp) -> bool {
+    match code.ops[store as usize].kind {
+        OpKind::Store(_, value) => matches!(code.ops[value as usize].kind, OpKind::Next(_)),
+        _ => false,
+    }
 }
 
 /// The array whose rows a number counts: `len(x)`, `x.shape[0]`.
