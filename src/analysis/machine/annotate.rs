@@ -66,10 +66,15 @@ pub fn annotated_in(machine: &mut Machine<'_>, module: ModuleIndex, value: &Valu
     let Some(evidence) = evidence_of(machine, module, annotation) else { return value.clone() };
     machine.recorder.declare(term);
     // `keys: PRNGKeyArray` is written for several keys as well.
-    let is_plural = machine.state.terms.symbol(term).is_some_and(|info| {
-        let name = info.text.rsplit('.').next().unwrap_or_default();
-        machine.program.models.words.names_several_keys(name)
-    });
+    let words = &machine.program.models.words;
+    let is_plural = match machine.state.terms.get(term) {
+        Term::Attribute(_, name, _) => words.names_several_keys(name),
+        _ => machine
+            .state
+            .terms
+            .symbol(term)
+            .is_some_and(|info| words.names_several_keys(info.text.rsplit('.').next().unwrap_or_default())),
+    };
     match evidence.rank.filter(|rank| *rank > 0 || !is_plural) {
         Some(0) => Value::of(Val::Key(Key { term, kind: evidence.kind, derivation: 0 })),
         Some(rank) => {

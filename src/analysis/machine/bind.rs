@@ -213,9 +213,30 @@ impl<'p> Machine<'p> {
     }
 }
 
-/// Whether a function has fewer parameters than a call has arguments by position. Python would raise, so either the
-/// call never runs, or it calls another function than the analysis assumes.
-pub fn takes_too_few(code: &Function, args: &Args) -> bool {
+/// Whether the arguments of a call do not fit a function. Python would raise, so either the call never runs, or it calls another function
+/// than the analysis assumes.
+pub fn does_not_fit(code: &Function, closure: &Closure, args: &Args) -> bool {
+    takes_too_few(code, args) || args.prebound.is_some() && lacks_an_argument(code, closure, args)
+}
+
+/// Whether a parameter gets no argument and has no default.
+fn lacks_an_argument(code: &Function, closure: &Closure, args: &Args) -> bool {
+    if !args.spread.is_empty() || !args.mappings.is_empty() || args.placed.is_some() {
+        return false;
+    }
+    let has_default = |slot: u32| closure.defaults.iter().any(|(defaulted, _)| *defaulted == slot);
+    (0u32..).zip(&code.parameters).any(|(slot, parameter)| {
+        let is_placed = (slot as usize) < args.positional.len();
+        match parameter.kind {
+            ParameterKind::PositionalOnly => !is_placed && !has_default(slot),
+            ParameterKind::Normal => !is_placed && args.keyword(&parameter.name).is_none() && !has_default(slot),
+            ParameterKind::KeywordOnly | ParameterKind::Variadic | ParameterKind::Keywords => false,
+        }
+    })
+}
+
+/// Whether a function has fewer parameters than a call has arguments by position.
+fn takes_too_few(code: &Function, args: &Args) -> bool {
     let by_position = |parameter: &&Parameter| {
         matches!(parameter.kind, ParameterKind::PositionalOnly | ParameterKind::Normal | ParameterKind::Variadic)
     };

@@ -367,7 +367,7 @@ impl<'p> Machine<'p> {
             self.recorder.reach(place, Callee::Unknown);
             return self.declared_call(frame, code, closure, &args, place);
         }
-        if bind::takes_too_few(code, &args) {
+        if bind::does_not_fit(code, closure, &args) {
             return self.unresolved(frame, &args, place, None, Some(code.name.clone()), None);
         }
         let reached = Callee::Function(closure.module, closure.function, args.prebound);

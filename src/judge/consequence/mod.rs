@@ -325,6 +325,9 @@ impl<'r> Flows<'r> {
             reach.sinks.add(Sinks::ESCAPES);
             return reach;
         }
+        if event.chain().iter().any(|(activation, place)| self.is_compilation(activation, *place)) {
+            return reach;
+        }
         let mut left = CalleeEffects { returned: vec![query.path.clone()], ..CalleeEffects::default() };
         for (activation, place) in event.chain().iter().rev() {
             if self.follow_within(event, query, (activation, *place), &mut left, &mut reach).is_break() {
