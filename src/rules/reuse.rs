@@ -123,6 +123,14 @@ pub(super) fn two_names(hit: &KeyReuse) -> Option<String> {
     (first.text != second.text).then(|| format!("{} and {}", wording::code(&first.text), wording::code(&second.text)))
 }
 
+/// An index, as written, that is beyond the keys of a split: JAX then takes the last one.
+pub(super) fn index_beyond(hit: &KeyReuse) -> Option<u32> {
+    let DerivationKind::Child(_, Some(taken)) = hit.derivation.kind() else { return None };
+    let index = |used: &Use| used.name.as_ref()?.text.strip_suffix(']')?.rsplit_once('[')?.1.parse::<u32>().ok();
+    let mut written = [&hit.first, &hit.second].into_iter().filter_map(index);
+    written.find(|index| i128::from(*index) > *taken)
+}
+
 /// Why a key that `fold_in` derived equals a child of a `split`.
 pub(super) fn folds_like_split(derivation: &Derivation) -> String {
     let (parent, index) = match derivation.kind() {

@@ -49,14 +49,15 @@ pub(super) fn subject(name: Option<&KeyName>, derivation: &Derivation) -> String
 /// A key without a name at the place that mentions it, in words.
 fn derived(derivation: &Derivation) -> String {
     let source = |parent: &Derivation| match parent.kind() {
-        DerivationKind::Elsewhere | DerivationKind::Part(_) if !parent.is_empty() => Some(code(parent)),
+        DerivationKind::Elsewhere | DerivationKind::Part(_) if is_name(parent) => Some(code(parent)),
         DerivationKind::Seed(Some(seed), _) => Some(format!("seed {seed}")),
         _ => None,
     };
     let root = || std::iter::successors(derivation.parent(), |of| of.parent()).find_map(source);
     match derivation.kind() {
         DerivationKind::Elsewhere | DerivationKind::Part(_) if derivation.is_empty() => "the key".to_owned(),
-        DerivationKind::Elsewhere | DerivationKind::Part(_) => code(derivation),
+        DerivationKind::Elsewhere | DerivationKind::Part(_) if is_name(derivation) => code(derivation),
+        DerivationKind::Elsewhere | DerivationKind::Part(_) => "one key".to_owned(),
         DerivationKind::Seed(Some(seed), _) => format!("the key created from seed {seed}"),
         DerivationKind::Seed(None, _) => "one key".to_owned(),
         DerivationKind::Child(parent, _) | DerivationKind::Children(parent) => match (source(parent), root()) {
@@ -68,6 +69,12 @@ fn derived(derivation: &Derivation) -> String {
             root().map_or_else(|| "the key".to_owned(), |root| format!("a key derived from {root}"))
         }
     }
+}
+
+/// Whether a reader of the program recognises a description: a name, an attribute, or an element of one. A computed value has none.
+fn is_name(text: &str) -> bool {
+    let starts_well = text.starts_with(|first: char| first.is_alphabetic() || first == '_');
+    starts_well && !text.starts_with("None") && !text.contains(['(', '…'])
 }
 
 /// A statement that takes a child of a key and keeps another one under its name; `None` if no statement can bind that name, or the key has
