@@ -130,7 +130,7 @@ pub fn builtin<'p>(
             machine.state.replaced(&first.unwrap_or_default(), &rest, place)
         }
         BuiltinOp::Itemgetter | BuiltinOp::Attrgetter => getters::getter(&mut machine.state.terms, op, args, place),
-        BuiltinOp::Super => super_of(&mut machine.state, frame, args, place),
+        BuiltinOp::Super => super_of(machine, frame, args, place),
         BuiltinOp::Getattr => get_attribute(machine, frame, args, place),
         BuiltinOp::Setattr if set_attribute(machine, frame, args, place) => machine.state.terms.none(),
         BuiltinOp::Setattr | BuiltinOp::Vars | BuiltinOp::Delattr => changed(machine, &first.unwrap_or_default()),
@@ -397,7 +397,8 @@ fn of_numbers(machine: &mut Machine<'_>, op: BuiltinOp, path: &Name, args: &Args
 }
 
 /// `super()`: attributes of the bases, bound to the instance.
-fn super_of(state: &mut State, frame: &Frame<'_>, args: &Args, place: Place) -> Value {
+fn super_of<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, args: &Args, place: Place) -> Value {
+    let state = &mut machine.state;
     let receiver = args.positional.last().map(|arg| arg.value.clone());
     let (Some(receiver), Some(class)) = (receiver, frame.class) else {
         return state.terms.opaque("super()", Some(place));
@@ -419,7 +420,13 @@ fn super_of(state: &mut State, frame: &Frame<'_>, args: &Args, place: Place) -> 
             }
         }
     }
-    state.store.objects[proxy.0 as usize].attributes = bound;
+    let init: Name = "__init__".into();
+    if !bound.contains_key(&init)
+        && let Some(constructor) = machine.inherited_constructor(&lineage[from.saturating_sub(1)..])
+    {
+        bound.insert(init, constructor);
+    }
+    machine.state.store.objects[proxy.0 as usize].attributes = bound;
     Value::of(Val::Object(proxy))
 }
 

@@ -14,7 +14,7 @@ use crate::analysis::store::classes;
 use crate::analysis::store::heap::{ClassInfo, ObjectKind, Registration};
 use crate::finding::Place;
 use crate::ir::{Annotation, Argument, ClassId, Name, Op, ParameterKind, Temp};
-use crate::models::{Construct, Registers};
+use crate::models::{Construct, Effect, Registers};
 
 impl<'p> Machine<'p> {
     /// Runs a class statement.
@@ -163,6 +163,16 @@ impl<'p> Machine<'p> {
         })
     }
 
+    /// The class of a library whose constructor is that of these classes, which have none, if it consumes a key: `class Dense(eqx.nn.Linear)`.
+    pub fn inherited_constructor(&self, lineage: &[ClassHandle]) -> Option<Value> {
+        let mut bases = lineage.iter().flat_map(|class| &self.state.store.classes[class.0 as usize].bases);
+        let consumes = |path: &Name| {
+            let callable = self.program.models.callable(path);
+            callable.is_some_and(|callable| callable.exact && matches!(callable.effect, Effect::Consume { .. }))
+        };
+        { &mut bases }.find(|base| matches!(base.single(), Some(Val::Library(path)) if consumes(path))).cloned()
+    }
+
     /// `Class(…)`
     pub fn construct(&mut self, frame: &mut Frame<'p>, class: ClassHandle, args: Args, place: Place) -> Value {
         let info = &self.state.store.classes[class.0 as usize];
@@ -177,6 +187,10 @@ impl<'p> Machine<'p> {
             return instance;
         }
         let record = self.state.store.classes[class.0 as usize].record;
+        if !record && let Some(constructor) = self.inherited_constructor(&self.state.lineage(class)) {
+            self.call_value(frame, &constructor, args, Some(place));
+            return instance;
+        }
         if !record {
             // An unknown constructor: the keys passed to it may be consumed.
             if open {

@@ -371,7 +371,7 @@ impl<'r> Flows<'r> {
         if left.by.is_none() {
             reach.sinks.add(by_itself(event));
             // An expression statement that discards its draw, or a key, is unfinished code.
-            if is_dropped {
+            if is_dropped && initialised(function, call).is_none() {
                 reach.sinks.add(if event.role == Role::Sample { Sinks::DROPPED } else { Sinks::ESCAPES });
             }
             if self.uses_only_blank_parts(event, code, call) {
@@ -437,6 +437,9 @@ impl<'r> Flows<'r> {
             self.apply_effects(&mut body, (call, entering.place), below, left)
         } else {
             left.returned.iter().for_each(|path| body.hold(call, path.clone()));
+            if let Some(object) = initialised(body.code, call) {
+                left.returned.iter().for_each(|path| body.put_into(object, path));
+            }
             Sinks::default()
         };
         let (effects, cost) = body.finish();
@@ -668,6 +671,15 @@ fn unobserved(sinks: Sinks) -> ConsequenceKind {
         () if sinks.has(Sinks::TIMED) => ConsequenceKind::Timed,
         () if sinks.has(Sinks::SHAPE) => ConsequenceKind::ShapeOnly,
         () => ConsequenceKind::Unobserved,
+    }
+}
+
+/// The object that a call initialises, as written: `super().__init__(size, key=key)`.
+fn initialised(code: &Function, call: Temp) -> Option<Temp> {
+    let OpKind::Call(callee, _) = &code.ops[call as usize].kind else { return None };
+    match &code.ops[*callee as usize].kind {
+        OpKind::Attribute(object, name) if &**name == "__init__" => Some(*object),
+        _ => None,
     }
 }
 

@@ -7,6 +7,9 @@ use crate::analysis::record::Callee;
 use crate::ir::{Argument, Element, OpKind, Temp, Variable};
 use crate::judge::consequence::body::{Body, Part, Path, Sinks, within};
 
+/// The slot of the receiver of a method.
+const RECEIVER: u32 = 0;
+
 /// Most definitions, with parts, into whose objects a value is put.
 const SHARED: usize = 256;
 
@@ -14,6 +17,11 @@ impl Body<'_, '_> {
     /// A part of a value is put into an object.
     pub fn put_into(&mut self, object: Temp, path: &Path) {
         match &self.code.ops[object as usize].kind {
+            OpKind::Call(callee, _) if self.is_super(*callee) => {
+                let receivers = self.uses.clone();
+                self.effects.mutated.push((RECEIVER, path.clone()));
+                receivers.loads_of(RECEIVER).iter().for_each(|load| self.hold(*load, path.clone()));
+            }
             OpKind::Load(Variable::Local(slot)) => {
                 let uses = self.uses.clone();
                 if (*slot as usize) < self.code.parameters.len() {
@@ -32,7 +40,7 @@ impl Body<'_, '_> {
             OpKind::Attribute(of, name) => self.put_into(*of, &within(Part::Field(name.clone()), path)),
             OpKind::Item(of, _) => self.put_into(*of, &within(Part::Any, path)),
             OpKind::Build(..) => self.hold(object, path.clone()),
-            // The result of a call may be stored elsewhere: `super()` stands for `self`.
+            // The result of a call may be stored elsewhere.
             kind => {
                 if let OpKind::Load(variable @ (Variable::Global(_) | Variable::Outer(..))) = kind {
                     self.add_taker(variable.clone());
@@ -42,6 +50,13 @@ impl Body<'_, '_> {
                 self.hold(object, path.clone());
             }
         }
+    }
+
+    /// Whether a callee is `super`, whose result stands for the receiver of the method.
+    fn is_super(&self, callee: Temp) -> bool {
+        let is_named =
+            matches!(&self.code.ops[callee as usize].kind, OpKind::Load(Variable::Global(name)) if &**name == "super");
+        is_named && self.code.class.is_some() && !self.code.parameters.is_empty()
     }
 
     /// A part of a value is put into the object of a variable, which it may share with what it was taken from.
