@@ -4,7 +4,6 @@
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Term;
-use crate::analysis::domain::value::Val;
 use crate::analysis::record::{Consumption, Recording};
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{OpKind, Operator, Temp};
@@ -65,27 +64,5 @@ pub fn both_fallbacks(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let (one, other) = (made_in(pair.first)?, made_in(pair.second)?);
     (one.activation.id != other.activation.id).then(|| {
         because(IntentKind::DocumentedDefault, "each key is only a fallback for callers that pass none", one.place)
-    })
-}
-
-/// Two objects split the key that is the default of their constructor, because nothing passes another: two loaders of data, each of which
-/// advances its own key.
-pub fn default_of_two_objects(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
-    let receiver = |event: &Consumption| {
-        let of_method = run.code(&event.activation).class.is_some();
-        let slots = &run.environments[event.activation.environment.0 as usize].slots;
-        match slots.first().filter(|_| of_method)?.single() {
-            Some(Val::Object(object)) => Some(*object),
-            _ => None,
-        }
-    };
-    let objects = receiver(pair.first).zip(receiver(pair.second))?;
-    let made = run.derivation(pair.first.target.derivation)?;
-    (objects.0 != objects.1 && is_default(run, pair.first) && is_default(run, pair.second)).then(|| {
-        because(
-            IntentKind::DocumentedDefault,
-            "each object starts from the default key, since none is passed",
-            made.place,
-        )
     })
 }

@@ -80,7 +80,7 @@ pub fn of(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Con
 
 fn as_written(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<Intent> {
     let groups: &[&[Reason]] = match kind {
-        ReuseKind::SplitTwice => &[&PAIRED, &[default_key::default_of_two_objects]],
+        ReuseKind::SplitTwice => &[&PAIRED],
         ReuseKind::SeededTwice => &[&[default_key::documented_default, timing::run_again]],
         ReuseKind::Sampled => &[&[aligned_rows::aligned_rows], &PAIRED],
         ReuseKind::Iterated => &[
