@@ -1,32 +1,45 @@
 //! Modules of libraries: what a constant key draws in the method that each forward pass calls is the same in all passes.
 //!
-//! **Invariant:** only noise counts, which has the whole shape of another array. A matrix of random features, whose shape is
-//! composed of numbers, must be the same in each pass.
+//! **Invariant:** only noise counts, which has the whole shape of an array that is computed from an argument. A matrix of random features, and
+//! a mask of weights, must be the same in each pass.
 
-use crate::analysis::domain::term::{Term, TermId};
+use rustc_hash::FxHashSet;
+
+use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::Val;
 use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::finding::Place;
-use crate::ir::{FunctionKind, OpKind, Operator, Temp, Variable};
+use crate::ir::{Element, Function, FunctionKind, OpKind, Temp, Uses, Variable};
 use crate::judge::facts::{Role, TraceKind, TracedFunction};
 use crate::judge::paths::PathQueries;
+use crate::models::ROOT;
 
 /// The parameter of a library's layers that is their input.
 const INPUT: &str = "x";
 
-/// The innermost method around a draw that forward passes call, if there is one. What a nested function draws may be the first value of a
-/// parameter or of a variable.
-pub fn method_around(run: &Recording<'_>, event: &Consumption) -> Option<TracedFunction> {
+/// The attribute of an array that is its shape.
+const SHAPE: &str = "shape";
+
+/// Most operations that are looked at to find what an array is computed from.
+const STEPS: usize = 64;
+
+/// The method that forward passes call and in which a draw is noise from a constant key. What a nested function draws may be the first value
+/// of a parameter or of a variable, and where another key may be, the constant one is only a stand-in.
+pub fn noisy_method(run: &Recording<'_>, paths: &PathQueries<'_>, event: &Consumption) -> Option<TracedFunction> {
     let is_nested = |activation: &&Activation| {
         let module = run.module(activation.module);
         let parent = run.code(activation).parent.map(|parent| module.function(parent).kind);
         !matches!(parent, None | Some(FunctionKind::Module | FunctionKind::ClassBody))
     };
-    event
-        .activation
-        .outwards()
-        .take_while(|activation| !is_nested(activation))
-        .find_map(|activation| method(run, activation))
+    if !is_noise(run, event) || !depends_on_parameters_only(run, paths, event) {
+        return None;
+    }
+    let mut around = event.activation.outwards().take_while(|activation| !is_nested(activation));
+    around.find_map(
+        |activation| {
+            if has_other_keys(run, activation) { Some(None) } else { method(run, activation).map(Some) }
+        },
+    )?
 }
 
 /// The function of an activation, if forward passes call it: `__call__` of a class whose base is a module of a library.
@@ -50,48 +63,120 @@ fn method(run: &Recording<'_>, activation: &Activation) -> Option<TracedFunction
     })
 }
 
-/// Whether a draw is noise for an array, and no other key can be there: not the key of a caller, and not one of the library.
-pub fn is_noise(run: &Recording<'_>, paths: &PathQueries<'_>, event: &Consumption) -> bool {
-    let activation = &event.activation;
-    let is_other = |other: &Consumption| other.place == event.place && other.target.term != event.target.term;
-    let asks_for_none = |literal: TermId| match run.terms.get(literal) {
-        Term::Operate(Operator::Is, parts) => parts.iter().any(|part| matches!(run.terms.get(*part), Term::None)),
-        _ => false,
+/// Whether a function takes a key, or gets one from its module or from a library other than JAX: `self.make_rng("noise")`.
+fn has_other_keys(run: &Recording<'_>, activation: &Activation) -> bool {
+    let (code, words) = (run.code(activation), &run.program.models.words);
+    let is_of_jax = |temp: Temp| {
+        let path = run.library_named(activation.module, code, temp);
+        path.is_some_and(|path| path.split('.').next() == Some(ROOT))
     };
+    let mut attributes = (0u32..).zip(&code.ops).filter_map(|(temp, op)| match &op.kind {
+        OpKind::Attribute(_, name) => Some((temp, name)),
+        _ => None,
+    });
+    code.parameters.iter().any(|parameter| words.names_a_key(&parameter.name))
+        || attributes.any(|(temp, name)| words.is_keyish(name) && !is_of_jax(temp))
+}
+
+/// Whether a draw happens on all paths, or depends on parameters: `if training: …`. A test of anything else may ask for the first pass.
+fn depends_on_parameters_only(run: &Recording<'_>, paths: &PathQueries<'_>, event: &Consumption) -> bool {
+    let is_parameter = |literal: &TermId| run.terms.is_parameter(*literal);
+    paths.support(event.guard).iter().all(is_parameter)
+}
+
+/// Whether a draw has the whole shape of an array that is computed from an argument.
+fn is_noise(run: &Recording<'_>, event: &Consumption) -> bool {
+    let activation = &event.activation;
     let Some(call) = run.call_at(activation, event.place) else { return false };
     let code = run.code(activation);
     let OpKind::Call(_, arguments) = &code.ops[call as usize].kind else { return false };
-    let is_shaped = match event.role {
-        Role::Sample => arguments.iter().any(|argument| is_shape(run, activation, argument.value())),
+    let uses = run.uses_of(activation.module, activation.function);
+    let origins = Origins { code, uses: &uses };
+    let mut given = arguments.iter().map(|argument| argument.value());
+    match event.role {
+        Role::Sample => {
+            given.any(|argument| origins.measured(argument).is_some_and(|array| origins.is_computed(array)))
+        }
         Role::Library => {
-            run.program.models.callable(&event.callee).is_some_and(|callable| callable.param(INPUT).is_some())
+            let takes_input = |path: &str| run.program.models.callable(path)?.param(INPUT);
+            takes_input(&event.callee).is_some() && given.any(|argument| origins.is_computed(argument))
         }
         Role::Split | Role::Fold | Role::Protocol | Role::Unresolved => false,
-    };
-    is_shaped
-        && !run.log.consumptions.iter().any(is_other)
-        && !paths.support(event.guard).into_iter().any(asks_for_none)
+    }
 }
 
-/// Whether an expression is the whole shape of something: `x.shape`, `jnp.shape(x)`, or a variable that holds one of them.
-fn is_shape(run: &Recording<'_>, activation: &Activation, temp: Temp) -> bool {
-    let code = run.code(activation);
-    let made = match &code.ops[temp as usize].kind {
-        OpKind::Load(Variable::Local(slot)) => {
-            match run.uses_of(activation.module, activation.function).stores_of(*slot) {
-                [store] => match &code.ops[*store as usize].kind {
-                    OpKind::Store(_, value) => *value,
-                    _ => return false,
-                },
-                _ => return false,
+/// What the values of a function are computed from.
+struct Origins<'a> {
+    code: &'a Function,
+    uses: &'a Uses,
+}
+
+impl<'a> Origins<'a> {
+    fn kind(&self, temp: Temp) -> &'a OpKind {
+        &self.code.ops[temp as usize].kind
+    }
+
+    /// What is stored in the variable that an operation reads.
+    fn stored(&self, temp: Temp) -> impl Iterator<Item = Temp> {
+        let stores = match self.kind(temp) {
+            OpKind::Load(Variable::Local(slot)) => self.uses.stores_of(*slot),
+            _ => &[],
+        };
+        stores.iter().filter_map(|store| match self.kind(*store) {
+            OpKind::Store(_, value) => Some(*value),
+            _ => None,
+        })
+    }
+
+    /// The array of which an expression is the whole shape: `x.shape`, `jnp.shape(x)`, or a variable that only holds one of them.
+    fn measured(&self, temp: Temp) -> Option<Temp> {
+        let mut stored = self.stored(temp);
+        let made = match (stored.next(), stored.next()) {
+            (None, _) => temp,
+            (Some(value), None) => value,
+            (Some(_), Some(_)) => return None,
+        };
+        match self.kind(made) {
+            OpKind::Attribute(array, name) => (&**name == SHAPE).then_some(*array),
+            OpKind::Call(callee, arguments) => match (self.kind(*callee), &arguments[..]) {
+                (OpKind::Attribute(_, name), [array]) => (&**name == SHAPE).then_some(array.value()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether an array is computed from an argument, other than from its shape.
+    fn is_computed(&self, array: Temp) -> bool {
+        let first = u32::from(self.code.class.is_some());
+        let (mut work, mut seen) = (vec![array], FxHashSet::default());
+        while let Some(temp) = work.pop().filter(|_| seen.len() < STEPS) {
+            if !seen.insert(temp) {
+                continue;
+            }
+            match self.kind(temp) {
+                OpKind::Load(Variable::Local(slot))
+                    if (*slot as usize) < self.code.parameters.len() && *slot >= first =>
+                {
+                    return true;
+                }
+                OpKind::Load(_) => work.extend(self.stored(temp)),
+                OpKind::Call(callee, arguments) => {
+                    work.push(*callee);
+                    work.extend(arguments.iter().map(|argument| argument.value()));
+                }
+                OpKind::Attribute(of, name) if &**name != SHAPE => work.push(*of),
+                OpKind::Item(of, _) | OpKind::Project(of, _) | OpKind::Unpack { value: of, .. } => work.push(*of),
+                OpKind::Operate(_, parts, _) => work.extend(parts.iter().flatten()),
+                OpKind::Build(_, elements) => work.extend(elements.iter().map(|element| match element {
+                    Element::Value(part)
+                    | Element::Spread(part)
+                    | Element::Pair(_, part)
+                    | Element::SpreadMapping(part) => *part,
+                })),
+                _ => {}
             }
         }
-        _ => temp,
-    };
-    let is_named =
-        |temp: Temp| matches!(&code.ops[temp as usize].kind, OpKind::Attribute(_, name) if &**name == "shape");
-    match &code.ops[made as usize].kind {
-        OpKind::Call(callee, arguments) => arguments.len() == 1 && is_named(*callee),
-        _ => is_named(made),
+        false
     }
 }

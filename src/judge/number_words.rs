@@ -2,14 +2,18 @@
 //! generator, `shuffle(seed=key[0])`.
 //!
 //! **Invariant:** every reader of the word is known to use it as a number; what cannot be followed counts as a key. The first word of a key
-//! that is made from a small seed is zero, so such a word is never a good seed.
+//! that is made from a small seed is zero, so only words of derived keys are good seeds.
 
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::ModuleIndex;
-use crate::analysis::record::{LoggedBuffer, Recording};
+use crate::analysis::record::{Activation, Callee, LoggedBuffer, Recording};
+use crate::finding::Place;
 use crate::ir::{Argument, Collection, Function, FunctionId, FunctionKind, OpKind, Temp, Variable};
 use crate::judge::consequence::body::readers_within;
-use crate::models::{BuiltinOp, Effect};
+use crate::models::{BuiltinOp, Effect, Host};
+
+/// The module of Python's own functions.
+const BUILTINS: &str = "builtins.";
 
 /// Most readers of a word that are looked at.
 const READERS: usize = 32;
@@ -25,7 +29,7 @@ pub fn is_number(run: &Recording<'_>, used: &LoggedBuffer) -> bool {
     let is_index = |kind: &OpKind| matches!(kind, OpKind::Item(..));
     let selected = (0u32..).zip(&code.ops).find(|(_, op)| op.span == used.place.span && is_index(&op.kind));
     let Some((word, _)) = selected else { return false };
-    let may_seed = !matches!(run.terms.get(used.key.term), Term::Seed(_));
+    let may_seed = matches!(run.terms.get(used.key.term), Term::Child(..) | Term::Fold(..));
     let mut work = vec![(function, word)];
     let (mut seen, mut is_read) = (0, false);
     while let Some((function, value)) = work.pop() {
@@ -37,8 +41,8 @@ pub fn is_number(run: &Recording<'_>, used: &LoggedBuffer) -> bool {
             }
             let code = run.module(module).function(function);
             match &code.ops[*reader as usize].kind {
-                kind if may_seed && is_seed(run, (module, code), value, kind) => is_read = true,
-                OpKind::Store(Variable::Local(slot), _) if uses.stores_of(*slot).len() == 1 => {
+                _ if may_seed && is_seed(run, &used.activation, code, value, *reader) => is_read = true,
+                OpKind::Store(Variable::Local(slot), _) if may_seed || uses.stores_of(*slot).len() == 1 => {
                     work.extend(uses.loads_of(*slot).iter().map(|load| (function, *load)));
                     if uses.is_captured(*slot) {
                         let Some(within) = readers_within(run.module(module), function, *slot) else { return false };
@@ -56,27 +60,35 @@ pub fn is_number(run: &Recording<'_>, used: &LoggedBuffer) -> bool {
     is_read
 }
 
-/// Whether an operation takes a word for a seed: it makes it a number of Python, or names it so.
-fn is_seed(run: &Recording<'_>, (module, code): (ModuleIndex, &Function), word: Temp, kind: &OpKind) -> bool {
-    let words = &run.program.models.words;
-    match kind {
-        OpKind::Attribute(_, name) => &**name == "item",
-        OpKind::Store(Variable::Local(slot), _) => {
-            code.slots.get(*slot as usize).is_some_and(|name| words.names_a_seed(name))
+/// Whether an operation takes a word for a seed of something else: it makes it a number of Python, makes a generator of the host with it, or
+/// passes it by that name to code that is no part of the program. A method of a distribution takes a key by that name.
+fn is_seed(run: &Recording<'_>, activation: &Activation, code: &Function, word: Temp, reader: Temp) -> bool {
+    let models = run.program.models;
+    let arguments = match &code.ops[reader as usize].kind {
+        OpKind::Attribute(_, name) => return models.makes_number(name),
+        OpKind::Call(callee, arguments) if *callee != word => {
+            let path = run.library_named(activation.module, code, *callee);
+            match path.and_then(|path| models.callable(&path)).filter(|callable| callable.exact) {
+                Some(callable) if callable.path.starts_with(BUILTINS) => {
+                    return matches!(callable.effect, Effect::Number { .. });
+                }
+                Some(callable) => return matches!(callable.host, Some(Host::Generator | Host::Seeding)),
+                None => match &code.ops[*callee as usize].kind {
+                    OpKind::Attribute(_, method) if !models.protocols(method).is_empty() => return false,
+                    _ => arguments,
+                },
+            }
         }
-        OpKind::Call(callee, arguments) => {
-            let is_named = |argument: &Argument| match argument {
-                Argument::Keyword(name, value) => *value == word && words.names_a_seed(name),
-                _ => false,
-            };
-            let path = run.library_named(module, code, *callee);
-            let callable = path.and_then(|path| run.program.models.callable(&path));
-            let is_conversion = callable.is_some_and(|callable| matches!(callable.effect, Effect::Number { .. }));
-            let is_unknown = callable.is_none();
-            is_conversion || is_unknown && arguments.iter().any(is_named)
-        }
+        _ => return false,
+    };
+    let place = Place { file: run.module(activation.module).file, span: code.ops[reader as usize].span };
+    let callees = run.log.callees.get(&place).map_or(&[][..], Vec::as_slice);
+    let is_visible = callees.iter().any(|callee| matches!(callee, Callee::Function(..) | Callee::Class(_)));
+    let is_named = |argument: &Argument| match argument {
+        Argument::Keyword(name, value) => *value == word && models.words.names_a_seed(name),
         _ => false,
-    }
+    };
+    !is_visible && arguments.iter().any(is_named)
 }
 
 /// Whether a call prints or formats what it gets, or gives it to a function of a library that returns nothing.

@@ -150,7 +150,7 @@ pub fn extract_constant_keys(
         let is_traceable = steps.iter().any(|step| step.bound.is_some());
         // A draw of which only the shape is used may be repeated.
         if is_traceable && flows.unseen(index).is_none() && seen.insert((derivation.place, steps.clone())) {
-            let forward = forward::method_around(run, event).filter(|_| forward::is_noise(run, paths, event));
+            let forward = if is_known { forward::noisy_method(run, paths, event) } else { None };
             let is_noise = forward.is_some();
             facts.traced.extend(forward);
             facts.constant.push(ConstantKey {

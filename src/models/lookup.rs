@@ -98,6 +98,11 @@ impl Models {
         self.of_array(method).is_some_and(Callable::awaits)
     }
 
+    /// Whether a method of arrays, by its name, makes a number of Python.
+    pub fn makes_number(&self, method: &str) -> bool {
+        self.of_array(method).is_some_and(|callable| matches!(callable.effect, Effect::Number { .. }))
+    }
+
     /// Whether a function counts up from zero to its one argument: element `i` of its result is `i`.
     pub fn is_counting(&self, path: &str) -> bool {
         matches!(self.callable(path), Some(Callable { effect: Effect::Pure { counts: true, .. }, .. }))

@@ -12,7 +12,7 @@ use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::heap::{Entry, Item, ObjectKind, WrittenArgument};
 use crate::analysis::store::{State, items};
 use crate::finding::Place;
-use crate::ir::{Argument, Function, Name, Parameter, ParameterKind};
+use crate::ir::{Argument, Function, FunctionKind, Name, Parameter, ParameterKind};
 use crate::text::{FileId, Span};
 
 impl<'p> Machine<'p> {
@@ -216,10 +216,12 @@ impl<'p> Machine<'p> {
 /// Whether the arguments of a call do not fit a function. Python would raise, so either the call never runs, or it calls another function
 /// than the analysis assumes.
 pub fn does_not_fit(code: &Function, closure: &Closure, args: &Args) -> bool {
-    takes_too_few(code, args) || args.prebound.is_some() && lacks_an_argument(code, closure, args)
+    // A decorator, or what binds a function, may supply arguments: only a lambda is certainly called with those that are written.
+    let has_only_these = code.kind == FunctionKind::Lambda && args.prebound.is_some();
+    takes_too_few(code, args) || has_only_these && lacks_an_argument(code, closure, args)
 }
 
-/// Whether a parameter gets no argument and has no default.
+/// Whether a parameter that takes arguments by position gets none and has no default.
 fn lacks_an_argument(code: &Function, closure: &Closure, args: &Args) -> bool {
     if !args.spread.is_empty() || !args.mappings.is_empty() || args.placed.is_some() {
         return false;

@@ -320,7 +320,7 @@ pub struct Object {
     /// Attributes that it had before: what it holds in them is unknown unless it is stored anew, and never the default of
     /// its class.
     pub changed: BTreeSet<Name>,
-    /// The attributes named like keys that were read and that no visible code has stored, with what they held.
+    /// The attributes named like keys that were read when nothing was stored in them, with what they held.
     pub read: BTreeMap<Name, TermId>,
     /// Whether attributes that were not written by visible code may exist.
     pub open: bool,

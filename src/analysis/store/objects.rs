@@ -193,14 +193,22 @@ impl State {
 
     /// On paths where the unknown code does not run, an object still holds its keys: those that it stored, and those that were read from it.
     fn keep_keys_elsewhere(&mut self, id: ObjectId, stored: &BTreeMap<Name, Value>, read: BTreeMap<Name, TermId>) {
-        if self.guard_within(id).is_true() {
+        let (guard, root) = (self.guard_within(id), self.terms.root(self.store.objects[id.0 as usize].symbol));
+        // The program may test such a flag again to know whether the keys were replaced, and the unknown code may have changed the flag as well.
+        let is_flag = |literal: &TermId| {
+            matches!(self.terms.get(*literal), Term::Attribute(..)) && self.terms.root(*literal) == root
+        };
+        if guard.is_true() || self.paths.guards.support(guard).iter().any(is_flag) {
             return;
         }
         let is_key = |name: &Name, value: &Value| {
             value.alternatives().iter().any(|one| match one.val {
                 Val::Key(_) => true,
-                // What was read and kept before.
-                Val::Term(term) => matches!(self.terms.get(term), Term::Attribute(_, read, _) if read == name),
+                // What was read, and kept by an earlier call.
+                Val::Term(term) => match self.terms.get(term) {
+                    Term::Attribute(_, read, _) => read == name && self.terms.root(term) == root,
+                    _ => false,
+                },
                 _ => false,
             })
         };

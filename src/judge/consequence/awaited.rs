@@ -1,49 +1,16 @@
-//! Results of which the program only measures the time: it waits for them, and looks at no number. And calls that only compile a function.
+//! Results of which the program only measures the time: it waits for them, and looks at no number.
 //!
 //! **Invariant:** every use of the result is followed to a call that waits, or to a name that nothing reads. The number of steps is bounded; a
 //! result with more uses is looked at.
 
 use rustc_hash::FxHashSet;
 
-use crate::analysis::record::{Activation, Callee};
-use crate::finding::Place;
 use crate::ir::{OpKind, Temp, Variable};
-use crate::judge::consequence::Flows;
 use crate::judge::consequence::body::{Body, Sinks};
-use crate::models::{Callable, Effect, Runs};
+use crate::models::Callable;
 
 /// Most operations that pass a result on.
 const STEPS: usize = 32;
-
-impl Flows<'_> {
-    /// Whether what runs at a place of an activation is a call that only compiles a function: nothing reads its result, and a later call runs
-    /// the function for its result. A compiled function has no other effect, whatever it calls.
-    pub(super) fn is_compilation(&self, activation: &Activation, place: Place) -> bool {
-        let callees = self.run.log.callees.get(&place).map_or(&[][..], Vec::as_slice);
-        let compiles = |callee: &Callee| match callee {
-            Callee::Library(path) => match self.run.program.models.callable(path).map(|callable| &callable.effect) {
-                Some(Effect::Transform(transform)) => transform.traced && transform.runs == Runs::Once,
-                _ => false,
-            },
-            _ => false,
-        };
-        if !callees.iter().any(compiles) {
-            return false;
-        }
-        let Some(call) = self.run.call_at(activation, place) else { return false };
-        let (code, uses) = (self.run.code(activation), self.run.uses_of(activation.module, activation.function));
-        if !uses.readers(call).is_empty() {
-            return false;
-        }
-        let callee = |temp: usize| match &code.ops[temp].kind {
-            OpKind::Call(callee, _) => Some(&code.ops[*callee as usize].kind),
-            _ => None,
-        };
-        let Some(compiled) = callee(call as usize) else { return false };
-        let later = (0u32..).zip(&code.ops).skip(call as usize + 1);
-        { later }.any(|(temp, _)| callee(temp as usize) == Some(compiled) && !uses.readers(temp).is_empty())
-    }
-}
 
 impl Body<'_, '_> {
     /// Whether the program only waits for the result of a call: `step(x).block_until_ready()`, `y = step(x); jax.block_until_ready(y)`.

@@ -10,6 +10,7 @@
 mod awaited;
 pub mod body;
 mod calls;
+mod compiled;
 mod exclusive;
 mod meet;
 mod numbered;

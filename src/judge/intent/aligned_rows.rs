@@ -69,15 +69,29 @@ fn select_from_two_arrays(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
     };
     // The place of a comprehension contains its element, and that of a `for` statement does not contain its body.
     let is_in_comprehension = |head: Place| head.file == first.place.file && head.span.covers(first.place.span);
-    let is_element = |array: &OpKind| match array {
-        OpKind::Load(Variable::Local(slot)) => uses.stores_of(*slot).iter().any(|store| is_next(code, *store)),
+    let is_element_of = |head: Place, array: &OpKind| match array {
+        OpKind::Load(Variable::Local(slot)) => {
+            let bound = uses.stores_of(*slot).iter().filter(|store| is_next(code, **store));
+            { bound }.any(|store| is_bound_by(code, head, *store))
+        }
         _ => false,
     };
     match &pair.repeated_by {
         _ if first.place != second.place => array(first).zip(array(second)).is_some_and(|(one, other)| one != other),
-        Some(iteration) => is_in_comprehension(iteration.place) && array(first).is_some_and(is_element),
+        Some(iteration) => {
+            let head = iteration.place;
+            is_in_comprehension(head) && array(first).is_some_and(|array| is_element_of(head, array))
+        }
         None => false,
     }
+}
+
+/// Whether a loop itself binds a variable with an operation, not a loop within it.
+fn is_bound_by(code: &Function, head: Place, store: Temp) -> bool {
+    code.ops.iter().any(|op| match &op.kind {
+        OpKind::Loop { body, .. } => op.span == head.span && body.contains(&store),
+        _ => false,
+    })
 }
 
 /// Whether an operation stores the next element of an iterator.

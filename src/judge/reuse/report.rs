@@ -260,6 +260,15 @@ pub fn report(
     {
         placed.confidence = Confidence::Low;
     }
+    // Models, environments and the like of separate iterations that are only kept may start alike.
+    let is_assumed = matches!(second.role, Role::Protocol | Role::Unresolved);
+    if kind == ReuseKind::Iterated
+        && consequence.kind == ConsequenceKind::Stored
+        && is_assumed
+        && placed.confidence < Confidence::High
+    {
+        placed.confidence = Confidence::Low;
+    }
     let mut draws = [(reuse.first, first.place), (reuse.second, second.place)].into_iter();
     let is_open = |draw: usize| {
         let sinks = flows.reach(draw).sinks;
