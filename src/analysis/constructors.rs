@@ -359,8 +359,9 @@ impl<'m> SelfAttributes<'m> {
         self.read.get(name).is_some_and(|readers| readers.iter().any(|reader| *reader != init.span))
     }
 
-    /// Whether only one operation in the class of a constructor stores an attribute.
+    /// Whether only one operation in the class of a constructor stores an attribute, and none in a function of no class, which may be nested in
+    /// a method.
     fn is_stored_once(&self, init: &Function, name: &Name) -> bool {
-        self.stores.get(&(init.class, name)) == Some(&1)
+        self.stores.get(&(init.class, name)) == Some(&1) && !self.stores.contains_key(&(None, name))
     }
 }

@@ -71,10 +71,9 @@ fn derived(derivation: &Derivation) -> String {
     }
 }
 
-/// Whether a reader of the program recognises a description: a name, an attribute, or an element of one. A computed value has none.
+/// Whether a reader of the program recognises a description: parts of computed values are left out of theirs, and `None` holds no key.
 fn is_name(text: &str) -> bool {
-    let starts_well = text.starts_with(|first: char| first.is_alphabetic() || first == '_');
-    starts_well && !text.starts_with("None") && !text.contains(['(', '…'])
+    !text.is_empty() && !text.starts_with("None[") && !text.contains('…')
 }
 
 /// A statement that takes a child of a key and keeps another one under its name; `None` if no statement can bind that name, or the key has

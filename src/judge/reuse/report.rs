@@ -250,23 +250,7 @@ pub fn report(
         consequence = Consequence::of(ConsequenceKind::Carried, None);
     }
     let intent = intent::of(flows, kind, &pair, &consequence);
-    // If unknown code gets one key but something else in each iteration, equal draws are rarely a mistake, unless the results are the state
-    // of the loop.
-    if kind == ReuseKind::Iterated
-        && first.role == Role::Unresolved
-        && second.role == Role::Unresolved
-        && consequence.kind != ConsequenceKind::Meet
-        && !repeats_or_carries(flows, &pair)
-    {
-        placed.confidence = Confidence::Low;
-    }
-    // Models, environments and the like of separate iterations that are only kept may start alike.
-    let is_assumed = matches!(second.role, Role::Protocol | Role::Unresolved);
-    if kind == ReuseKind::Iterated
-        && consequence.kind == ConsequenceKind::Stored
-        && is_assumed
-        && placed.confidence < Confidence::High
-    {
+    if kind == ReuseKind::Iterated && is_doubtful_in_loop(flows, &pair, &consequence, placed.confidence) {
         placed.confidence = Confidence::Low;
     }
     let mut draws = [(reuse.first, first.place), (reuse.second, second.place)].into_iter();
@@ -305,6 +289,17 @@ pub fn report(
         function: placed.function,
     };
     (reuse, placed.direct)
+}
+
+/// Whether equal draws of a loop are rarely a mistake: unknown code gets one key but something else in each iteration, unless the results are
+/// the state of the loop; or models, environments and the like that are only stored may start alike.
+fn is_doubtful_in_loop(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequence, confidence: Confidence) -> bool {
+    let (first, second) = (pair.first.role, pair.second.role);
+    let is_unknown = first == Role::Unresolved && second == Role::Unresolved;
+    let is_stored = matches!(second, Role::Protocol | Role::Unresolved)
+        && consequence.kind == ConsequenceKind::Stored
+        && confidence < Confidence::High;
+    is_stored || is_unknown && consequence.kind != ConsequenceKind::Meet && !repeats_or_carries(flows, pair)
 }
 
 /// Whether each iteration of a loop statement makes the same call, or a later one gets what an earlier one draws.
