@@ -9,7 +9,7 @@ use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::Val;
 use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::finding::Place;
-use crate::ir::{Element, Function, FunctionKind, OpKind, Temp, Uses, Variable};
+use crate::ir::{Argument, Element, Function, FunctionKind, OpKind, Temp, Uses, Variable};
 use crate::judge::facts::{Role, TraceKind, TracedFunction};
 use crate::judge::paths::PathQueries;
 use crate::models::ROOT;
@@ -92,7 +92,7 @@ fn is_noise(run: &Recording<'_>, event: &Consumption) -> bool {
     let OpKind::Call(_, arguments) = &code.ops[call as usize].kind else { return false };
     let uses = run.uses_of(activation.module, activation.function);
     let origins = Origins { code, uses: &uses };
-    let mut given = arguments.iter().map(|argument| argument.value());
+    let mut given = arguments.iter().map(Argument::value);
     match event.role {
         Role::Sample => {
             given.any(|argument| origins.measured(argument).is_some_and(|array| origins.is_computed(array)))
@@ -163,7 +163,7 @@ impl<'a> Origins<'a> {
                 OpKind::Load(_) => work.extend(self.stored(temp)),
                 OpKind::Call(callee, arguments) => {
                     work.push(*callee);
-                    work.extend(arguments.iter().map(|argument| argument.value()));
+                    work.extend(arguments.iter().map(Argument::value));
                 }
                 OpKind::Attribute(of, name) if &**name != SHAPE => work.push(*of),
                 OpKind::Item(of, _) | OpKind::Project(of, _) | OpKind::Unpack { value: of, .. } => work.push(*of),

@@ -34,7 +34,9 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
     let help = match &hit.intended_child {
         Some(child) => format!("use `{}`, which is still unused", child.name),
         None if let Some(index) = reuse::index_beyond(hit) => {
-            format!("an index beyond the last key takes the last key: split into more keys, if there is no index {index}")
+            format!(
+                "an index beyond the last key takes the last key: split into more keys, if there is no index {index}"
+            )
         }
         // An element with two indices: neither is a separate key that could be split.
         None if is_element(hit.second.name.as_ref()) && reuse::two_names(hit).is_some() => {

@@ -57,9 +57,8 @@ fn derived(derivation: &Derivation) -> String {
     match derivation.kind() {
         DerivationKind::Elsewhere | DerivationKind::Part(_) if derivation.is_empty() => "the key".to_owned(),
         DerivationKind::Elsewhere | DerivationKind::Part(_) if is_name(derivation) => code(derivation),
-        DerivationKind::Elsewhere | DerivationKind::Part(_) => "one key".to_owned(),
         DerivationKind::Seed(Some(seed), _) => format!("the key created from seed {seed}"),
-        DerivationKind::Seed(None, _) => "one key".to_owned(),
+        DerivationKind::Elsewhere | DerivationKind::Part(_) | DerivationKind::Seed(None, _) => "one key".to_owned(),
         DerivationKind::Child(parent, _) | DerivationKind::Children(parent) => match (source(parent), root()) {
             (Some(parent), _) => format!("a key split from {parent}"),
             (None, Some(root)) => format!("a key derived from {root}"),
