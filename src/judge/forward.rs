@@ -34,12 +34,15 @@ pub fn noisy_method(run: &Recording<'_>, paths: &PathQueries<'_>, event: &Consum
     if !is_noise(run, event) || !depends_on_parameters_only(run, paths, event) {
         return None;
     }
-    let mut around = event.activation.outwards().take_while(|activation| !is_nested(activation));
-    around.find_map(
-        |activation| {
-            if has_other_keys(run, activation) { Some(None) } else { method(run, activation).map(Some) }
-        },
-    )?
+    for activation in event.activation.outwards().take_while(|activation| !is_nested(activation)) {
+        if has_other_keys(run, activation) {
+            return None;
+        }
+        if let Some(method) = method(run, activation) {
+            return Some(method);
+        }
+    }
+    None
 }
 
 /// The function of an activation, if forward passes call it: `__call__` of a class whose base is a module of a library.

@@ -14,20 +14,25 @@ pub(super) fn find(facts: &Facts) -> Vec<(&ConstantKey, &Trace)> {
 }
 
 pub(super) fn describe(rule: &Rule, (key, trace): &(&ConstantKey, &Trace)) -> Finding {
-    let (function, transform) = (wording::traced(trace), wording::code(&trace.transform));
+    let transform = wording::code(&trace.transform);
     let each = if trace.kind == TraceKind::Looped { "iteration" } else { "call" };
-    let while_traced = match trace.kind {
-        TraceKind::Forward => String::new(),
-        _ => format!(" while {transform} traces it"),
+    let (cause, way, help) = match trace.kind {
+        TraceKind::Forward => (
+            format!("{} creates its key from a constant seed", wording::code(&trace.function)),
+            format!("a {transform}, whose call is a forward pass"),
+            "take the key as an argument, or request it from the module, so that each call gets another one".to_owned(),
+        ),
+        _ => (
+            format!("{} creates its key from a constant seed while {transform} traces it", wording::traced(trace)),
+            format!("traced by {transform}"),
+            format!("create the key outside, and pass a new one to each {each}"),
+        ),
     };
     let text = Text {
-        message: format!(
-            "{function} creates its key from a constant seed{while_traced}, so every {each} {}",
-            wording::repetition(key.used.role)
-        ),
+        message: format!("{cause}, so every {each} {}", wording::repetition(key.used.role)),
         label: if key.made_at == trace.place { "the same key every time" } else { "creates the same key every time" }
             .to_owned(),
-        help: format!("create the key outside, and pass a new one to each {each}"),
+        help,
     };
     let mut finding = wording::finding(rule, trace.place, key.confidence, &trace.function, text);
     let made = wording::label(key.made_at, "the key is created here".to_owned());
@@ -35,13 +40,7 @@ pub(super) fn describe(rule: &Rule, (key, trace): &(&ConstantKey, &Trace)) -> Fi
         key.used.leaf,
         format!("{} by {}", key.used.role.participle(), wording::callee(&key.used.callee)),
     );
-    let traced = wording::label(
-        trace.at,
-        match trace.kind {
-            TraceKind::Forward => format!("a {transform}, whose call is a forward pass"),
-            _ => format!("traced by {transform}"),
-        },
-    );
+    let traced = wording::label(trace.at, way);
     wording::relate(&mut finding, [made, used, traced]);
     finding
 }

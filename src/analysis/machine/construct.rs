@@ -170,7 +170,7 @@ impl<'p> Machine<'p> {
             let callable = self.program.models.callable(path);
             callable.is_some_and(|callable| callable.exact && matches!(callable.effect, Effect::Consume { .. }))
         };
-        { &mut bases }.find(|base| matches!(base.single(), Some(Val::Library(path)) if consumes(path))).cloned()
+        bases.find(|base| matches!(base.single(), Some(Val::Library(path)) if consumes(path))).cloned()
     }
 
     /// `Class(…)`

@@ -191,7 +191,7 @@ impl State {
         }
     }
 
-    /// On paths where the unknown code does not run, an object still holds its keys: those that it stored, and those that were read from it.
+    /// On paths where the unknown code does not run, an object still holds its keys: those stored in it, and those read from it.
     fn keep_keys_elsewhere(&mut self, id: ObjectId, stored: &BTreeMap<Name, Value>, read: BTreeMap<Name, TermId>) {
         let (guard, root) = (self.guard_within(id), self.terms.root(self.store.objects[id.0 as usize].symbol));
         // The program may test such a flag again to know whether the keys were replaced, and the unknown code may have changed the flag as well.

@@ -19,13 +19,12 @@ impl Flows<'_> {
         let Some(call) = self.run.call_at(activation, place) else { return false };
         let (code, uses) = (self.run.code(activation), self.run.uses_of(activation.module, activation.function));
         let Some(compiled) = callee(code, call) else { return false };
-        let calls_it = |temp: &Temp| callee(code, *temp) == Some(compiled) && !uses.readers(*temp).is_empty();
-        let reads_clock = |temp: &Temp| reads_clock(self.run, activation, code, *temp);
+        let runs_it = |temp: Temp| callee(code, temp) == Some(compiled) && !uses.readers(temp).is_empty();
+        let reads_clock = |temp: Temp| reads_clock(self.run, activation, code, temp);
         let end = Temp::try_from(code.ops.len()).unwrap_or(Temp::MAX);
-        uses.readers(call).is_empty()
-            && (call + 1..end).any(|temp| calls_it(&temp))
-            && (0..call).any(|temp| reads_clock(&temp))
-            && (call + 1..end).any(|temp| reads_clock(&temp))
+        let (before, after) = (0..call, call + 1..end);
+        uses.readers(call).is_empty() && after.clone().any(runs_it) && { before }.any(reads_clock) && { after }
+            .any(reads_clock)
     }
 }
 
