@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::finding::{Confidence, Consequence, Derivation, Intent, Place};
 use crate::ir::FunctionId;
 use crate::judge::closures::ClosureCall;
+use crate::judge::default_fields::KeyFields;
 use crate::judge::default_keys::DefaultCall;
 use crate::models::ReportedName;
 use crate::text::{FileId, Span};
@@ -40,6 +41,10 @@ pub struct Facts {
     pub carried: Vec<CarriedKey>,
     /// Functions that take a key or seed and draw from a constant one.
     pub ignored: Vec<IgnoredCaller>,
+    /// Records that keep a constant default key although the function that makes them takes a key.
+    pub kept_defaults: Vec<KeptDefault>,
+    /// What the module does with fields that are named like keys; `reconcile` reads it.
+    pub key_fields: KeyFields,
     /// Functions that are passed to a transform that traces or maps them; `reconcile` reads them.
     pub traced: Vec<TracedFunction>,
     /// Keys that leak from a traced function.
@@ -99,6 +104,8 @@ impl Facts {
         self.stale.extend(other.stale);
         self.carried.extend(other.carried);
         self.ignored.extend(other.ignored);
+        self.kept_defaults.extend(other.kept_defaults);
+        self.key_fields.absorb(other.key_fields);
         self.traced.extend(other.traced);
         self.leaked.extend(other.leaked);
         self.constant.extend(other.constant);
@@ -486,6 +493,33 @@ pub struct IgnoredCaller {
     pub confidence: Confidence,
     /// Qualified name of the function.
     pub function: String,
+}
+
+/// A record that keeps the constant default of a key field, made for a function that takes a key. Nothing sets the field to a key from elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptDefault {
+    /// The call that makes the record.
+    pub place: Place,
+    /// The name of its class.
+    pub class: String,
+    /// Where the class is named in its statement.
+    pub class_at: Place,
+    /// The field.
+    pub field: String,
+    /// The constructor of the default key.
+    pub made_at: Place,
+    /// The key parameter of the function that was run.
+    pub parameter: String,
+    /// Where the parameter is declared.
+    pub declared_at: Place,
+    /// Where the field's key is consumed.
+    pub consumed_at: Place,
+    /// How certain.
+    pub confidence: Confidence,
+    /// Qualified name of the function around the call.
+    pub function: String,
+    /// Qualified name of the function that takes the key.
+    pub entry: String,
 }
 
 /// How a transform runs its functions.

@@ -7,9 +7,11 @@
 
 mod bridges;
 mod broadcasts;
+mod callee_model;
 mod carried;
 mod closures;
 mod consequence;
+mod default_fields;
 mod default_keys;
 mod derivation;
 mod extract;
@@ -160,6 +162,7 @@ pub fn analyse(
                     dependent.insert(id);
                 }
                 extract::defaults(run, &mut found, id);
+                default_fields::extract_fields(run, &mut found, id);
                 untyped::extract_untyped_keys(run, paths, &mut found, id);
                 found.ran.insert(id, run.log.ran.clone());
                 found.operations = run.operations;
@@ -175,6 +178,7 @@ pub fn analyse(
                 extract::mark_guarded(run, &mut facts.references);
                 host::extract_host_draws(run, &mut facts);
                 default_keys::note_other_uses(run, &mut facts);
+                default_fields::extract_set_fields(run, &mut facts);
                 facts.ran.insert(Module::BODY, run.log.ran.clone());
                 facts.operations += run.operations;
             }

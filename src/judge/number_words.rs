@@ -9,6 +9,7 @@ use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::record::{Activation, Callee, LoggedBuffer, Recording};
 use crate::finding::Place;
 use crate::ir::{Argument, Collection, Function, FunctionId, FunctionKind, OpKind, Temp, Variable};
+use crate::judge::callee_model::model_of;
 use crate::judge::consequence::body::readers_within;
 use crate::models::{BuiltinOp, Effect, Host};
 
@@ -67,8 +68,7 @@ fn is_seed(run: &Recording<'_>, activation: &Activation, code: &Function, word: 
     let arguments = match &code.ops[reader as usize].kind {
         OpKind::Attribute(_, name) => return models.makes_number(name),
         OpKind::Call(callee, arguments) if *callee != word => {
-            let path = run.library_named(activation.module, code, *callee);
-            match path.and_then(|path| models.callable(&path)).filter(|callable| callable.exact) {
+            match model_of(run, activation.module, code, *callee).filter(|callable| callable.exact) {
                 Some(callable) if callable.path.starts_with(BUILTINS) => {
                     return matches!(callable.effect, Effect::Number { .. });
                 }
@@ -93,9 +93,9 @@ fn is_seed(run: &Recording<'_>, activation: &Activation, code: &Function, word: 
 
 /// Whether a call prints or formats what it gets, or gives it to a function of a library that returns nothing.
 fn shows(run: &Recording<'_>, module: ModuleIndex, function: FunctionId, (call, callee): (Temp, Temp)) -> bool {
-    let path = run.library_named(module, run.module(module).function(function), callee);
+    let model = model_of(run, module, run.module(module).function(function), callee);
     let is_unread = || run.uses_of(module, function).readers(call).is_empty();
-    match path.and_then(|path| run.program.models.callable(&path)).map(|callable| &callable.effect) {
+    match model.map(|callable| &callable.effect) {
         Some(Effect::Builtin(BuiltinOp::Print | BuiltinOp::Str | BuiltinOp::Repr)) => true,
         Some(Effect::Observe) => is_unread(),
         _ => false,

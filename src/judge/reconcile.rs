@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Confidence, IntentKind, Place};
 use crate::judge::facts::{Broadcast, CaptureKind, CapturedUse, Exhausted, Facts, KeyReuse, Origin, Use};
-use crate::judge::{closures, default_keys, traced};
+use crate::judge::{closures, default_fields, default_keys, traced};
 use crate::text::FileId;
 
 /// Brings the facts of all modules together: a reuse that the callee reports is not reported again for its callers, and
@@ -50,6 +50,7 @@ pub fn reconcile(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
     count_limits(modules);
     closures::reconcile(modules);
     default_keys::reconcile(modules);
+    default_fields::reconcile(modules);
     traced::reconcile(modules);
     modules.iter_mut().for_each(offer_children_once);
 }

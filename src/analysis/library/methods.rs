@@ -10,6 +10,7 @@ use crate::analysis::library::{callbacks, containers, functions, protocols};
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, arrays, operate, suspend, writes};
 use crate::analysis::program::Program;
+use crate::analysis::record::UPDATES;
 use crate::analysis::store::args::{Args, Call};
 use crate::analysis::store::heap::{ObjectKind, Source};
 use crate::analysis::store::paths;
@@ -50,9 +51,7 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
                 stream_method(machine, frame, (*id, &path), name, (&args, &owner, place))
             }
             ObjectKind::Iterator(..) if &**name == "__next__" => machine.next_of(frame, &receiver, place.span),
-            ObjectKind::Instance if matches!(&**name, "replace" | "_replace") => {
-                machine.state.replaced(&receiver, &args, place)
-            }
+            ObjectKind::Instance if UPDATES.contains(&&**name) => machine.state.replaced(&receiver, &args, place),
             _ => protocols::protocol_or_unknown(machine, frame, val, name, Call { args, place, written }),
         },
         Val::Key(_) | Val::Array(_) => {
@@ -111,7 +110,7 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
             }
             machine.state.terms.opaque(name.clone(), Some(place))
         }
-        Val::Term(_) if matches!(&**name, "replace" | "_replace") && args.positional.is_empty() => {
+        Val::Term(_) if UPDATES.contains(&&**name) && args.positional.is_empty() => {
             machine.state.replaced(&receiver, &args, place)
         }
         Val::Term(_) if let Some(callable) = text_method(machine.program, name, &args) => {

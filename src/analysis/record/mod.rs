@@ -33,6 +33,9 @@ pub type UsesOfFunctions = FxHashMap<(ModuleIndex, FunctionId), Rc<Uses>>;
 /// The attributes of an array that do not depend on its numbers.
 pub const MEASURES: [&str; 4] = ["dtype", "ndim", "shape", "size"];
 
+/// Methods that make a copy of a record with other values in some fields.
+pub const UPDATES: [&str; 2] = ["_replace", "replace"];
+
 /// The reader of each run.
 pub type Reader<'a> = dyn FnMut(Shown<'_, '_>) + 'a;
 

@@ -6,6 +6,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::ir::{OpKind, Temp, Variable};
+use crate::judge::callee_model::model_of;
 use crate::judge::consequence::body::{Body, Sinks};
 use crate::models::Callable;
 
@@ -49,9 +50,7 @@ impl Body<'_, '_> {
 
     /// Whether a function waits for its arguments: `jax.block_until_ready`.
     fn waits_for_arguments(&self, callee: Temp) -> bool {
-        let run = self.flows.run;
-        let path = run.library_named(self.module, self.code, callee);
-        path.as_ref().and_then(|path| run.program.models.callable(path)).is_some_and(Callable::awaits)
+        model_of(self.flows.run, self.module, self.code, callee).is_some_and(Callable::awaits)
     }
 
     /// The operations that may read what a store stored; `None` if other functions may.

@@ -6,6 +6,7 @@
 use crate::analysis::record::{Activation, Callee, Recording};
 use crate::finding::Place;
 use crate::ir::{Function, OpKind, Temp};
+use crate::judge::callee_model::model_of;
 use crate::judge::consequence::Flows;
 use crate::models::{Effect, Host, ROOT, Runs};
 
@@ -49,7 +50,6 @@ fn callee(code: &Function, call: Temp) -> Option<&OpKind> {
 /// Whether an operation reads the clock.
 fn reads_clock(run: &Recording<'_>, activation: &Activation, code: &Function, temp: Temp) -> bool {
     let OpKind::Call(callee, _) = &code.ops[temp as usize].kind else { return false };
-    let path = run.library_named(activation.module, code, *callee);
-    let host = path.and_then(|path| run.program.models.callable(&path)).and_then(|callable| callable.host);
+    let host = model_of(run, activation.module, code, *callee).and_then(|callable| callable.host);
     host == Some(Host::Clock)
 }

@@ -4,6 +4,7 @@
 
 use super::repeating_loop::RepeatingLoop;
 use crate::ir::{Argument, OpKind, Temp, Uses, Variable, is_written_alike};
+use crate::judge::callee_model::model_of;
 use crate::models::{BuiltinOp, Effect};
 
 /// What is bound to the number of an iteration.
@@ -63,8 +64,7 @@ impl RepeatingLoop<'_> {
     fn builtin_of_one(&self, call: Temp) -> Option<(BuiltinOp, Temp)> {
         let OpKind::Call(callee, arguments) = self.kind(call) else { return None };
         let [Argument::Positional(of)] = &arguments[..] else { return None };
-        let path = self.run.library_named(self.chain.first()?.0.module, self.code, *callee)?;
-        match &self.run.program.models.callable(&path)?.effect {
+        match &model_of(self.run, self.chain.first()?.0.module, self.code, *callee)?.effect {
             Effect::Builtin(builtin) => Some((*builtin, *of)),
             _ => None,
         }

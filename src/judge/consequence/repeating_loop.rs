@@ -12,6 +12,7 @@ use super::{Frame, Reach};
 use crate::analysis::record::{Activation, Callee, Chain, Consumption, Iteration, Recording};
 use crate::finding::Place;
 use crate::ir::{Argument, Function, Name, Op, OpKind, Operator, Temp, Variable};
+use crate::judge::callee_model::model_of;
 use crate::judge::facts::Role;
 use crate::models::{BuiltinOp, Effect};
 
@@ -389,8 +390,7 @@ impl<'r> RepeatingLoop<'r> {
     pub(super) fn counts(&self, iterator: Temp) -> bool {
         self.is_computed_of(iterator, |kind| {
             let OpKind::Call(callee, _) = kind else { return None };
-            let path = self.run.library_named(self.chain.first()?.0.module, self.code, *callee)?;
-            let effect = &self.run.program.models.callable(&path)?.effect;
+            let effect = &model_of(self.run, self.chain.first()?.0.module, self.code, *callee)?.effect;
             matches!(effect, Effect::Builtin(BuiltinOp::Range | BuiltinOp::Count)).then_some(true)
         })
     }

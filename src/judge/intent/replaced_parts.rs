@@ -7,6 +7,7 @@
 
 use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{Argument, OpKind, Temp};
+use crate::judge::callee_model::model_of;
 use crate::judge::consequence::{Flows, Frame, Reach};
 use crate::judge::facts::{ReuseKind, Role};
 use crate::judge::intent::{Pair, because};
@@ -47,8 +48,7 @@ fn replacement(flows: &Flows<'_>, made: &Reach, frame: &Frame) -> Option<Place> 
         _ => None,
     });
     calls.find_map(|(call, span, callee, arguments)| {
-        let path = flows.run.library_named(frame.code.0, code, callee)?;
-        let callable = flows.run.program.models.callable(&path)?;
+        let callable = model_of(flows.run, frame.code.0, code, callee)?;
         let Effect::Tree { op: TreeOp::At, of } = &callable.effect else { return None };
         let (tree, put) = (argument(callable, arguments, of)?, argument(callable, arguments, REPLACE)?);
         // What was drawn is used for nothing else.
