@@ -115,6 +115,10 @@ pub struct Finding {
     /// witness and the fix are made from it.
     #[serde(skip)]
     pub buffer_access: Option<BufferAccess>,
+    /// The call that creates the key anew for each use; `None` if there is no such call, or if the finding comes from the cache: only the
+    /// intent is read from what is written beside it.
+    #[serde(skip)]
+    pub created_anew: Option<Place>,
     /// What a fix needs to know; `None` if the places are enough.
     pub fix_hints: Option<FixHints>,
     /// What the replay showed; `None` where nothing was replayed.
@@ -177,6 +181,7 @@ impl Finding {
             function: String::new(),
             evidence: None,
             buffer_access: None,
+            created_anew: None,
             fix_hints: None,
             witness: None,
             intent: None,

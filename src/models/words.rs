@@ -109,6 +109,10 @@ lists! {
     shared_on_purpose,
     /// Further phrases, for comments beside a draw only.
     said_beside,
+    /// Phrases of comments and docstrings which say that a constant key is fixed on purpose.
+    fixed_on_purpose,
+    /// Further such phrases, for comments beside the call that creates the key.
+    fixed_beside,
     /// Further phrases, for clauses of few words beside a draw.
     said_alone,
     /// Words that may not be between the words of a phrase.
@@ -265,13 +269,24 @@ impl Words {
     pub fn clause_on_sharing<'t>(&self, text: &'t str, is_docstring: bool) -> Option<&'t str> {
         let (beside, alone) =
             if is_docstring { (&[][..], &[][..]) } else { (&self.said_beside[..], &self.said_alone[..]) };
+        self.clause(text, [&self.shared_on_purpose, beside], alone)
+    }
+
+    /// The clause of a comment or docstring about a constant key that says that it is fixed on purpose.
+    pub fn clause_on_fixing<'t>(&self, text: &'t str, is_docstring: bool) -> Option<&'t str> {
+        let beside = if is_docstring { &[][..] } else { &self.fixed_beside[..] };
+        self.clause(text, [&self.fixed_on_purpose, beside], &[])
+    }
+
+    /// The first clause of a text with one of some phrases, or with one that says enough in a short clause.
+    fn clause<'t>(&self, text: &'t str, phrases: [&[String]; 2], alone: &[String]) -> Option<&'t str> {
         sentences(text).into_iter().find_map(|sentence| {
             let complains = plain_words(sentence).iter().any(|word| holds(&self.complaints, word));
             let mut clauses = sentence.split([',', ';', ':']).filter(|_| !complains);
             clauses.find(|clause| {
                 let words = plain_words(clause);
                 let alone = if words.len() <= ALONE { alone } else { &[] };
-                let mut phrases = self.shared_on_purpose.iter().chain(beside).chain(alone);
+                let mut phrases = phrases.into_iter().flatten().chain(alone);
                 let at = phrases.find_map(|phrase| self.find(phrase, &words));
                 at.is_some_and(|at| !words[..at].iter().any(|word| holds(&self.denials, word)))
             })

@@ -35,6 +35,7 @@ pub(super) fn describe(rule: &Rule, (key, trace): &(&ConstantKey, &Trace)) -> Fi
         help,
     };
     let mut finding = wording::finding(rule, trace.place, key.confidence, &trace.function, text);
+    finding.created_anew = Some(key.made_at);
     let made = wording::label(key.made_at, "the key is created here".to_owned());
     let used = wording::label(
         key.used.leaf,

@@ -79,6 +79,9 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
         used_at: None,
         wrapper: None,
     });
+    let created = hit.derived_at.filter(|(first, again)| first == again).map(|(place, _)| place);
+    let created = created.or_else(|| hit.origin.as_ref().map(|origin| origin.place));
+    finding.created_anew = created.filter(|_| hit.is_seeded_again);
     finding.flow = origin
         .into_iter()
         .chain(derived_first)

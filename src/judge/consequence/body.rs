@@ -467,7 +467,9 @@ impl<'a, 'r> Body<'a, 'r> {
             if !effects.returned.is_empty() {
                 let makes_it = |op: &Op| matches!(op.kind, OpKind::Function(made, _) if made == id);
                 for (temp, _) in (0u32..).zip(&self.code.ops).filter(|(_, op)| makes_it(op)) {
-                    self.hold(temp, Path::new());
+                    if !self.excluded.contains(&temp) {
+                        self.hold(temp, Path::new());
+                    }
                 }
             }
         }

@@ -1,12 +1,14 @@
 //! Code that does not run on any path with both draws.
 //!
-//! **Invariant:** only code of a common frame of both draws is excluded, and only if no loop may bring control back to it while the values
+//! **Invariant:** only code of a common frame of both draws is excluded, with the functions that it makes for such code, and only if no loop may bring control back to it while the values
 //! that it reads are unchanged.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::record::{Consumption, Recording};
-use crate::ir::{Block, Function, OpKind, Temp, Uses, Variable};
+use crate::analysis::record::{Activation, Consumption, Recording};
+use crate::ir::{Block, Function, FunctionId, OpKind, Temp, Uses, Variable};
+use crate::judge::callee_model::model_of;
+use crate::models::{Effect, Runs};
 
 /// The operations that do not run on paths on which both draws use one key, for the frame that both have in common, by
 /// activation. What they do with `draw` cannot be observed together with `other`.
@@ -25,6 +27,9 @@ pub fn excluded(run: &Recording<'_>, draw: &Consumption, other: &Consumption) ->
     let uses = run.uses_of(activation.module, activation.function);
     let Some(way) = uses.blocks_around(code, to) else { return excluded };
     exclude_other_arms(code, &way, &mut excluded_ops);
+    if let Some((branch, _)) = b.get(common + 1).filter(|_| !way.iter().any(|(block, at)| is_loop(code, block[*at]))) {
+        exclude_other_branches(run, (activation, to), branch.function, &mut excluded_ops);
+    }
     // If the variable that holds the key is rebound between the draws, they have different keys.
     if let Some(variable) = key_variable(code, other).filter(|_| from <= to && common + 1 == b.len()) {
         let inner = way.iter().rev().find(|(block, at)| is_loop(code, block[*at]));
@@ -68,6 +73,33 @@ fn exclude_other_arms(code: &Function, way: &[(&Block, usize)], excluded_ops: &m
             // Handlers and `finally` run on exits that are not followed here.
             _ => return,
         }
+    }
+}
+
+/// Excludes the functions that a `cond` or `switch` of a library would run instead of the one that draws, if nothing else reads them.
+fn exclude_other_branches(
+    run: &Recording<'_>,
+    (activation, call): (&Activation, Temp),
+    branch: FunctionId,
+    excluded_ops: &mut FxHashSet<Temp>,
+) {
+    let (code, uses) = (run.code(activation), run.uses_of(activation.module, activation.function));
+    let OpKind::Call(callee, arguments) = &code.ops[call as usize].kind else { return };
+    let chooses = model_of(run, activation.module, code, *callee).is_some_and(|callable| match &callable.effect {
+        Effect::Transform(transform) => matches!(transform.runs, Runs::Cond | Runs::Switch),
+        _ => false,
+    });
+    for argument in arguments.iter().filter(|_| chooses) {
+        let value = argument.value();
+        let made = match &code.ops[value as usize].kind {
+            OpKind::Load(Variable::Local(slot)) if uses.loads_of(*slot).len() == 1 && !uses.is_captured(*slot) => {
+                code.sole_value(&Variable::Local(*slot))
+            }
+            _ => Some(value),
+        };
+        let other =
+            made.filter(|made| matches!(code.ops[*made as usize].kind, OpKind::Function(id, _) if id != branch));
+        excluded_ops.extend(other);
     }
 }
 

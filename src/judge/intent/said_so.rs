@@ -3,6 +3,8 @@
 //! A comment applies to the statement that it is in or above, to the statements that follow without an empty line, and to what they
 //! contain. A docstring applies to its function, and has to be more explicit, because it covers much else.
 //!
+//! Where each use creates its key anew from a constant, a comment at that call may also say that the key is fixed.
+//!
 //! **Invariant:** a clause that denies (`never use the same key`) or complains (`bug: same key`) is no evidence. The words are those
 //! of `models/words.toml`.
 
@@ -18,6 +20,9 @@ const BLOCK: u32 = 12;
 
 /// Most characters of a quotation.
 const QUOTED: usize = 72;
+
+/// Finds the clause of a text that says so, if there is one; whether the text is a docstring, which has to be more explicit.
+type Clause<'a, 'w> = dyn Fn(&'a str, bool) -> Option<&'a str> + 'w;
 
 /// A file as its author wrote it.
 #[derive(Clone, Copy)]
@@ -37,11 +42,11 @@ pub fn said_so(written: Written<'_>, words: &Words, finding: &Finding) -> Option
     let labels = finding.related.iter().chain(&finding.flow).map(|label| label.place);
     let places: BTreeSet<Place> =
         labels.chain([finding.primary]).filter(|place| place.file == finding.primary.file).collect();
-    let (span, clause) = places.iter().find_map(|place| {
-        let around = written.around(place.span);
-        let beside = written.beside(words, &around).or_else(|| written.above(words, &around));
-        beside.or_else(|| written.documented(words, &around))
-    })?;
+    let shares = |text, is_docstring| words.clause_on_sharing(text, is_docstring);
+    let fixes = |text, is_docstring| words.clause_on_fixing(text, is_docstring);
+    let created = finding.created_anew.filter(|place| place.file == finding.primary.file);
+    let said = places.iter().find_map(|place| written.said_about(place.span, &shares));
+    let (span, clause) = said.or_else(|| written.said_about(created?.span, &fixes))?;
     let reason = format!("the program says so: \"{}\"", quote(written.slice(span), clause));
     Some(Intent { reason, ..Intent::new(IntentKind::SaidSo, Some(Place { file: finding.primary.file, span })) })
 }
@@ -53,21 +58,27 @@ impl<'a> Written<'a> {
         self.statements[..before].iter().rev().filter(|statement| statement.full.end >= place.end).collect()
     }
 
+    /// The comment or docstring about a place that has a clause which says so, and that clause.
+    fn said_about(&self, place: Span, says: &Clause<'a, '_>) -> Option<(Span, &'a str)> {
+        let around = self.around(place);
+        let beside = self.beside(says, &around).or_else(|| self.above(says, &around));
+        beside.or_else(|| self.documented(says, &around))
+    }
+
     /// The comment at the end of a line of the innermost statement, if it says so.
-    fn beside(&self, words: &Words, around: &[&StatementSpan]) -> Option<(Span, &'a str)> {
+    fn beside(&self, says: &Clause<'a, '_>, around: &[&StatementSpan]) -> Option<(Span, &'a str)> {
         let header = around.first()?.header;
         let end = self.lines.line(self.text, self.lines.row(header.end)).end;
         self.comments_within(Span::new(header.start, end))
-            .find_map(|comment| Some((comment, words.clause_on_sharing(self.slice(comment), false)?)))
+            .find_map(|comment| Some((comment, says(self.slice(comment), false)?)))
     }
 
     /// The comment above a statement around the place, up to its function, if it says so.
-    fn above(&self, words: &Words, around: &[&StatementSpan]) -> Option<(Span, &'a str)> {
+    fn above(&self, says: &Clause<'a, '_>, around: &[&StatementSpan]) -> Option<(Span, &'a str)> {
         for statement in around {
             let is_definition = matches!(statement.kind, StatementKind::Function { .. });
             let comment = self.comment_above(statement.header);
-            let says = |comment| Some((comment, words.clause_on_sharing(self.slice(comment), is_definition)?));
-            let said = comment.and_then(says);
+            let said = comment.and_then(|comment| Some((comment, says(self.slice(comment), is_definition)?)));
             if said.is_some() || is_definition {
                 return said;
             }
@@ -110,12 +121,12 @@ impl<'a> Written<'a> {
     }
 
     /// The docstring of the enclosing function, if it says so.
-    fn documented(&self, words: &Words, around: &[&StatementSpan]) -> Option<(Span, &'a str)> {
+    fn documented(&self, says: &Clause<'a, '_>, around: &[&StatementSpan]) -> Option<(Span, &'a str)> {
         let docstring = around.iter().find_map(|statement| match statement.kind {
             StatementKind::Function { docstring, .. } => Some(docstring),
             _ => None,
         })??;
-        words.clause_on_sharing(self.slice(docstring), true).map(|clause| (docstring, clause))
+        says(self.slice(docstring), true).map(|clause| (docstring, clause))
     }
 
     /// The docstrings of the functions and classes around a place, innermost first.
