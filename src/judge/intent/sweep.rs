@@ -43,7 +43,9 @@ pub fn methods_compared(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
 /// iteration of the outer loop goes through the seeds of the inner one.
 pub fn seed_sweep(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let (key, outer) = (pair.second, pair.repeated_by.as_ref()?);
-    key.iteration.as_ref().filter(|inner| inner.instance != outer.instance)?;
+    let inner = key.iteration.as_ref().filter(|inner| inner.instance != outer.instance)?;
+    // Seeds that collide by arithmetic, as those of `key(epoch + step)` do, are equal in different iterations of the inner loop.
+    pair.first.iteration.as_ref().filter(|first| first.copy == inner.copy)?;
     let mut seeds = run.terms.ancestors(key.target.term).into_iter().chain([key.target.term]);
     let seed = seeds.find(|term| matches!(run.terms.get(*term), Term::Seed(_)))?;
     let root = root_of(&key.activation);
