@@ -11,11 +11,9 @@ use crate::analysis::domain::value::{ClassHandle, Key, PartialKind, Val, Value};
 use crate::analysis::program::names::is_of_another_kind;
 use crate::analysis::record::{Callee, Recording, UPDATES};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Argument, Function, FunctionId, Name, OpKind, Parameter, ParameterKind, Temp, Uses, Variable, passes};
+use crate::ir::{Argument, Function, FunctionId, Name, OpKind, Parameter, ParameterKind, Temp, Variable, passes};
 use crate::judge::facts::{Facts, KeptDefault, Role};
-
-/// Most operations that are searched for what a value is computed from.
-const SEARCHED: usize = 256;
+use crate::judge::slice::is_computed_from;
 
 /// What a module does with fields that are named like keys.
 #[derive(Clone, Debug, Default)]
@@ -102,8 +100,12 @@ pub fn extract_set_fields(run: &Recording<'_>, facts: &mut Facts) {
                 _ => continue,
             };
             let uses = run.uses_of(run.home, id);
+            let comes_from_field = |name: &str, value: Temp| {
+                let reads = |_, kind: &OpKind| matches!(kind, OpKind::Attribute(_, field) if **field == *name);
+                is_computed_from((code, &uses), value, &reads) == Some(true)
+            };
             let set = given.into_iter().filter(|(name, value, _)| {
-                (name.is_empty() || words.is_keyish(name)) && !comes_from_field(code, &uses, *value, name)
+                (name.is_empty() || words.is_keyish(name)) && !comes_from_field(name, *value)
             });
             facts.key_fields.set.extend(set.map(|(name, _, class)| (name.to_owned(), class)));
         }
@@ -142,23 +144,6 @@ fn given_fields<'c>(
         }
     }
     given
-}
-
-/// Whether a value is computed from an attribute of this name.
-fn comes_from_field(code: &Function, uses: &Uses, value: Temp, field: &str) -> bool {
-    let mut work = vec![value];
-    let mut seen = BTreeSet::new();
-    while let Some(temp) = work.pop() {
-        if !seen.insert(temp) || seen.len() > SEARCHED {
-            continue;
-        }
-        match &code.ops[temp as usize].kind {
-            OpKind::Attribute(_, name) if **name == *field => return true,
-            OpKind::Load(Variable::Local(slot)) => work.extend(uses.stores_of(*slot)),
-            kind => kind.operands(&mut |operand| work.push(operand)),
-        }
-    }
-    false
 }
 
 /// Reports the defaults that nothing but the field itself replaces, if something consumes them.

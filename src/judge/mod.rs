@@ -34,6 +34,7 @@ mod reconcile;
 pub use reconcile::reconcile;
 mod reuse;
 mod seeds;
+mod slice;
 mod stale;
 mod traced;
 mod untyped;

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::ir::{Block, Function, FunctionId, OpKind, Temp, Uses, Variable};
 use crate::judge::callee_model::model_of;
+use crate::judge::slice::is_computed_from;
 use crate::models::{Effect, Runs};
 
 /// The operations that do not run on paths on which both draws use one key, for the frame that both have in common, by
@@ -27,6 +28,9 @@ pub fn excluded(run: &Recording<'_>, draw: &Consumption, other: &Consumption) ->
     let uses = run.uses_of(activation.module, activation.function);
     let Some(way) = uses.blocks_around(code, to) else { return excluded };
     exclude_other_arms(code, &way, &mut excluded_ops);
+    if from < to {
+        exclude_overwritten((code, &uses), &way, from, &mut excluded_ops);
+    }
     if let Some((branch, _)) = b.get(common + 1).filter(|_| !way.iter().any(|(block, at)| is_loop(code, block[*at]))) {
         exclude_other_branches(run, (activation, to), branch.function, &mut excluded_ops);
     }
@@ -72,6 +76,40 @@ fn exclude_other_arms(code: &Function, way: &[(&Block, usize)], excluded_ops: &m
             }
             // Handlers and `finally` run on exits that are not followed here.
             _ => return,
+        }
+    }
+}
+
+/// Excludes the reads, after a branch, of variables that the arm with the second draw overwrites: `w = normal(key)`, then `if uniform: w =
+/// uniform(key)`. Nothing else may write the variable later.
+fn exclude_overwritten(
+    (code, uses): (&Function, &Uses),
+    way: &[(&Block, usize)],
+    from: Temp,
+    excluded_ops: &mut FxHashSet<Temp>,
+) {
+    if way.iter().any(|(block, at)| is_loop(code, block[*at])) {
+        return;
+    }
+    for (outer, arm) in way.iter().zip(way.iter().skip(1)) {
+        let branch = outer.0[outer.1];
+        let is_branch = matches!(code.ops[branch as usize].kind, OpKind::If { .. });
+        // The first draw is made before the branch.
+        if !is_branch || uses.around(from).any(|(around, _)| around == branch) {
+            continue;
+        }
+        let is_inside = |temp: Temp| uses.around(temp).any(|(around, _)| around == branch);
+        let is_other = |value: Temp| is_computed_from((code, uses), value, &|temp, _| temp == from) == Some(false);
+        let written = arm.0.iter().filter_map(|temp| match code.ops[*temp as usize].kind {
+            OpKind::Store(Variable::Local(slot), value) if !uses.is_captured(slot) && is_other(value) => Some(slot),
+            _ => None,
+        });
+        for slot in written {
+            let is_last = |store: &Temp| *store < branch || is_inside(*store);
+            if uses.stores_of(slot).iter().all(is_last) {
+                let is_after = |load: &&Temp| **load > branch && !is_inside(**load);
+                excluded_ops.extend(uses.loads_of(slot).iter().filter(is_after));
+            }
         }
     }
 }
