@@ -296,6 +296,8 @@ pub struct KeyReuse {
     pub is_seeded_again: bool,
     /// Whether the loop itself binds the key's name in each iteration: `for k in repeat(key)`.
     pub is_loop_target: bool,
+    /// Whether the loop may give the key's variable another value in some iterations.
+    pub may_change: bool,
     /// The other child that nothing uses, where the parent was probably intended to be a child (`key, sub = split(key)`).
     pub intended_child: Option<UnusedChild>,
     /// Why it is probably intended.

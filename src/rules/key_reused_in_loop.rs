@@ -34,7 +34,7 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
             Some(_) => format!("{subject} is created from the same seed in every iteration, so {effect}"),
             None => format!("every iteration starts from {subject}, so {effect}"),
         }
-    } else if hit.first.leaf == hit.second.leaf && (!hit.is_adjacent || hit.is_loop_target) {
+    } else if hit.first.leaf == hit.second.leaf && (!hit.is_adjacent || hit.is_loop_target || hit.may_change) {
         let (does, repetition) = (hit.second.role.participle(), wording::repetition(hit.second.role));
         format!("{subject} is the same key in two iterations, and {does} in both, so {callee} {repetition} again")
     } else if hit.first.leaf == hit.second.leaf {

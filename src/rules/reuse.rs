@@ -97,8 +97,11 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
 fn meeting(hit: &KeyReuse, fate: &str) -> String {
     let (first, second) = (wording::callee(&hit.first.callee), hit.second.role);
     if fate == Consequence::DECIDES {
-        let what = if second == Role::Split { "the split runs" } else { "the second call runs" };
-        return format!("whether {what} depends on the result of {first}");
+        let what = if second == Role::Split { "the second split runs" } else { "the second call runs" };
+        return match hit.first.role {
+            Role::Split => format!("whether {what} depends on numbers drawn from the first split"),
+            _ => format!("whether {what} depends on the result of {first}"),
+        };
     }
     match fate.strip_prefix("both draws ") {
         Some(rest) if hit.first.role == Role::Split && second == Role::Split => format!("draws from both {rest}"),
@@ -117,7 +120,12 @@ fn doubt(hit: &KeyReuse) -> Option<String> {
 
 /// The name of the key of a reuse.
 pub(super) fn subject(hit: &KeyReuse) -> String {
-    wording::subject(hit.second.name.as_ref(), &hit.derivation)
+    let subject = wording::subject(hit.second.name.as_ref(), &hit.derivation);
+    let origin = hit.origin.as_ref().filter(|_| subject == wording::UNNAMED);
+    match origin.filter(|origin| origin.text.starts_with("created by")) {
+        Some(origin) => format!("{subject}, {},", origin.text),
+        None => subject,
+    }
 }
 
 /// The two names of one key, where the two consumptions know it by different ones: "`a` and `b`".

@@ -41,6 +41,9 @@ pub(super) fn callee(text: &str) -> String {
     if text.starts_with('<') { "a function without a name".to_owned() } else { code(text) }
 }
 
+/// A key of which neither a name nor a derivation is known.
+pub(super) const UNNAMED: &str = "one key";
+
 /// How a key is named: as written, else by how it was derived.
 pub(super) fn subject(name: Option<&KeyName>, derivation: &Derivation) -> String {
     name.map_or_else(|| derived(derivation), |name| code(&name.text))
@@ -58,7 +61,7 @@ fn derived(derivation: &Derivation) -> String {
         DerivationKind::Elsewhere | DerivationKind::Part(_) if derivation.is_empty() => "the key".to_owned(),
         DerivationKind::Elsewhere | DerivationKind::Part(_) if is_name(derivation) => code(derivation),
         DerivationKind::Seed(Some(seed), _) => format!("the key created from seed {seed}"),
-        DerivationKind::Elsewhere | DerivationKind::Part(_) | DerivationKind::Seed(None, _) => "one key".to_owned(),
+        DerivationKind::Elsewhere | DerivationKind::Part(_) | DerivationKind::Seed(None, _) => UNNAMED.to_owned(),
         DerivationKind::Child(parent, _) | DerivationKind::Children(parent) => match (source(parent), root()) {
             (Some(parent), _) => format!("a key split from {parent}"),
             (None, Some(root)) => format!("a key derived from {root}"),

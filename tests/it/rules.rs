@@ -72,6 +72,7 @@ fn reuse(kind: ReuseKind, first: Use, second: Use) -> KeyReuse {
         returned_at: None,
         is_adjacent: true,
         is_loop_target: false,
+        may_change: false,
         is_seeded_again: false,
         intended_child: None,
         intent: None,

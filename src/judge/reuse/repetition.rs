@@ -7,8 +7,9 @@ use std::rc::Rc;
 
 use crate::analysis::record::{Consumption, Iteration, Recording};
 use crate::finding::Place;
-use crate::ir::{Element, Function, OpKind, Temp, Variable};
+use crate::ir::{Element, Function, Op, OpKind, Temp, Variable};
 use crate::judge::facts::LoopKind;
+use crate::judge::slice::is_computed_from;
 
 /// The loop of which the two events happened in different iterations: the outermost.
 pub fn repeated_by(first: &Consumption, second: &Consumption) -> Option<Rc<Iteration>> {
@@ -146,6 +147,27 @@ pub fn is_loop_target(run: &Recording<'_>, event: &Consumption, head: Place) -> 
     code.ops.iter().any(|op| match &op.kind {
         OpKind::Loop { body, .. } if op.span == head.span => code.within(body).any(binds),
         _ => false,
+    })
+}
+
+/// Whether the body of a loop may give a key's variable another value in some iterations: it replaces what the variable held before the loop,
+/// or computes the value from the loop's elements. Equal keys are then those of some iterations only.
+pub fn may_change(run: &Recording<'_>, event: &Consumption, name: &str, head: Place) -> bool {
+    let root = name.split(['.', '[']).next().unwrap_or(name);
+    event.chain().iter().any(|(activation, _)| {
+        let (module, code) = (run.module(activation.module), run.code(activation));
+        let is_head = |op: &Op| matches!(op.kind, OpKind::Loop { .. }) && op.span == head.span;
+        let looped = (0u32..).zip(&code.ops).find(|(_, op)| module.file == head.file && is_head(op));
+        let slot = (0u32..).zip(&code.slots).find(|(_, slot)| &***slot == root);
+        let (Some((looped, _)), Some((slot, _))) = (looped, slot) else { return false };
+        let uses = run.uses_of(activation.module, activation.function);
+        let is_inside = |temp: Temp| uses.around(temp).any(|(around, _)| around == looped);
+        let (inside, outside): (Vec<Temp>, Vec<Temp>) =
+            uses.stores_of(slot).iter().partition(|store| is_inside(**store));
+        let is_given = !outside.is_empty() || (slot as usize) < code.parameters.len();
+        let is_element = |temp: Temp, kind: &OpKind| matches!(kind, OpKind::Next(_)) && is_inside(temp);
+        let varies = |store: &Temp| is_computed_from((code, &uses), *store, &is_element) != Some(false);
+        !inside.is_empty() && (is_given || inside.iter().any(varies))
     })
 }
 

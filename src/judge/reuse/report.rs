@@ -23,7 +23,9 @@ use crate::judge::naming::{entries, name_at, own_name};
 use crate::judge::origin::origin;
 use crate::judge::paths::PathQueries;
 use crate::judge::reuse::Reuse;
-use crate::judge::reuse::repetition::{are_adjacent, carried_at, is_loop_target, loop_kind, repeated_by, returned_at};
+use crate::judge::reuse::repetition::{
+    are_adjacent, carried_at, is_loop_target, loop_kind, may_change, repeated_by, returned_at,
+};
 use crate::judge::unused::unread_children;
 
 /// How the two consumptions of a reuse are assigned to a frame.
@@ -265,6 +267,7 @@ pub fn report(
     let carried_at = repeated.and_then(|_| carried_at(run, &first, &second));
     let name = placed.second.name.as_ref().map(|name| name.text.as_str());
     let returned_at = carried_at.is_none().then(|| returned_at(run, &first, &second, name)).flatten();
+    let may_change = repeated.zip(name).is_some_and(|(head, name)| may_change(run, &second, name, head));
     let reuse = KeyReuse {
         kind,
         first: placed.first,
@@ -281,6 +284,7 @@ pub fn report(
         is_seeded_again: matches!(run.terms.get(second.target.term), Term::Seed(_))
             && are_made_apart((first.target.derivation, second.target.derivation)),
         is_loop_target: repeated.is_some_and(|head| is_loop_target(run, &second, head)),
+        may_change,
         intended_child: unused_sibling(run, &first, &second, kind),
         intent,
         consequence: Some(consequence),
