@@ -11,7 +11,7 @@ use super::naming::Reserved;
 use super::tree;
 use crate::finding::{Finding, RuleId};
 use crate::models::{ARRAY, Effect, ShapeOp};
-use crate::python::ast::{Expr, Number, Operator, Stmt, UnaryOp};
+use crate::python::ast::{self, Expr, Number, Operator, Stmt, UnaryOp};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
@@ -57,7 +57,7 @@ fn children(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<P
     let (key, _) = constant_item(cx, tree::expression_at(cx.module, lead.primary.span)?)?;
     let code = cx.code(key);
     // Callers may pass an array of keys, as the name says.
-    if cx.models.words.names_several_keys(code) {
+    if cx.models.words.names_several_keys(code) || is_for_another_argument(cx, lead.primary.span) {
         return None;
     }
     let item = |at: usize| {
@@ -88,6 +88,16 @@ fn children(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<P
     let mut edits = vec![layout::before(cx.text, start, &format!("{name} = {split}({code}{number})"))];
     edits.extend(items.iter().map(|(_, key, _)| Edit::replace(*key, name.to_owned())));
     Some(unsafe_proposal(message, edits, resolves, cx.claim(scope, &[name.to_owned()])))
+}
+
+/// Whether a word is passed by a name that means no key: `frame.sample(random_state=key[0])` needs a number.
+fn is_for_another_argument(cx: &FixContext<'_>, word: Span) -> bool {
+    tree::ancestors(cx.module, word).into_iter().any(|node| match node {
+        ast::AnyNodeRef::Keyword(keyword) if span_of(&keyword.value) == word => {
+            keyword.arg.as_ref().is_some_and(|name| !cx.models.words.is_keyish(name))
+        }
+        _ => false,
+    })
 }
 
 /// `PRNGKey(key[1])` becomes `fold_in(key, 1)`.

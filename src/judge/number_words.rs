@@ -62,7 +62,8 @@ pub fn is_number(run: &Recording<'_>, used: &LoggedBuffer) -> bool {
 }
 
 /// Whether an operation takes a word for a seed of something else: it makes it a number of Python, makes a generator of the host with it, or
-/// passes it by that name to code that is no part of the program. A method of a distribution takes a key by that name.
+/// passes it to code that is no part of the program, by that name or one that means no key: `frame.sample(random_state=key[0])`. A method of
+/// a distribution takes a key by the name of a seed.
 fn is_seed(run: &Recording<'_>, activation: &Activation, code: &Function, word: Temp, reader: Temp) -> bool {
     let models = run.program.models;
     let arguments = match &code.ops[reader as usize].kind {
@@ -85,7 +86,9 @@ fn is_seed(run: &Recording<'_>, activation: &Activation, code: &Function, word: 
     let callees = run.log.callees.get(&place).map_or(&[][..], Vec::as_slice);
     let is_visible = callees.iter().any(|callee| matches!(callee, Callee::Function(..) | Callee::Class(_)));
     let is_named = |argument: &Argument| match argument {
-        Argument::Keyword(name, value) => *value == word && models.words.names_a_seed(name),
+        Argument::Keyword(name, value) => {
+            *value == word && (models.words.names_a_seed(name) || !models.words.is_keyish(name))
+        }
         _ => false,
     };
     !is_visible && arguments.iter().any(is_named)
