@@ -1,7 +1,9 @@
 //! What a constructor stores, for the methods that call it: `self.step = jax.jit(self._step)`, `self.net = Net(size)`.
 //!
+//! The `setup` of a library's module counts as its constructor, and so do methods that only constructors call.
+//!
 //! **Invariant:** functions are taken from a constructor unchanged. For instances and lists of instances only the class
-//! is taken, and only if nothing else stores an attribute of that name. Everything else that the constructor stores is
+//! is taken. An attribute counts only if nothing but constructors stores it. Everything else that the constructor stores is
 //! unknown in a method that is analysed on its own.
 
 use std::collections::BTreeSet;
@@ -11,7 +13,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Term;
-use crate::analysis::domain::value::{ClassHandle, Closure, ObjectId, Partial, PartialKind, Val, Value, Wrapped};
+use crate::analysis::domain::value::{
+    Alternative, ClassHandle, Closure, ObjectId, Partial, PartialKind, Val, Value, Wrapped,
+};
 use crate::analysis::entry;
 use crate::analysis::kept::Wanted;
 use crate::analysis::machine::context::{Stored, StoredInstances};
@@ -27,7 +31,6 @@ use crate::text::Span;
 ///
 /// Returns what was wanted of each, which depends on all functions of the module.
 pub fn run_constructors(machine: &mut Machine<'_>) -> Vec<Wanted> {
-    let init: Name = "__init__".into();
     let classes: Vec<ClassHandle> = machine
         .state
         .store
@@ -38,24 +41,106 @@ pub fn run_constructors(machine: &mut Machine<'_>) -> Vec<Wanted> {
         .collect();
     let (mut all_wanted, mut learned) = (Vec::new(), None);
     for class in classes {
-        let Some(found) = machine.state.class_attribute(class, &init) else { continue };
-        let Some(Val::Function(closure)) = found.single() else { continue };
-        if closure.module != machine.context.home {
-            continue;
-        }
-        let closure = closure.clone();
-        let module = machine.module(machine.context.home);
-        let code = module.function(closure.function);
-        let mut wanted = stored(module, code, &mut learned);
+        let Some(closure) = constructor(machine, class) else { continue };
+        let makers = makers(machine, class, &closure, &mut learned);
+        let mut wanted = stored(machine, class, &makers, &mut learned);
         all_wanted.push((wanted.functions.clone(), wanted.instances.clone()));
-        if !has_instances(machine, class, code) || !is_relevant(machine, class) {
+        if !wanted.instances.is_empty() && !(has_instances(machine, class, &makers) && is_relevant(machine, class)) {
             wanted.instances.clear();
         }
         if !wanted.functions.is_empty() || !wanted.instances.is_empty() {
-            run_constructor(machine, class, &closure, &wanted);
+            run_constructor(machine, class, &closure, &makers, &wanted);
         }
     }
     all_wanted
+}
+
+/// What makes the instances of a class: its `__init__`, or the method that makes the submodules of a library's module.
+fn constructor(machine: &Machine<'_>, class: ClassHandle) -> Option<Arc<Closure>> {
+    let found = machine.state.class_attribute(class, &"__init__".into()).or_else(|| {
+        let lineage = machine.state.lineage(class);
+        let mut bases = lineage.iter().flat_map(|class| &machine.state.store.classes[class.0 as usize].bases);
+        let made_in = bases.find_map(|base| match base.single() {
+            Some(Val::Library(path)) => machine.program.models.submodules_made_in(path),
+            _ => None,
+        });
+        machine.state.class_attribute(class, &made_in?.into())
+    });
+    let found = found?;
+    let Some(Val::Function(closure)) = found.single() else { return None };
+    (closure.module == machine.context.home).then(|| closure.clone())
+}
+
+/// Most functions that make one instance.
+const MAKERS: usize = 8;
+
+/// The constructor, those of bases that it calls, and the methods that only these functions use.
+fn makers<'m>(
+    machine: &Machine<'m>,
+    class: ClassHandle,
+    constructor: &Closure,
+    learned: &mut Option<SelfAttributes<'m>>,
+) -> Vec<FunctionId> {
+    let home = machine.context.home;
+    let module = machine.module(home);
+    let name = &module.function(constructor.function).name;
+    let own = own_lineage(machine, class);
+    let mut makers = vec![constructor.function];
+    let mut at = 0;
+    while let Some(id) = makers.get(at).copied() {
+        at += 1;
+        for (method, is_super) in called_methods(module.function(id)) {
+            let lineage = machine.state.lineage(class);
+            let from = if is_super { after(machine, &lineage, module.function(id)) } else { 0 };
+            let classes = &machine.state.store.classes;
+            let mut found = lineage.iter().skip(from).filter_map(|of| classes[of.0 as usize].attributes.get(method));
+            let Some(Val::Function(closure)) = found.next().and_then(Value::single) else { continue };
+            if closure.module != home || makers.contains(&closure.function) || makers.len() == MAKERS {
+                continue;
+            }
+            let is_constructor = is_super && method == name;
+            makers.push(closure.function);
+            let learned = learned.get_or_insert_with(|| module.unrecorded(|| SelfAttributes::of(module)));
+            if !is_constructor && !learned.is_mentioned_only_in(&own, method, &spans(module, &makers)) {
+                makers.pop();
+            }
+        }
+    }
+    makers
+}
+
+/// The methods of its first parameter that a function calls, and whether it looks for them in the bases.
+fn called_methods(code: &Function) -> impl Iterator<Item = (&Name, bool)> {
+    let kind = |temp: Temp| code.ops.get(temp as usize).map(|op| &op.kind);
+    code.ops.iter().filter_map(move |op| {
+        let OpKind::Call(callee, _) = &op.kind else { return None };
+        let OpKind::Attribute(object, name) = kind(*callee)? else { return None };
+        if is_self(code, *object) {
+            return Some((name, false));
+        }
+        let OpKind::Call(made_by, _) = kind(*object)? else { return None };
+        matches!(kind(*made_by)?, OpKind::Load(Variable::Global(of)) if &**of == "super").then_some((name, true))
+    })
+}
+
+/// How many classes a lookup skips that begins after the class of a method.
+fn after(machine: &Machine<'_>, lineage: &[ClassHandle], method: &Function) -> usize {
+    let is_its = |of: &ClassHandle| {
+        let info = &machine.state.store.classes[of.0 as usize];
+        info.module == machine.context.home && Some(info.class) == method.class
+    };
+    lineage.iter().position(is_its).map_or(lineage.len(), |at| at + 1)
+}
+
+/// The class and its bases, as far as they are in the home module.
+fn own_lineage(machine: &Machine<'_>, class: ClassHandle) -> Vec<ClassId> {
+    let lineage = machine.state.lineage(class);
+    let classes = lineage.iter().map(|class| &machine.state.store.classes[class.0 as usize]);
+    classes.filter(|info| info.module == machine.context.home).map(|info| info.class).collect()
+}
+
+fn spans(module: &Module, functions: &[FunctionId]) -> Vec<Span> {
+    functions.iter().map(|id| module.function(*id).span).collect()
 }
 
 /// Deepest nesting of functions between a constructor and the call of a class.
@@ -63,18 +148,20 @@ const FACTORY_DEPTH: u32 = 2;
 
 /// Whether a constructor calls a class of the program by its name, itself or in a function of the module that it defines or calls, or takes
 /// an instance of one, according to its annotations.
-fn has_instances(machine: &mut Machine<'_>, class: ClassHandle, init: &Function) -> bool {
+fn has_instances(machine: &mut Machine<'_>, class: ClassHandle, makers: &[FunctionId]) -> bool {
     let home = machine.context.home;
-    let mut annotations = init.parameters.iter().filter_map(|parameter| parameter.annotation.as_ref());
+    let module = machine.module(home);
+    let parameters = makers.iter().take(1).flat_map(|id| &module.function(*id).parameters);
+    let mut annotations = parameters.filter_map(|parameter| parameter.annotation.as_ref());
     annotations.any(|annotation| annotate::names_instances(machine, home, annotation))
-        || makes_instances(machine, class, init)
+        || makes_instances(machine, class, makers)
 }
 
-fn makes_instances(machine: &mut Machine<'_>, class: ClassHandle, init: &Function) -> bool {
+fn makes_instances(machine: &mut Machine<'_>, class: ClassHandle, makers: &[FunctionId]) -> bool {
     let home = machine.context.home;
     let module = machine.module(home);
     let mut seen = BTreeSet::new();
-    let mut work = vec![(init, FACTORY_DEPTH)];
+    let mut work: Vec<(&Function, u32)> = makers.iter().map(|id| (module.function(*id), FACTORY_DEPTH)).collect();
     while let Some((code, depth)) = work.pop() {
         for op in &code.ops {
             let inner = match &op.kind {
@@ -130,7 +217,13 @@ fn is_relevant(machine: &Machine<'_>, class: ClassHandle) -> bool {
     methods.map(|(number, _)| FunctionId(number)).any(|method| machine.program.relevance.of(home, method))
 }
 
-fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Closure, wanted: &StoredAttributes) {
+fn run_constructor(
+    machine: &mut Machine<'_>,
+    class: ClassHandle,
+    closure: &Closure,
+    makers: &[FunctionId],
+    wanted: &StoredAttributes,
+) {
     let quiet = machine.recorder.for_next_run();
     let recorder = std::mem::replace(&mut machine.recorder, quiet);
     let pending = std::mem::take(&mut machine.context.pending);
@@ -174,7 +267,8 @@ fn run_constructor(machine: &mut Machine<'_>, class: ClassHandle, closure: &Clos
         let instances = |name: &Name| Some((name.clone(), stored_instances(&machine.state, attributes.get(name)?)?));
         let instances: Vec<(Name, StoredInstances)> = wanted.instances.iter().filter_map(instances).collect();
         if !functions.is_empty() || !instances.is_empty() {
-            machine.caches.constructors.insert(class, Arc::new(Stored { object, functions, instances }));
+            let makers = makers.to_vec();
+            machine.caches.constructors.insert(class, Arc::new(Stored { object, makers, functions, instances }));
         }
     }
 }
@@ -188,16 +282,24 @@ fn stored_instances(state: &State, value: &Value) -> Option<StoredInstances> {
         }
         _ => None,
     };
-    let one = |value: &Value| {
-        let first = of_val(&value.alternatives().first()?.val)?;
-        value.alternatives().iter().all(|other| of_val(&other.val) == Some(first)).then_some(first)
+    let one_of = |alternatives: &[&Alternative]| {
+        let first = of_val(&alternatives.first()?.val)?;
+        alternatives.iter().all(|other| of_val(&other.val) == Some(first)).then_some(first)
     };
+    let one = |value: &Value| one_of(&value.alternatives().iter().collect::<Vec<_>>());
     let all = |values: Vec<&Value>, holds| {
         let first = one(values.first()?)?;
         values.into_iter().all(|value| one(value) == Some(first)).then_some(StoredInstances::Each(first, holds))
     };
     if let Some(class) = one(value) {
         return Some(StoredInstances::One(class));
+    }
+    let is_none = |val: &Val| matches!(val, Val::Term(term) if matches!(state.terms.get(*term), Term::None));
+    let present: Vec<&Alternative> = value.alternatives().iter().filter(|one| !is_none(&one.val)).collect();
+    if present.len() < value.alternatives().len()
+        && let Some(class) = one_of(&present)
+    {
+        return Some(StoredInstances::OneOrNone(class));
     }
     match value.single()? {
         Val::Term(container) => {
@@ -220,12 +322,15 @@ fn stored_instances(state: &State, value: &Value) -> Option<StoredInstances> {
 
 /// Adds to an instance whose method is analysed on its own the functions that its constructor stores, and instances of
 /// the stored classes.
-pub fn set_stored_attributes(machine: &mut Machine<'_>, class: ClassHandle, instance: &Value) {
+pub fn set_stored_attributes(machine: &mut Machine<'_>, method: FunctionId, class: ClassHandle, instance: &Value) {
     let (Some(stored), Some(Val::Object(own))) =
         (machine.caches.constructors.get(&class).cloned(), instance.single().cloned())
     else {
         return;
     };
+    if stored.makers.contains(&method) {
+        return;
+    }
     for (name, value) in &stored.functions {
         let value = rebind_receiver(value, stored.object, own);
         machine.state.store.objects[own.0 as usize].attributes.insert(name.clone(), value);
@@ -235,8 +340,10 @@ pub fn set_stored_attributes(machine: &mut Machine<'_>, class: ClassHandle, inst
         let attribute = Term::Attribute(object.symbol, name.clone(), object.epoch);
         let attribute = machine.state.terms.intern(attribute);
         match instances {
-            StoredInstances::One(class) => {
-                let value = annotate::instance_of(&mut machine.state, attribute, *class);
+            StoredInstances::One(class) | StoredInstances::OneOrNone(class) => {
+                let is_optional = matches!(instances, StoredInstances::OneOrNone(_));
+                let make = if is_optional { annotate::optional_instance } else { annotate::instance_of };
+                let value = make(&mut machine.state, attribute, *class);
                 machine.state.store.objects[own.0 as usize].attributes.insert(name.clone(), value);
             }
             StoredInstances::Each(class, holds) => {
@@ -288,35 +395,47 @@ fn is_self(code: &Function, temp: Temp) -> bool {
     matches!(kind, Some(OpKind::Load(Variable::Local(0) | Variable::Outer(_, 0))))
 }
 
-/// The attributes that a constructor stores, that nothing else in the class stores, and that some function of the module calls or reads.
-fn stored<'m>(module: &'m Module, init: &Function, learned: &mut Option<SelfAttributes<'m>>) -> StoredAttributes {
-    let mut wanted = StoredAttributes::default();
-    for op in &init.ops {
-        let OpKind::StoreAttribute(object, name, value) = &op.kind else { continue };
-        if !is_self(init, *object) {
-            continue;
-        }
-        match init.ops.get(*value as usize).map(|op| &op.kind) {
-            Some(OpKind::Call(..) | OpKind::Load(_)) => {
-                wanted.functions.insert(name.clone());
-                wanted.instances.insert(name.clone());
+/// The attributes that the functions which make an instance store, that nothing else in its classes stores, and that some function of the
+/// module calls or reads.
+fn stored<'m>(
+    machine: &Machine<'m>,
+    class: ClassHandle,
+    makers: &[FunctionId],
+    learned: &mut Option<SelfAttributes<'m>>,
+) -> StoredAttributes {
+    let module = machine.module(machine.context.home);
+    let (mut wanted, mut elsewhere) = (StoredAttributes::default(), FxHashSet::default());
+    for code in makers.iter().map(|id| module.function(*id)) {
+        for op in &code.ops {
+            let OpKind::StoreAttribute(object, name, value) = &op.kind else { continue };
+            if !is_self(code, *object) {
+                elsewhere.insert(name);
+                continue;
             }
-            Some(OpKind::Function(..) | OpKind::Attribute(..)) => {
-                wanted.functions.insert(name.clone());
+            match code.ops.get(*value as usize).map(|op| &op.kind) {
+                Some(OpKind::Call(..) | OpKind::Load(_) | OpKind::Project(..)) => {
+                    wanted.functions.insert(name.clone());
+                    wanted.instances.insert(name.clone());
+                }
+                Some(OpKind::Function(..) | OpKind::Attribute(..)) => {
+                    wanted.functions.insert(name.clone());
+                }
+                Some(OpKind::Build(..)) => {
+                    wanted.instances.insert(name.clone());
+                }
+                _ => {}
             }
-            Some(OpKind::Build(..)) => {
-                wanted.instances.insert(name.clone());
-            }
-            _ => {}
         }
     }
     if wanted.functions.is_empty() && wanted.instances.is_empty() {
         return wanted;
     }
+    let (own, spans) = (own_lineage(machine, class), spans(module, makers));
     // What is learned from the other functions is compared instead.
     let learned = learned.get_or_insert_with(|| module.unrecorded(|| SelfAttributes::of(module)));
-    wanted.functions.retain(|name| learned.called.contains(name) && learned.is_stored_once(init, name));
-    wanted.instances.retain(|name| learned.is_read_outside(init, name) && learned.is_stored_once(init, name));
+    let is_kept = |name: &Name| !elsewhere.contains(name) && learned.is_stored_only_in(&own, name, &spans);
+    wanted.functions.retain(|name| learned.called.contains(name) && is_kept(name));
+    wanted.instances.retain(|name| learned.is_read_outside(&spans, name) && is_kept(name));
     wanted
 }
 
@@ -326,13 +445,20 @@ struct SelfAttributes<'m> {
     called: FxHashSet<&'m Name>,
     /// The names of the functions that read each attribute.
     read: FxHashMap<&'m Name, FxHashSet<Span>>,
-    /// How often the methods of each class store an attribute of any object.
-    stores: FxHashMap<(Option<ClassId>, &'m Name), u32>,
+    /// The names of the functions that read each attribute of any object, with the class of a method that only reads its own object's.
+    mentioned: FxHashMap<&'m Name, FxHashSet<(Span, Option<ClassId>)>>,
+    /// The names of the methods of each class that store an attribute of any object.
+    stores: FxHashMap<(Option<ClassId>, &'m Name), FxHashSet<Span>>,
 }
 
 impl<'m> SelfAttributes<'m> {
     fn of(module: &'m Module) -> Self {
-        let mut found = Self { called: FxHashSet::default(), read: FxHashMap::default(), stores: FxHashMap::default() };
+        let mut found = Self {
+            called: FxHashSet::default(),
+            read: FxHashMap::default(),
+            mentioned: FxHashMap::default(),
+            stores: FxHashMap::default(),
+        };
         for code in &module.functions {
             for op in &code.ops {
                 match &op.kind {
@@ -343,10 +469,17 @@ impl<'m> SelfAttributes<'m> {
                             found.called.insert(name);
                         }
                     }
-                    OpKind::Attribute(object, name) if is_self(code, *object) => {
-                        found.read.entry(name).or_default().insert(code.span);
+                    OpKind::Attribute(object, name) => {
+                        let is_own = is_self(code, *object);
+                        if is_own {
+                            found.read.entry(name).or_default().insert(code.span);
+                        }
+                        let class = code.class.filter(|_| is_own);
+                        found.mentioned.entry(name).or_default().insert((code.span, class));
                     }
-                    OpKind::StoreAttribute(_, name, _) => *found.stores.entry((code.class, name)).or_default() += 1,
+                    OpKind::StoreAttribute(_, name, _) => {
+                        found.stores.entry((code.class, name)).or_default().insert(code.span);
+                    }
                     _ => {}
                 }
             }
@@ -354,14 +487,22 @@ impl<'m> SelfAttributes<'m> {
         found
     }
 
-    /// Whether a function other than the constructor reads an attribute.
-    fn is_read_outside(&self, init: &Function, name: &Name) -> bool {
-        self.read.get(name).is_some_and(|readers| readers.iter().any(|reader| *reader != init.span))
+    /// Whether a function other than those that make an instance reads an attribute.
+    fn is_read_outside(&self, makers: &[Span], name: &Name) -> bool {
+        self.read.get(name).is_some_and(|readers| readers.iter().any(|reader| !makers.contains(reader)))
     }
 
-    /// Whether only one operation in the class of a constructor stores an attribute, and none in a function of no class, which may be nested in
-    /// a method.
-    fn is_stored_once(&self, init: &Function, name: &Name) -> bool {
-        self.stores.get(&(init.class, name)) == Some(&1) && !self.stores.contains_key(&(None, name))
+    /// Whether no other function reads an attribute of this name of an object that may be of these classes.
+    fn is_mentioned_only_in(&self, classes: &[ClassId], name: &Name, functions: &[Span]) -> bool {
+        let is_other = |class: &Option<ClassId>| class.is_some_and(|class| !classes.contains(&class));
+        let mut readers = self.mentioned.get(name).into_iter().flatten();
+        readers.all(|(reader, class)| functions.contains(reader) || is_other(class))
+    }
+
+    /// Whether no other function of some classes stores an attribute, and none of no class, which may be nested in a method.
+    fn is_stored_only_in(&self, classes: &[ClassId], name: &Name, makers: &[Span]) -> bool {
+        let stores = |class| self.stores.get(&(class, name)).into_iter().flatten();
+        stores(None).next().is_none()
+            && classes.iter().all(|class| stores(Some(*class)).all(|function| makers.contains(function)))
     }
 }

@@ -247,10 +247,8 @@ fn run_entry(machine: &mut Machine<'_>, id: FunctionId) {
     if let Some(closure) = &closure {
         drawing_defaults::give(machine, code, &closure.defaults, &mut slots);
     }
-    if let (Some(class), Some(instance)) = (class, slots.first())
-        && &*code.name != "__init__"
-    {
-        constructors::set_stored_attributes(machine, class, instance);
+    if let (Some(class), Some(instance)) = (class, slots.first()) {
+        constructors::set_stored_attributes(machine, id, class, instance);
     }
     machine.recorder.enter(slots.clone());
     let environment =

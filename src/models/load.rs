@@ -419,6 +419,10 @@ impl<'t> Reader<'t> {
         if raw.submodules.is_some() && !raw.folds_path {
             self.problem(row.field("submodules"), "`submodules` has no meaning without `folds-path`".to_owned());
         }
+        if let Some(submodules) = &raw.submodules {
+            let made_in = |library: &String| (library.clone(), submodules.made_in.clone());
+            self.models.made_in.extend(raw.libraries.iter().map(made_in));
+        }
         let methods = raw.method.into_vec();
         if let Some(method) = raw.result_streams.keys().find(|method| !methods.contains(method)) {
             self.problem(row.field("result-streams"), format!("`{method}` is no method of this row"));

@@ -36,6 +36,8 @@ pub struct Models {
     pub(super) annotations: FxHashMap<String, Annotation>,
     pub(super) aliases: FxHashMap<String, String>,
     pub(super) protocols: FxHashMap<String, Vec<Protocol>>,
+    /// The methods that make the submodules of modules, by library.
+    pub(super) made_in: BTreeMap<String, String>,
     pub(super) draws_by: FxHashMap<String, DrawsBy>,
     pub(super) typed: BTreeMap<String, Typed>,
     pub(super) reported: FxHashMap<String, ReportedName>,
@@ -205,6 +207,12 @@ impl Models {
         self.mentions(path, roots) && (is_of_arrays(path) && !is_relative || self.is_modelled(path))
     }
 
+    /// The method that makes the submodules of modules, and stores them in attributes, if a class is one of a library whose modules have
+    /// such a method.
+    pub fn submodules_made_in(&self, base: &str) -> Option<&str> {
+        self.made_in.get(base.split('.').next()?).map(String::as_str)
+    }
+
     /// The implementation of this name.
     pub fn implementation(&self, name: &str) -> Option<&Implementation> {
         self.implementations.iter().find(|one| one.name == name)
@@ -227,6 +235,7 @@ impl Models {
         self.modules.extend(other.modules);
         self.typed.extend(other.typed);
         self.quiet_flags.extend(other.quiet_flags);
+        self.made_in.extend(other.made_in);
         self.reported.extend(other.reported);
         self.dtype_attributes.extend(other.dtype_attributes);
         self.array_objects.extend(other.array_objects);

@@ -11,12 +11,12 @@ use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Partial, PartialKind, Val, Value};
 use crate::analysis::library::{callbacks, container_construction, functions, iterators};
 use crate::analysis::machine::notes::{self, BufferUse};
-use crate::analysis::machine::{Frame, Machine, exec, getters, name_cache, operate};
+use crate::analysis::machine::{Frame, Machine, exec, getters, instances, name_cache, operate};
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
-use crate::ir::{Name, Operator};
+use crate::ir::Name;
 use crate::models::BuiltinOp;
 
 /// An object of which any attribute may have changed.
@@ -254,11 +254,7 @@ fn is_instance(machine: &mut Machine<'_>, args: &Args, place: Place) -> Value {
     let [value, class] = args.positional.as_slice() else {
         return machine.state.terms.opaque("<isinstance>", Some(place));
     };
-    if functions::is_other_than(machine, &value.value, &class.value) {
-        return Value::term(machine.state.terms.intern(Term::Bool(false)));
-    }
-    let parts = [machine.state.term_of(&value.value), machine.state.term_of(&class.value)];
-    Value::term(machine.state.terms.operate(Operator::MatchClass, &parts))
+    instances::test(machine, &value.value, &class.value)
 }
 
 /// `field(default=…)`: what the construction of a record reads.

@@ -5,7 +5,7 @@
 use crate::analysis::domain::implementation::Implementation;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind, Role};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
-use crate::analysis::domain::value::{ClassHandle, Elements, Key, Val, Value};
+use crate::analysis::domain::value::{Elements, Key, Val, Value};
 use crate::analysis::library::{
     builtins, consume, derive, inference, mixed_implementations, parameters, shape, transform, tree, tree_at, wrappers,
 };
@@ -17,7 +17,7 @@ use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{self, ARRAY, Callable, Construct, Effect, ShapeQuery, TreeOp, Yield};
+use crate::models::{self, Callable, Construct, Effect, ShapeQuery, TreeOp, Yield};
 
 pub fn call_library<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, path: &Name, call: Call) -> Value {
     let Call { args, place, written } = call;
@@ -439,108 +439,6 @@ fn consume_stream_seed<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, arg
         return consume::consume(machine, frame, &arg, Role::Library, path, place);
     }
     consume::consume(machine, frame, arg, Role::Library, path, place);
-}
-
-/// Special methods that compute nothing.
-const PLAIN: [&str; 12] = [
-    "__doc__",
-    "__module__",
-    "__qualname__",
-    "__annotations__",
-    "__init__",
-    "__post_init__",
-    "__repr__",
-    "__str__",
-    "__eq__",
-    "__hash__",
-    "__len__",
-    "__slots__",
-];
-
-/// Whether a value is certainly not an instance of a class: a stream is not an array, and a key is not a stream.
-pub fn is_other_than(machine: &Machine<'_>, value: &Value, class: &Value) -> bool {
-    let path = match class.single() {
-        Some(Val::Library(path)) => path,
-        Some(Val::Class(class)) => {
-            let alternatives = value.alternatives();
-            return !alternatives.is_empty()
-                && alternatives.iter().all(|alternative| is_foreign(machine, &alternative.val, *class));
-        }
-        Some(Val::Tuple(classes)) => {
-            return !classes.is_empty()
-                && classes.iter().all(|class| {
-                    !matches!(class.single(), Some(Val::Tuple(_))) && is_other_than(machine, value, class)
-                });
-        }
-        _ => return false,
-    };
-    match value.single() {
-        Some(Val::Object(id)) => {
-            matches!(machine.state.store.objects[id.0 as usize].kind, ObjectKind::Stream(_))
-                && *machine.program.models.canonical(path, &[]) == *ARRAY
-        }
-        Some(Val::Key(_)) => {
-            let class = machine.program.models.class(path);
-            class.is_some_and(|class| matches!(class.construct, Construct::Stream { .. }))
-        }
-        // A layer of another class, or a function: `[jax.nn.silu, eqx.nn.Dropout(0.1)]`.
-        Some(Val::Wrapped(made)) => {
-            is_layer(machine, path) && is_layer(machine, &made.transform) && made.transform != *path
-        }
-        Some(Val::Library(function)) => {
-            is_layer(machine, path)
-                && machine
-                    .program
-                    .models
-                    .callable(function)
-                    .is_some_and(|callable| matches!(callable.effect, Effect::Pure { .. }))
-        }
-        Some(Val::Function(_)) => is_layer(machine, path),
-        _ => false,
-    }
-}
-
-/// Whether a path is that of a class of layers, whose instances are called.
-fn is_layer(machine: &Machine<'_>, path: &str) -> bool {
-    let callable = machine.program.models.callable(path);
-    callable.is_some_and(|callable| callable.exact && matches!(callable.effect, Effect::Factory { .. }))
-}
-
-/// Whether a value is certainly not an instance of a class of the program: its class is another one, or not of the
-/// program.
-fn is_foreign(machine: &Machine<'_>, val: &Val, class: ClassHandle) -> bool {
-    let is_known = |class: &ClassHandle| {
-        machine.state.store.classes[class.0 as usize]
-            .bases
-            .iter()
-            .all(|base| matches!(base.single(), Some(Val::Class(_))))
-    };
-    match val {
-        Val::Object(id) => {
-            let object = &machine.state.store.objects[id.0 as usize];
-            match object.class {
-                Some(of) => {
-                    let lineage = machine.state.lineage(of);
-                    !lineage.contains(&class) && lineage.iter().all(is_known)
-                }
-                None => false,
-            }
-        }
-        Val::Key(_) | Val::Array(_) | Val::Tuple(_) => machine.state.lineage(class).iter().all(is_known),
-        // The result of a computation on numbers is a number, unless a class defines the operator.
-        Val::Term(term) => match machine.state.terms.get(*term) {
-            Term::Operate(operator, _) if operator.computes() => {
-                let lineage = machine.state.lineage(class);
-                let computes = |class: &ClassHandle| {
-                    let attributes = &machine.state.store.classes[class.0 as usize].attributes;
-                    attributes.keys().any(|name| name.starts_with("__") && !PLAIN.contains(&&**name))
-                };
-                lineage.iter().all(is_known) && !lineage.iter().any(computes)
-            }
-            _ => false,
-        },
-        _ => false,
-    }
 }
 
 /// What a stream's call or method gives.

@@ -95,7 +95,7 @@ pub fn instance_of(state: &mut State, term: TermId, class: ClassHandle) -> Value
 }
 
 /// The same, or `None`: a test for `None` separates the paths.
-fn optional_instance(state: &mut State, term: TermId, class: ClassHandle) -> Value {
+pub fn optional_instance(state: &mut State, term: TermId, class: ClassHandle) -> Value {
     let none = state.terms.none();
     let of_none = state.term_of(&none);
     let is_none = state.terms.operate(Operator::Is, &[term, of_none]);

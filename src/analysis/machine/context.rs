@@ -36,6 +36,8 @@ pub struct DeterministicModules {
 pub struct Stored {
     /// The object that it constructed.
     pub object: ObjectId,
+    /// The functions that make such an object.
+    pub makers: Vec<FunctionId>,
     /// The functions, by attribute.
     pub functions: Vec<(Name, Value)>,
     /// The classes of instances, by attribute.
@@ -47,6 +49,8 @@ pub struct Stored {
 pub enum StoredInstances {
     /// One instance.
     One(ClassHandle),
+    /// One instance, or `None`.
+    OneOrNone(ClassHandle),
     /// A container whose elements, or values, are all instances of the class.
     Each(ClassHandle, InstancePositions),
 }

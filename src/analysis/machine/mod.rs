@@ -23,6 +23,7 @@ pub mod hover;
 pub mod implied;
 pub mod imports;
 pub mod index;
+pub mod instances;
 pub mod iterate;
 pub mod loops;
 pub mod modules;

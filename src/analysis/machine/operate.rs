@@ -10,7 +10,7 @@ use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Symbol, Term};
 use crate::analysis::domain::value::{Array, Elements, Key, Val, Value};
 use crate::analysis::machine::notes::{self, BufferUse};
-use crate::analysis::machine::{Frame, Machine, arrays, implied, name_cache};
+use crate::analysis::machine::{Frame, Machine, arrays, implied, instances, name_cache};
 use crate::analysis::store::args::Arg;
 use crate::analysis::store::heap::{Item, ObjectKind};
 use crate::analysis::store::{State, container_mutation, paths};
@@ -115,6 +115,7 @@ pub fn operate<'p>(
             notes::note_shape_logic(machine, frame, &left, &right, &texts, place);
             compare(machine, operator, &left, &right)
         }
+        Operator::MatchClass => instances::test(machine, &left, &right),
         Operator::In | Operator::NotIn => {
             let changed = machine.state.with_members(&right);
             if changed != right && are_terms(&changed) {
