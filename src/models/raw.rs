@@ -102,6 +102,7 @@ pub(super) struct RawCallable {
     pub definition: Option<String>,
     pub many: Option<bool>,
     pub counts: Option<bool>,
+    pub leaves: Option<bool>,
     pub awaits: Option<bool>,
     pub makes: Option<RawMakes>,
     pub runs: Option<Runs>,

@@ -310,7 +310,7 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
             mapped_at: lane.place,
             activation: lane.activation.clone(),
             unmapped: lane.unmapped.contains(&target.term),
-            copied: lane.copied.contains(&target.term),
+            copied: lane.copied.iter().find(|(term, _)| *term == target.term).map(|(_, copies)| *copies),
             lanes: match (lane.blocks, decided_by.is_empty()) {
                 (true, _) => SharingLanes::Devices,
                 (false, true) => SharingLanes::Elements,

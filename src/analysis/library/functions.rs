@@ -126,6 +126,7 @@ fn run_model<'p>(
             None => name_cache::unknown_result(machine, path, place),
         },
         Effect::Pure { numeric, .. } => pure(machine, frame, *numeric, path, &args, place),
+        Effect::Shape { leaves: true, .. } => tree::shape_leaves(machine, frame, callable, &args, path, place),
         Effect::Shape { .. } => shape::shape_op(machine, frame, callable, &args, path, place),
         Effect::Fabricate { of, zeros } => match made_like(callable, &args, of) {
             Some(of) => shape::fabricate(machine, frame, &of.value.clone(), *zeros, path, place),

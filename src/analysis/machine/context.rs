@@ -13,7 +13,7 @@ use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::TermId;
-use crate::analysis::domain::value::{Array, ClassHandle, Closure, ModuleIndex, ObjectId, Value};
+use crate::analysis::domain::value::{Array, ClassHandle, Closure, DerivationId, ModuleIndex, ObjectId, Value};
 use crate::analysis::machine::name_cache::Memo;
 use crate::analysis::machine::overrides::{ClassStatement, Descendants, OverridingMethods};
 use crate::analysis::machine::suspend::Waiting;
@@ -121,8 +121,8 @@ pub struct Lane {
     pub born: TermId,
     /// Terms passed to every lane.
     pub unmapped: Vec<TermId>,
-    /// Terms that are copied to every lane.
-    pub copied: Vec<TermId>,
+    /// Terms that are copied to every lane, each with the derivation of the copies.
+    pub copied: Vec<(TermId, DerivationId)>,
     /// Keys whose only copy goes to the only lane, which may derive others from them.
     pub only: Vec<TermId>,
     /// Whether it gets blocks of its arguments: all devices that get an undivided argument may have to treat it the

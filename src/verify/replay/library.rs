@@ -329,6 +329,12 @@ pub(super) fn apply<'p>(
             Some(Value::Unknown(symbol)) => Value::Unknown(*symbol),
             _ => pure(machine, path, &args),
         },
+        Effect::Shape { leaves: true, .. } if args.positional.first().is_some_and(transform::is_branch) => {
+            let tree = args.positional.first().cloned().unwrap_or(Value::None);
+            transform::on_leaves(machine, &tree, 6, &mut |this, leaf| {
+                apply(this, callable, path, Args::of(vec![leaf.clone()]), place)
+            })?
+        }
         Effect::Shape { op, of, .. } => {
             let given: Vec<Value<'p>> = of.iter().flat_map(|name| arguments(&args, callable, name)).collect();
             match shape::rearranged(machine, *op, &given, &args, callable)? {
