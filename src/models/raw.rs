@@ -163,6 +163,7 @@ pub(super) struct RawClass {
     pub consumes: Option<OneOrMany>,
     pub frozen: Option<bool>,
     pub sequence: Option<bool>,
+    pub fields: Option<OneOrMany>,
     pub forward: Option<String>,
     pub call: Option<Yield>,
     pub next: Option<Yield>,

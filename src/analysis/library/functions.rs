@@ -408,6 +408,10 @@ fn construct_library<'p>(
             }
             name_cache::unknown_result(machine, path, place)
         }
+        Construct::Record { fields, .. } if !fields.is_empty() => {
+            let names: Vec<Name> = fields.iter().map(|field| Name::from(field.as_str())).collect();
+            machine.make_record(frame, &names, args, place)
+        }
         Construct::Record { frozen, .. } => record_decorator(machine, path, *frozen, args, place),
     }
 }

@@ -177,7 +177,7 @@ fn axis_of<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value, 
             ObjectKind::Dict { entries, unknown: false } => {
                 Axis::Parts(entries.iter().map(|entry| axis_of(machine, frame, &entry.value, walk)).collect())
             }
-            ObjectKind::Instance if tree::is_closed_record(&machine.state, *object) => {
+            ObjectKind::Instance if machine.state.is_record(*object) => {
                 let fields = machine.state.store.objects[object.0 as usize].attributes.clone();
                 let fields = fields.into_iter().map(|(name, value)| (name, axis_of(machine, frame, &value, walk)));
                 Axis::Fields(fields.collect())
@@ -429,7 +429,7 @@ fn lane_object<'p>(
                 .collect();
             ObjectKind::List { items, unknown }
         }
-        ObjectKind::Instance if tree::is_closed_record(&machine.state, object) => {
+        ObjectKind::Instance if tree::is_keyed_record(machine, object) => {
             return lane_record(machine, frame, object, axis, lane, place);
         }
         _ => {

@@ -172,9 +172,7 @@ fn map_parts<'p>(
                 let kind = ObjectKind::Dict { entries, unknown: false };
                 Value::of(Val::Object(machine.state.allocate(kind, "<tree>", None)))
             }
-            ObjectKind::Instance if is_closed_record(&machine.state, *id) => {
-                map_record(machine, frame, *id, trees, walk, each)
-            }
+            ObjectKind::Instance if is_keyed_record(machine, *id) => map_record(machine, frame, *id, trees, walk, each),
             _ => each(machine, frame, trees, true),
         },
         Val::Key(_) | Val::Array(_) => each(machine, frame, trees, false),
@@ -198,9 +196,35 @@ fn map_parts<'p>(
     }
 }
 
-/// Whether an object is a record all of whose fields are known.
-pub fn is_closed_record(state: &State, id: ObjectId) -> bool {
-    !state.store.objects[id.0 as usize].open && state.is_record(id)
+/// Whether an object is a record all of whose fields are known, and that holds keys. Others are not worth the work.
+pub fn is_keyed_record(machine: &mut Machine<'_>, id: ObjectId) -> bool {
+    !machine.state.store.objects[id.0 as usize].open
+        && machine.state.is_record(id)
+        && holds_key(machine, &Value::of(Val::Object(id)), &mut Walk::to(DEPTH))
+}
+
+/// Whether a tree holds keys, or arrays of what may be one.
+fn holds_key(machine: &Machine<'_>, tree: &Value, walk: &mut Walk) -> bool {
+    if !walk.down() {
+        return false;
+    }
+    let holds = tree.alternatives().iter().any(|alternative| match &alternative.val {
+        Val::Key(_) | Val::Array(_) => true,
+        Val::Term(term) => machine.recorder.is_known_key(*term),
+        Val::Tuple(parts) => parts.iter().any(|part| holds_key(machine, part, walk)),
+        Val::Object(id) => {
+            let object = &machine.state.store.objects[id.0 as usize];
+            object
+                .kind
+                .held()
+                .map(|(_, value)| value)
+                .chain(object.attributes.values())
+                .any(|part| holds_key(machine, part, walk))
+        }
+        _ => false,
+    });
+    walk.back();
+    holds
 }
 
 /// Walks records of one class together, field by field.

@@ -110,6 +110,7 @@ fn construct_library<'p>(
     place: Place,
 ) -> Eval<'p, Value<'p>> {
     match construct {
+        Construct::Record { fields, .. } if !fields.is_empty() => Ok(machine.record(fields, args)),
         Construct::Record { .. } => match args.positional.first() {
             // The class decorator.
             Some(Value::Class(class)) => {
