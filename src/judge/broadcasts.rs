@@ -62,13 +62,16 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
             run.derivation(event.target.derivation).is_some_and(|derivation| derivation.place == broadcast.mapped_at);
         let kind = match made_at {
             Some(_) => BroadcastKind::Constant,
-            None if broadcast.copied || is_made_there => BroadcastKind::Copied,
+            None if broadcast.copied.is_some() || is_made_there => BroadcastKind::Copied,
             None if broadcast.unmapped => BroadcastKind::Unmapped,
             None => BroadcastKind::Captured,
         };
         // If the mapped function brings its key along, or the key is one of many arguments, the mistake is the caller's.
         let is_named = used.name.as_ref().is_some_and(|name| !name.text.contains(['[', '(']));
-        if !is_direct && (kind == BroadcastKind::Captured && depth == mapper || !is_named) {
+        if !is_direct
+            && !is_copied_by(run, broadcast, &chain[mapper].0)
+            && (kind == BroadcastKind::Captured && depth == mapper || !is_named)
+        {
             continue;
         }
         facts.broadcasts.push(Broadcast {
@@ -124,6 +127,12 @@ fn reporting_frame(run: &Recording<'_>, broadcast: &LoggedBroadcast, chain: &Cha
     let is_mapped_one = chain.get(mapper + 1).is_some_and(|(activation, _)| is_one(activation));
     let depth = if is_mapped_one { mapper } else { (mapper + 1).min(chain.len() - 1) };
     Some(Reporting { mapper, depth, is_direct })
+}
+
+/// Whether the function that maps has made the copies, or has called what did.
+fn is_copied_by(run: &Recording<'_>, broadcast: &LoggedBroadcast, mapper: &Activation) -> bool {
+    let copies = broadcast.copied.and_then(|copies| run.derivation(copies));
+    copies.is_some_and(|copies| copies.activation.outwards().any(|activation| activation.id == mapper.id))
 }
 
 /// The derivation of a key that the mapped function itself makes from a seed, if it does. Then nothing is shared: every

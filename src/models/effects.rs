@@ -72,7 +72,12 @@ impl Reader<'_> {
             EffectName::Shape => {
                 let op = take.op(raw.op);
                 let of = take.many("of", raw.of, first.as_deref())?;
-                Effect::Shape { of, op: op?, chosen: take.optional("chosen", raw.chosen) }
+                Effect::Shape {
+                    of,
+                    op: op?,
+                    chosen: take.optional("chosen", raw.chosen),
+                    leaves: raw.leaves.unwrap_or(false),
+                }
             }
             EffectName::Tree => {
                 let op = take.op(raw.op);
@@ -256,7 +261,7 @@ fn fields_of(effect: EffectName) -> &'static [&'static str] {
         EffectName::Fabricate => &["of", "zeros"],
         EffectName::Number => &["of", "op", "many"],
         EffectName::Pure => &["numeric", "many", "counts"],
-        EffectName::Shape => &["op", "of", "chosen"],
+        EffectName::Shape => &["op", "of", "chosen", "leaves"],
         EffectName::Tree | EffectName::ShapeOf => &["op", "of"],
         EffectName::Builtin => &["op"],
         EffectName::Prelude => &["definition"],

@@ -310,7 +310,7 @@ impl<'t> Reader<'t> {
         let params = self.params(row, &raw.params);
         let allowed: &[&str] = match raw.construct {
             ConstructName::Stream => &["seeds", "splits", "lifted", "call", "next", "items", "methods", "otherwise"],
-            ConstructName::Record => &["frozen", "sequence", "forward"],
+            ConstructName::Record => &["frozen", "sequence", "fields", "forward"],
             ConstructName::Plain => &["consumes"],
         };
         for (field, span) in &row.fields {
@@ -334,16 +334,19 @@ impl<'t> Reader<'t> {
                 methods: raw.methods.unwrap_or_default().into_iter().collect(),
                 otherwise: raw.otherwise.unwrap_or(Yield::Unknown),
             },
-            ConstructName::Record => {
-                Construct::Record { frozen: raw.frozen.unwrap_or(false), sequence: raw.sequence.unwrap_or(false) }
-            }
+            ConstructName::Record => Construct::Record {
+                frozen: raw.frozen.unwrap_or(false),
+                sequence: raw.sequence.unwrap_or(false),
+                fields: names(raw.fields),
+            },
             ConstructName::Plain => Construct::Plain { consumes: names(raw.consumes) },
         };
-        if let Construct::Stream { seeds: named, .. } | Construct::Plain { consumes: named } = &construct {
-            for name in named {
-                if !params.iter().any(|param| &param.name == name) {
-                    self.problem(row.span.clone(), format!("`{name}` is not among `params`"));
-                }
+        let (Construct::Stream { seeds: named, .. }
+        | Construct::Plain { consumes: named }
+        | Construct::Record { fields: named, .. }) = &construct;
+        for name in named {
+            if !params.iter().any(|param| &param.name == name) {
+                self.problem(row.span.clone(), format!("`{name}` is not among `params`"));
             }
         }
         for path in paths {

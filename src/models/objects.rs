@@ -68,6 +68,8 @@ pub enum Construct {
         frozen: bool,
         /// Whether an instance is the tuple of its fields as well.
         sequence: bool,
+        /// The parameters that are its fields, if the class itself has any.
+        fields: Vec<String>,
     },
     /// An object that consumes the keys given, if any.
     Plain {

@@ -198,6 +198,8 @@ pub enum Effect {
         of: Vec<String>,
         /// What determines which array an element comes from: the condition of `where`.
         chosen: Option<String>,
+        /// Whether each leaf of a tree is rearranged.
+        leaves: bool,
     },
     /// Makes an array like its argument, and so a key out of nothing when given one (`zeros_like`).
     Fabricate {

@@ -302,7 +302,7 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
         if decided_by.iter().any(|literal| selects_one(machine, guard, *literal, lane)) {
             continue;
         }
-        if machine.state.terms.mentions(target.term, &|term| lane.only.contains(&term)) {
+        if lane.alike || machine.state.terms.mentions(target.term, &|term| lane.only.contains(&term)) {
             continue;
         }
         machine.recorder.broadcast(LoggedBroadcast {
@@ -310,7 +310,7 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
             mapped_at: lane.place,
             activation: lane.activation.clone(),
             unmapped: lane.unmapped.contains(&target.term),
-            copied: lane.copied.contains(&target.term),
+            copied: lane.copied.iter().find(|(term, _)| *term == target.term).map(|(_, copies)| *copies),
             lanes: match (lane.blocks, decided_by.is_empty()) {
                 (true, _) => SharingLanes::Devices,
                 (false, true) => SharingLanes::Elements,

@@ -3,7 +3,7 @@
 //! **Invariant:** a removed element is not taken again, and if its position is unknown, so are the remaining elements.
 
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::term::{Term, Terms};
+use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::library::{callbacks, derive};
 use crate::analysis::machine::{Frame, Machine, implied};
@@ -161,8 +161,7 @@ pub fn dict_method(
     match (&**name, key) {
         ("get", Some(key)) => {
             let key = state.term_of(&key);
-            let absent = !unknown && entries.iter().all(|entry| state.terms.distinct(entry.key, key));
-            if absent {
+            if is_absent(state, entries, unknown, key) {
                 return match args.positional.get(1) {
                     Some(default) => default.value.clone(),
                     None => state.terms.none(),
@@ -172,6 +171,11 @@ pub fn dict_method(
         }
         ("pop", Some(key)) => {
             let key = state.term_of(&key);
+            if let Some(default) = args.positional.get(1)
+                && is_absent(state, entries, unknown, key)
+            {
+                return default.value.clone();
+            }
             let value = items::dict_item(state, id, entries, unknown, key);
             state.store.mutations += 1;
             if let ObjectKind::Dict { entries, .. } = &mut state.store.objects[id.0 as usize].kind {
@@ -230,6 +234,11 @@ pub fn dict_method(
         }
         _ => state.terms.opaque(name.clone(), Some(place)),
     }
+}
+
+/// Whether a dict certainly lacks a key.
+fn is_absent(state: &State, entries: &[Entry], unknown: bool, key: TermId) -> bool {
+    !unknown && entries.iter().all(|entry| state.terms.distinct(entry.key, key))
 }
 
 /// `object.update(other, name=value)`

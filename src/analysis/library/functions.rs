@@ -126,6 +126,7 @@ fn run_model<'p>(
             None => name_cache::unknown_result(machine, path, place),
         },
         Effect::Pure { numeric, .. } => pure(machine, frame, *numeric, path, &args, place),
+        Effect::Shape { leaves: true, .. } => tree::shape_leaves(machine, frame, callable, &args, path, place),
         Effect::Shape { .. } => shape::shape_op(machine, frame, callable, &args, path, place),
         Effect::Fabricate { of, zeros } => match made_like(callable, &args, of) {
             Some(of) => shape::fabricate(machine, frame, &of.value.clone(), *zeros, path, place),
@@ -406,6 +407,10 @@ fn construct_library<'p>(
                 }
             }
             name_cache::unknown_result(machine, path, place)
+        }
+        Construct::Record { fields, .. } if !fields.is_empty() => {
+            let names: Vec<Name> = fields.iter().map(|field| Name::from(field.as_str())).collect();
+            machine.make_record(frame, &names, args, place)
         }
         Construct::Record { frozen, .. } => record_decorator(machine, path, *frozen, args, place),
     }

@@ -5,6 +5,7 @@
 //!
 //! **Invariant:** lanes are not iterations: what one lane consumes never meets what another consumes, except as a shared key.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::analysis::domain::extent::Extent;
@@ -20,7 +21,7 @@ use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::heap::{Entry, Item, ObjectKind};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
-use crate::ir::Operator;
+use crate::ir::{Name, Operator};
 
 /// How a transform maps one argument.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub enum Axis {
     Unmapped,
     /// Part by part.
     Parts(Vec<Axis>),
+    /// Field by field of a record.
+    Fields(BTreeMap<Name, Axis>),
     /// Unknown.
     Unknown,
 }
@@ -118,7 +121,13 @@ fn run_along<'p>(
     place: Place,
 ) -> Value {
     let born = machine.state.terms.fresh(Symbol::Lane, "<lane>", Some(place));
+    let given = args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg));
+    let alike = args.spread.is_empty()
+        && args.mappings.is_empty()
+        && given.clone().count() > 0
+        && given.clone().all(|arg| tree::is_replicated(machine, &arg.value, &mut Walk::to(tree::DEPTH)));
     let mut lane = Lane {
+        alike,
         symbols: vec![born],
         place,
         activation: frame.activation.clone(),
@@ -173,6 +182,11 @@ fn axis_of<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value, 
             }
             ObjectKind::Dict { entries, unknown: false } => {
                 Axis::Parts(entries.iter().map(|entry| axis_of(machine, frame, &entry.value, walk)).collect())
+            }
+            ObjectKind::Instance if machine.state.is_record(*object) => {
+                let fields = machine.state.store.objects[object.0 as usize].attributes.clone();
+                let fields = fields.into_iter().map(|(name, value)| (name, axis_of(machine, frame, &value, walk)));
+                Axis::Fields(fields.collect())
             }
             _ => Axis::Unknown,
         },
@@ -229,7 +243,7 @@ fn lane_val<'p>(
             lane.symbols.push(fresh);
             return Value::term(fresh);
         }
-        Axis::Mapped(_) | Axis::Parts(_) => {}
+        Axis::Mapped(_) | Axis::Parts(_) | Axis::Fields(_) => {}
     }
     let part_axis = |index: usize| match axis {
         Axis::Parts(parts) => parts.get(index).cloned().unwrap_or(Axis::Unknown),
@@ -326,7 +340,7 @@ fn lane_element(machine: &mut Machine<'_>, array: &Arc<Array>, lane: &mut Lane, 
         // Every lane gets the same key.
         let of = (**of).clone();
         let term = machine.state.term_of(&of);
-        lane.copied.push(term);
+        lane.copied.push((term, array.derivation));
         let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
         if length.and_then(|length| machine.state.terms.as_int(length)) == Some(1) {
             lane.only.push(term);
@@ -421,6 +435,9 @@ fn lane_object<'p>(
                 .collect();
             ObjectKind::List { items, unknown }
         }
+        ObjectKind::Instance if tree::is_keyed_record(machine, object) => {
+            return lane_record(machine, frame, object, axis, lane, place);
+        }
         _ => {
             let fresh = machine.state.terms.fresh(Symbol::Lane, "<lane>", Some(place));
             lane.symbols.push(fresh);
@@ -428,6 +445,35 @@ fn lane_object<'p>(
         }
     };
     Value::of(Val::Object(machine.state.allocate(kind, "<lane>", Some(place))))
+}
+
+/// The record that one lane gets.
+fn lane_record<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    record: ObjectId,
+    axis: &Axis,
+    lane: &mut Lane,
+    place: Place,
+) -> Value {
+    let whole = machine.state.terms.fresh(Symbol::Lane, "<lane>", Some(place));
+    lane.symbols.push(whole);
+    let fields = machine.state.store.objects[record.0 as usize].attributes.clone();
+    let mut mapped = BTreeMap::new();
+    for (name, value) in fields {
+        let axis = match axis {
+            Axis::Fields(fields) => fields.get(&name).cloned().unwrap_or(Axis::Unknown),
+            Axis::Parts(_) => Axis::Unknown,
+            other => other.clone(),
+        };
+        let value = if tree::is_static(&machine.state, &value) {
+            value
+        } else {
+            lane_value(machine, frame, &value, &axis, lane, place)
+        };
+        mapped.insert(name, value);
+    }
+    tree::with_fields(&mut machine.state, record, mapped, whole)
 }
 
 /// `in_axes=1` on raw keys maps over their words.

@@ -32,7 +32,7 @@ pub fn shape_op<'p>(
     path: &Name,
     place: Place,
 ) -> Value {
-    let Effect::Shape { op, of, chosen } = &callable.effect else {
+    let Effect::Shape { op, of, chosen, .. } = &callable.effect else {
         return name_cache::unknown_result(machine, path, place);
     };
     let op = *op;

@@ -2,20 +2,22 @@
 //!
 //! **Invariant:** a tree of known shape is walked leaf by leaf; one of unknown shape represents at least two leaves.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::KeyKind;
 use crate::analysis::domain::size::Walk;
-use crate::analysis::domain::term::TermId;
+use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Elements, ObjectId, Val, Value};
-use crate::analysis::library::transform;
+use crate::analysis::library::{shape, transform};
 use crate::analysis::machine::{Frame, Machine, arrays};
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{Entry, Item, ObjectKind};
 use crate::analysis::store::{State, evidence, items, paths};
 use crate::finding::Place;
-use crate::models::{Callable, TreeOp};
+use crate::ir::Name;
+use crate::models::{Callable, Effect, ShapeOp, TreeOp};
 
 /// Deepest tree that is walked leaf by leaf.
 pub const DEPTH: u32 = 6;
@@ -76,6 +78,27 @@ pub fn run_tree_map<'p>(
     });
     machine.end_loop(outer);
     result
+}
+
+/// An array function that rearranges each leaf of its first argument.
+pub fn shape_leaves<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    callable: &'p Callable,
+    args: &Args,
+    path: &Name,
+    place: Place,
+) -> Value {
+    let tree = callable.params.first().and_then(|param| args.of(callable, &param.name));
+    let tree = tree.map(|arg| arg.value.clone()).unwrap_or_default();
+    map_leaves(machine, frame, &[tree], &mut Walk::to(DEPTH), &mut |this, frame, leaves, _| {
+        let result = shape::shape_op(this, frame, callable, &Args::positional(leaves.to_vec()), path, place);
+        if let Some(key) = copied(&result) {
+            let key = this.state.term_of(key);
+            this.transforms.replicated.insert(key);
+        }
+        result
+    })
 }
 
 /// Walks trees of one shape together.
@@ -154,6 +177,7 @@ fn map_parts<'p>(
                 let kind = ObjectKind::Dict { entries, unknown: false };
                 Value::of(Val::Object(machine.state.allocate(kind, "<tree>", None)))
             }
+            ObjectKind::Instance if is_keyed_record(machine, *id) => map_record(machine, frame, *id, trees, walk, each),
             _ => each(machine, frame, trees, true),
         },
         Val::Key(_) | Val::Array(_) => each(machine, frame, trees, false),
@@ -168,13 +192,145 @@ fn map_parts<'p>(
         Val::Term(term)
             if matches!(
                 machine.state.terms.get(*term),
-                crate::analysis::domain::term::Term::Apply(name, _) if name.starts_with("jax.numpy")
+                Term::Apply(name, _) if name.starts_with("jax.numpy")
             ) =>
         {
             each(machine, frame, trees, false)
         }
         _ => each(machine, frame, trees, true),
     }
+}
+
+/// Whether an object is a record all of whose fields are known, and that holds keys. Others are not worth the work.
+pub fn is_keyed_record(machine: &mut Machine<'_>, id: ObjectId) -> bool {
+    !machine.state.store.objects[id.0 as usize].open
+        && machine.state.is_record(id)
+        && holds_key(machine, &Value::of(Val::Object(id)), &mut Walk::to(DEPTH))
+}
+
+/// Whether a library has made copies of a whole tree, one for each device.
+pub fn is_replicated(machine: &Machine<'_>, tree: &Value, walk: &mut Walk) -> bool {
+    let replicates = |path: &str| {
+        let callable = machine.program.models.callable(path).filter(|callable| callable.exact);
+        callable.is_some_and(|callable| {
+            matches!(callable.effect, Effect::Shape { op: ShapeOp::BroadcastTo, leaves: true, .. })
+        })
+    };
+    if !walk.down() {
+        return false;
+    }
+    let is_copied = match tree.single() {
+        Some(Val::Array(array)) => match &array.elements {
+            Elements::Copies(key) => match key.single() {
+                Some(Val::Key(key)) => machine.transforms.replicated.contains(&key.term),
+                Some(Val::Term(term)) => machine.transforms.replicated.contains(term),
+                _ => false,
+            },
+            _ => false,
+        },
+        Some(Val::Term(term)) => match machine.state.terms.get(*term) {
+            Term::Apply(path, _) => replicates(path),
+            term => matches!(term, Term::None),
+        },
+        Some(Val::Tuple(parts)) => parts.iter().all(|part| is_replicated(machine, part, walk)),
+        Some(Val::Object(id)) => {
+            let object = &machine.state.store.objects[id.0 as usize];
+            let parts = object.kind.held().map(|(_, value)| value).chain(object.attributes.values());
+            let mut parts = parts.filter(|part| !is_static(&machine.state, part)).peekable();
+            parts.peek().is_some() && parts.all(|part| is_replicated(machine, part, walk))
+        }
+        _ => false,
+    };
+    walk.back();
+    is_copied
+}
+
+/// Whether a tree holds keys, or arrays of what may be one.
+fn holds_key(machine: &Machine<'_>, tree: &Value, walk: &mut Walk) -> bool {
+    if !walk.down() {
+        return false;
+    }
+    let holds = tree.alternatives().iter().any(|alternative| match &alternative.val {
+        Val::Key(_) | Val::Array(_) => true,
+        Val::Term(term) => machine.recorder.is_known_key(*term),
+        Val::Tuple(parts) => parts.iter().any(|part| holds_key(machine, part, walk)),
+        Val::Object(id) => {
+            let object = &machine.state.store.objects[id.0 as usize];
+            object
+                .kind
+                .held()
+                .map(|(_, value)| value)
+                .chain(object.attributes.values())
+                .any(|part| holds_key(machine, part, walk))
+        }
+        _ => false,
+    });
+    walk.back();
+    holds
+}
+
+/// Walks records of one class together, field by field.
+fn map_record<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    id: ObjectId,
+    trees: &[Value],
+    walk: &mut Walk,
+    each: &mut EachLeaf<'_, 'p>,
+) -> Value {
+    let fields = machine.state.store.objects[id.0 as usize].attributes.clone();
+    let mut mapped = BTreeMap::new();
+    for (name, value) in fields {
+        let value = if is_static(&machine.state, &value) {
+            value
+        } else {
+            let column: Vec<Value> = trees.iter().map(|tree| field_of(&mut machine.state, tree, &name)).collect();
+            map_leaves(machine, frame, &column, walk, each)
+        };
+        mapped.insert(name, value);
+    }
+    let whole = machine.state.terms.opaque("<tree>", None);
+    let whole = machine.state.term_of(&whole);
+    with_fields(&mut machine.state, id, mapped, whole)
+}
+
+/// A record of the class of another, with these fields.
+pub fn with_fields(state: &mut State, id: ObjectId, fields: BTreeMap<Name, Value>, whole: TermId) -> Value {
+    let (class, open, items) = {
+        let object = &state.store.objects[id.0 as usize];
+        (object.class, object.open, object.items.clone())
+    };
+    let copy = state.allocate_with(ObjectKind::Instance, whole, class, open);
+    let object = &mut state.store.objects[copy.0 as usize];
+    (object.attributes, object.items) = (fields, items);
+    Value::of(Val::Object(copy))
+}
+
+/// Whether a field of a record holds no arrays: functions, settings.
+pub fn is_static(state: &State, value: &Value) -> bool {
+    match value.single() {
+        Some(
+            Val::Function(_) | Val::Class(_) | Val::Module(_) | Val::Method(_) | Val::Partial(_) | Val::Wrapped(_),
+        ) => true,
+        Some(Val::Term(term)) => {
+            matches!(state.terms.get(*term), Term::Text(_) | Term::None | Term::Bool(_))
+        }
+        _ => false,
+    }
+}
+
+/// The field of a record; for a tree with one key at every leaf, such a tree.
+fn field_of(state: &mut State, tree: &Value, name: &Name) -> Value {
+    if copied(tree).is_some() {
+        return tree.clone();
+    }
+    if let Some(Val::Object(id)) = tree.single()
+        && let Some(value) = state.store.objects[id.0 as usize].attributes.get(name)
+    {
+        return value.clone();
+    }
+    let term = state.term_of(tree);
+    Value::term(state.terms.intern(Term::Attribute(term, name.clone(), 0)))
 }
 
 /// The key that an array consists of copies of.
@@ -225,7 +381,7 @@ fn tree_part(machine: &mut Machine<'_>, tree: &Value, index: usize) -> Value {
         _ => {
             let term = machine.state.term_of(tree);
             let index = machine.state.terms.int(i128::try_from(index).unwrap_or(0));
-            Value::term(machine.state.terms.intern(crate::analysis::domain::term::Term::Item(term, index, 0)))
+            Value::term(machine.state.terms.intern(Term::Item(term, index, 0)))
         }
     }
 }
@@ -253,11 +409,7 @@ pub fn slice_object(machine: &mut Machine<'_>, id: ObjectId, index: TermId, walk
         ObjectKind::Instance if machine.state.is_record(id) => {
             let object = machine.state.store.objects[id.0 as usize].clone();
             let copy = machine.state.allocate_with(ObjectKind::Instance, object.symbol, object.class, object.open);
-            let whole = machine.state.terms.intern(crate::analysis::domain::term::Term::Item(
-                object.symbol,
-                index,
-                object.epoch,
-            ));
+            let whole = machine.state.terms.intern(Term::Item(object.symbol, index, object.epoch));
             let attributes = object
                 .attributes
                 .into_iter()
@@ -269,7 +421,7 @@ pub fn slice_object(machine: &mut Machine<'_>, id: ObjectId, index: TermId, walk
         }
         _ => {
             let term = machine.state.term_of_val(&Val::Object(id));
-            let item = machine.state.terms.intern(crate::analysis::domain::term::Term::Item(term, index, 0));
+            let item = machine.state.terms.intern(Term::Item(term, index, 0));
             return Value::term(item);
         }
     };
@@ -293,15 +445,12 @@ fn leaves_of(state: &mut State, value: &Value, leaves: &mut Vec<Item>, walk: &mu
             }
             _ => false,
         },
-        Some(Val::Term(term)) if state.terms.get(term) == &crate::analysis::domain::term::Term::None => true,
+        Some(Val::Term(term)) if state.terms.get(term) == &Term::None => true,
         Some(Val::Key(_) | Val::Array(_)) => {
             leaves.push(Item { guard: Guard::TRUE, value: value.clone() });
             true
         }
-        Some(Val::Term(term))
-            if state.terms.is_constant(term)
-                || matches!(state.terms.get(term), crate::analysis::domain::term::Term::Apply(..)) =>
-        {
+        Some(Val::Term(term)) if state.terms.is_constant(term) || matches!(state.terms.get(term), Term::Apply(..)) => {
             leaves.push(Item { guard: Guard::TRUE, value: value.clone() });
             true
         }
@@ -323,7 +472,7 @@ pub fn tree(state: &mut State, op: TreeOp, callable: &Callable, of: &str, args: 
             Value::of(Val::Object(this.allocate(kind, "<leaves>", Some(place))))
         } else {
             let name = "jax.tree.leaves".into();
-            Value::term(this.terms.intern(crate::analysis::domain::term::Term::Apply(name, Box::new([term]))))
+            Value::term(this.terms.intern(Term::Apply(name, Box::new([term]))))
         }
     };
     match op {

@@ -43,8 +43,9 @@ impl<'p> Machine<'p> {
                     sequence |= self.state.store.classes[base.0 as usize].sequence;
                 }
                 Some(Val::Library(path)) => {
-                    if let Some(Construct::Record { frozen: is_frozen, sequence: is_sequence }) =
+                    if let Some(Construct::Record { frozen: is_frozen, sequence: is_sequence, fields }) =
                         self.program.models.class(path).map(|class| &class.construct)
+                        && fields.is_empty()
                     {
                         record = true;
                         frozen |= *is_frozen;

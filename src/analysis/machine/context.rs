@@ -13,7 +13,7 @@ use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::TermId;
-use crate::analysis::domain::value::{Array, ClassHandle, Closure, ModuleIndex, ObjectId, Value};
+use crate::analysis::domain::value::{Array, ClassHandle, Closure, DerivationId, ModuleIndex, ObjectId, Value};
 use crate::analysis::machine::name_cache::Memo;
 use crate::analysis::machine::overrides::{ClassStatement, Descendants, OverridingMethods};
 use crate::analysis::machine::suspend::Waiting;
@@ -108,6 +108,8 @@ pub struct Transforms {
     pub keys: FxHashMap<TermId, Vec<Target>>,
     /// Keys that a mapped function took from a stream made outside: they are the same for all lanes.
     pub shared: FxHashSet<TermId>,
+    /// Keys that a library has copied to all devices.
+    pub replicated: FxHashSet<TermId>,
     /// How many enclosing transforms only trace.
     pub abstract_depth: u32,
 }
@@ -115,6 +117,8 @@ pub struct Transforms {
 /// A mapped function that is running.
 #[derive(Clone)]
 pub struct Lane {
+    /// Whether a library has replicated all arguments over devices, so that these are to compute the same.
+    pub alike: bool,
     /// Symbols that differ between lanes.
     pub symbols: Vec<TermId>,
     /// The call that maps.
@@ -125,8 +129,8 @@ pub struct Lane {
     pub born: TermId,
     /// Terms passed to every lane.
     pub unmapped: Vec<TermId>,
-    /// Terms that are copied to every lane.
-    pub copied: Vec<TermId>,
+    /// Terms that are copied to every lane, each with the derivation of the copies.
+    pub copied: Vec<(TermId, DerivationId)>,
     /// Keys whose only copy goes to the only lane, which may derive others from them.
     pub only: Vec<TermId>,
     /// Whether it gets blocks of its arguments: all devices that get an undivided argument may have to treat it the

@@ -319,8 +319,8 @@ pub struct LoggedBroadcast {
     pub activation: Arc<Activation>,
     /// Whether the key was passed to every lane (and not captured).
     pub unmapped: bool,
-    /// Whether every lane was passed a copy of it.
-    pub copied: bool,
+    /// The derivation of the copies, if every lane was passed one.
+    pub copied: Option<DerivationId>,
     /// What the lanes are.
     pub lanes: SharingLanes,
     /// What differs between the lanes.

@@ -221,20 +221,38 @@ impl<'p> Machine<'p> {
         }
     }
 
+    /// A record of a library's class with these fields.
+    pub(super) fn record(&mut self, fields: &[String], args: &Args<'p>) -> Value<'p> {
+        let given = fields.iter().map(|field| Name::from(field.as_str())).zip(&args.positional);
+        let mut attributes: Vec<(Name, Value<'p>)> = given.map(|(field, value)| (field, value.clone())).collect();
+        attributes.extend(args.keywords.iter().cloned());
+        let symbol = self.symbols.fresh("<record>");
+        Value::Instance(Rc::new(Instance {
+            class: self.record_class("<record>", fields),
+            attributes: std::cell::RefCell::new(attributes),
+            symbol,
+        }))
+    }
+
+    /// The class of records that no class statement describes.
+    fn record_class(&mut self, name: &str, fields: &[String]) -> Rc<Class<'p>> {
+        self.numbers += 1;
+        Rc::new(Class {
+            name: name.into(),
+            bases: Vec::new(),
+            attributes: std::cell::RefCell::default(),
+            fields: fields.iter().map(|field| Name::from(field.as_str())).collect(),
+            code: None,
+            is_record: std::cell::Cell::new(true),
+            number: self.numbers,
+        })
+    }
+
     pub(super) fn replaced(&mut self, value: &Value<'p>, args: &Args<'p>) -> Value<'p> {
         let Value::Instance(instance) = value else {
             let Value::Unknown(symbol) = value else { return self.unknown("replaced") };
             // A copy of an unknown value: fields that are not passed are those of the original.
-            self.numbers += 1;
-            let class = Rc::new(Class {
-                name: "replaced".into(),
-                bases: Vec::new(),
-                attributes: std::cell::RefCell::default(),
-                fields: Vec::new(),
-                code: None,
-                is_record: std::cell::Cell::new(true),
-                number: self.numbers,
-            });
+            let class = self.record_class("replaced", &[]);
             let attributes = std::cell::RefCell::new(args.keywords.clone());
             return Value::Instance(Rc::new(Instance { class, attributes, symbol: *symbol }));
         };

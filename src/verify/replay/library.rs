@@ -110,6 +110,7 @@ fn construct_library<'p>(
     place: Place,
 ) -> Eval<'p, Value<'p>> {
     match construct {
+        Construct::Record { fields, .. } if !fields.is_empty() => Ok(machine.record(fields, args)),
         Construct::Record { .. } => match args.positional.first() {
             // The class decorator.
             Some(Value::Class(class)) => {
@@ -329,6 +330,12 @@ pub(super) fn apply<'p>(
             Some(Value::Unknown(symbol)) => Value::Unknown(*symbol),
             _ => pure(machine, path, &args),
         },
+        Effect::Shape { leaves: true, .. } if args.positional.first().is_some_and(transform::is_branch) => {
+            let tree = args.positional.first().cloned().unwrap_or(Value::None);
+            transform::on_leaves(machine, &tree, 6, &mut |this, leaf| {
+                apply(this, callable, path, Args::of(vec![leaf.clone()]), place)
+            })?
+        }
         Effect::Shape { op, of, .. } => {
             let given: Vec<Value<'p>> = of.iter().flat_map(|name| arguments(&args, callable, name)).collect();
             match shape::rearranged(machine, *op, &given, &args, callable)? {

@@ -3,6 +3,7 @@
 //! **Invariant:** how often a body runs and on what comes from the transform's model. If that is more often than the bounds allow, the
 //! first iterations stand for all.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::frame::{Eval, ITERATIONS, ROUNDS};
@@ -11,7 +12,7 @@ use super::library::{argument, arguments};
 use super::machine::Machine;
 use super::shape;
 use super::step::ELEMENTS;
-use super::value::{Args, Stack, Value, Wrapped, contents, like, sequence};
+use super::value::{Args, Instance, Stack, Value, Wrapped, contents, like, sequence};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{BuiltinOp, Callable, Effect, Runs, Transform, TransformResult};
@@ -385,6 +386,21 @@ fn tree_map_of<'p>(
             }
             Value::dict(results)
         }
+        Value::Instance(instance) if is_record(instance) => {
+            let fields = instance.attributes.borrow().clone();
+            let mut results = Vec::with_capacity(fields.len());
+            for (name, value) in fields {
+                let value = if is_static(&value) {
+                    value
+                } else {
+                    let parts: Eval<'p, Vec<Value<'p>>> =
+                        trees.iter().map(|tree| machine.attribute(tree, &name)).collect();
+                    tree_map(machine, function, &parts?, leading, place)?
+                };
+                results.push((name, value));
+            }
+            with_fields(machine, instance, results)
+        }
         // A tree of unknown leaves: two stand for all.
         Value::Unknown(_) | Value::Instance(_) => {
             let mut results = Vec::new();
@@ -402,6 +418,70 @@ fn tree_map_of<'p>(
             let given = path.into_iter().chain(trees.iter().cloned()).collect();
             machine.call_value(function, Args::of(given), place)?
         }
+    })
+}
+
+/// Whether an instance is a tree of its fields.
+fn is_record(instance: &Instance<'_>) -> bool {
+    instance.class.lineage().iter().any(|class| class.is_record.get())
+}
+
+/// Whether a field of a record holds no arrays: functions, settings.
+fn is_static(value: &Value<'_>) -> bool {
+    value.is_function() || matches!(value, Value::Text(_) | Value::Bool(_) | Value::Class(_) | Value::None)
+}
+
+/// A record of the class of another, with these fields.
+fn with_fields<'p>(machine: &mut Machine<'p>, of: &Instance<'p>, fields: Vec<(Name, Value<'p>)>) -> Value<'p> {
+    let symbol = machine.symbols.fresh(&of.class.name);
+    Value::Instance(Rc::new(Instance { class: of.class.clone(), attributes: RefCell::new(fields), symbol }))
+}
+
+/// Whether a value is a tree of several parts.
+pub(super) fn is_branch(value: &Value<'_>) -> bool {
+    match value {
+        Value::Tuple(_) | Value::List(_) | Value::Dict(_) => true,
+        Value::Instance(instance) => is_record(instance),
+        _ => false,
+    }
+}
+
+/// A tree with the result of a function for each leaf.
+pub(super) fn on_leaves<'p>(
+    machine: &mut Machine<'p>,
+    tree: &Value<'p>,
+    depth: u32,
+    each: &mut dyn FnMut(&mut Machine<'p>, &Value<'p>) -> Eval<'p, Value<'p>>,
+) -> Eval<'p, Value<'p>> {
+    if depth == 0 {
+        return Ok(machine.unknown("tree"));
+    }
+    let mut part = |this: &mut Machine<'p>, value: &Value<'p>| on_leaves(this, value, depth - 1, each);
+    Ok(match tree {
+        Value::None => Value::None,
+        Value::Tuple(_) | Value::List(_) => {
+            let parts = sequence(tree).unwrap_or_default();
+            let results = parts.iter().map(|value| part(machine, value)).collect::<Eval<'p, _>>()?;
+            like(tree, results)
+        }
+        Value::Dict(pairs) => {
+            let pairs = pairs.borrow().clone();
+            let mut results = Vec::with_capacity(pairs.len());
+            for (key, value) in pairs {
+                results.push((key, part(machine, &value)?));
+            }
+            Value::dict(results)
+        }
+        Value::Instance(instance) if is_record(instance) => {
+            let fields = instance.attributes.borrow().clone();
+            let mut results = Vec::with_capacity(fields.len());
+            for (name, value) in fields {
+                let value = if is_static(&value) { value } else { part(machine, &value)? };
+                results.push((name, value));
+            }
+            with_fields(machine, instance, results)
+        }
+        leaf => each(machine, leaf)?,
     })
 }
 
@@ -516,6 +596,26 @@ fn lane_of<'p>(
                 results.push((key, value));
             }
             Value::dict(results)
+        }
+        (Value::Instance(record), axis) if is_record(record) => {
+            let fields = record.attributes.borrow().clone();
+            let mut results = Vec::with_capacity(fields.len());
+            for (name, value) in fields {
+                let value = if is_static(&value) {
+                    value
+                } else {
+                    let axis = match axis {
+                        Value::Instance(axes) => {
+                            let axes = axes.attributes.borrow();
+                            axes.iter().find(|(of, _)| *of == name).map_or(Value::Int(0), |(_, axis)| axis.clone())
+                        }
+                        other => other.clone(),
+                    };
+                    lane_of(machine, &value, &axis, lane, depth - 1)?
+                };
+                results.push((name, value));
+            }
+            with_fields(machine, record, results)
         }
         (Value::Keys(_) | Value::Family(_) | Value::Stack(_) | Value::Unknown(_) | Value::Range(..), Value::Int(0)) => {
             machine.item(value, &Value::Int(i128::from(lane)))?
