@@ -264,13 +264,32 @@ fn run_constructor(
             .filter_map(|name| Some((name.clone(), attributes.get(name)?.clone())))
             .filter(|(_, value)| value.single().is_some_and(is_function))
             .collect();
-        let instances = |name: &Name| Some((name.clone(), stored_instances(&machine.state, attributes.get(name)?)?));
+        let instances = |name: &Name| {
+            let value = where_stored(machine, class, object, name, attributes.get(name)?);
+            Some((name.clone(), stored_instances(&machine.state, &value)?))
+        };
         let instances: Vec<(Name, StoredInstances)> = wanted.instances.iter().filter_map(instances).collect();
         if !functions.is_empty() || !instances.is_empty() {
             let makers = makers.to_vec();
             machine.caches.constructors.insert(class, Arc::new(Stored { object, makers, functions, instances }));
         }
     }
+}
+
+/// The value of an attribute where the constructor stored one. Reading it elsewhere raises, if nothing else can supply it.
+fn where_stored(machine: &Machine<'_>, class: ClassHandle, object: ObjectId, name: &Name, value: &Value) -> Value {
+    let symbol = machine.state.store.objects[object.0 as usize].symbol;
+    let is_unset = |val: &Val| match val {
+        Val::Term(term) => {
+            matches!(machine.state.terms.get(*term), Term::Attribute(of, read, _) if *of == symbol && read == name)
+        }
+        _ => false,
+    };
+    let is_supplied = machine.state.class_attribute(class, name).is_some() || machine.field(class, name).is_some();
+    if value.alternatives().len() < 2 || is_supplied || !machine.is_closed(class) {
+        return value.clone();
+    }
+    value.without(is_unset)
 }
 
 /// The class of an instance, or of all elements of a container.

@@ -319,6 +319,12 @@ impl Value {
         }
     }
 
+    /// The value without some of its alternatives.
+    #[must_use]
+    pub fn without(&self, is_dropped: impl Fn(&Val) -> bool) -> Self {
+        Self(self.0.iter().filter(|alternative| !is_dropped(&alternative.val)).cloned().collect())
+    }
+
     /// The value restricted to the paths of `guard`.
     #[must_use]
     pub fn restricted(&self, guards: &mut Guards, guard: Guard) -> Self {
