@@ -61,14 +61,14 @@ pub(super) fn replay_all(
             // A hard finding must not use up the budget of easy ones after it.
             for finding in findings {
                 let mut part = budget.first_attempt();
-                replay_one(job, project, (&program, &mut states), kept.as_mut(), finding, &mut part);
+                replay_one(job, project, (&program, &mut states), &mut kept, finding, &mut part);
                 budget.release(part);
                 open.push(finding);
             }
             for finding in &mut open {
                 if finding.witness.as_ref().is_some_and(|witness| witness.gap.is_some()) {
                     let mut part = budget.second_attempt();
-                    replay_one(job, project, (&program, &mut states), kept.as_mut(), finding, &mut part);
+                    replay_one(job, project, (&program, &mut states), &mut kept, finding, &mut part);
                     budget.release(part);
                 }
             }
@@ -98,7 +98,7 @@ fn replay_one<'p>(
     job: &Job<'_>,
     project: &Project<'_>,
     (program, states): (&'p replay::Project<'p>, &mut replay::EntryStates<'p>),
-    kept: Option<&mut (&mut KeptReplays, &ir::Module)>,
+    kept: &mut Option<(&mut KeptReplays, &ir::Module)>,
     finding: &mut Finding,
     budget: &mut replay::Budget,
 ) {
