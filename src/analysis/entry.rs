@@ -84,7 +84,7 @@ pub fn run(
         if kept.is_some() {
             module.take_read();
         }
-        let marks = (base.state.terms.mark(), base.state.paths.guards.mark());
+        let marks = (base.state.terms.mark(), base.state.paths.guards.mark(), base.recorder.log().derivations.len());
         let mut entry = for_entry(&mut base);
         entry.budget.fuel = fuel;
         if let Some(last) = last_mention {
@@ -119,6 +119,7 @@ fn show(machine: &mut Machine<'_>, stage: Stage, reader: &mut Reader<'_>) {
         objects: &machine.state.store.objects,
         environments: &machine.state.store.environments,
         classes: &machine.state.store.classes,
+        frozen_classes: &machine.state.store.frozen_classes,
         modules: &machine.state.store.modules,
         followed: &machine.caches.imported,
         made: &machine.state.store.definitions,
@@ -138,10 +139,10 @@ fn limit(machine: &Machine<'_>) -> Option<(Place, &'static str)> {
     cut_off.or(limited).or(exhausted.filter(|_| machine.state.paths.guards.exhausted()))
 }
 
-/// The state after the module's body, with an empty log. Terms and guards are lent, for [`reclaim`].
+/// The state after the module's body, with an empty log. Terms, guards and derivations are lent, for [`reclaim`].
 fn for_entry<'p>(machine: &mut Machine<'p>) -> Machine<'p> {
     // The recording of the module's body is not copied.
-    let recorded = std::mem::take(&mut machine.recorder);
+    let mut recorded = std::mem::take(&mut machine.recorder);
     let (terms, mut guards) =
         (std::mem::take(&mut machine.state.terms), std::mem::take(&mut machine.state.paths.guards));
     let (feasibility, compatible) =
@@ -158,8 +159,12 @@ fn for_entry<'p>(machine: &mut Machine<'p>) -> Machine<'p> {
     run
 }
 
-/// Takes back the terms and guards that were lent to an entry, without those that it added.
-fn reclaim<'p>(machine: &mut Machine<'p>, run: Machine<'p>, (terms, guards): ((usize, usize), (usize, usize))) {
+/// The sizes of terms, guards and derivations.
+type Marks = ((usize, usize), (usize, usize), usize);
+
+/// Takes back the terms, guards and derivations that were lent to an entry, without those that it added.
+fn reclaim<'p>(machine: &mut Machine<'p>, run: Machine<'p>, (terms, guards, derivations): Marks) {
+    machine.recorder.take_back(run.recorder, derivations);
     machine.state.terms = run.state.terms;
     machine.state.paths.guards = run.state.paths.guards;
     machine.state.terms.truncate(terms);

@@ -73,9 +73,21 @@ pub(super) fn search_fixes(
     let fixes = contained(|| {
         let kind = SourceKind::of_path(&member.display);
         let snapshot = Cell::new(snapshot.take());
-        let (partial, remembered) = Default::default();
-        let validator =
-            FixValidator { job, project, program, usage, snapshot, original, kind, report, partial, remembered };
+        let replays = &replayable(project, program, program.modules().to_vec());
+        let validator = FixValidator {
+            job,
+            project,
+            program,
+            usage,
+            snapshot,
+            original,
+            kind,
+            report,
+            partial: RefCell::default(),
+            remembered: RefCell::default(),
+            replays,
+            states: RefCell::default(),
+        };
         (validator.fixes(&wanted), validator.snapshot.take())
     });
     let (fixes, there) = fixes.unwrap_or_default();
@@ -83,6 +95,16 @@ pub(super) fn search_fixes(
     for (index, fix) in fixes {
         report.findings[index].fix = Some(fix);
     }
+}
+
+/// A program made of these modules, as replays see it.
+fn replayable<'a>(
+    project: &'a Project<'_>,
+    program: &Program<'_>,
+    modules: Vec<&'a ir::Module>,
+) -> replay::Project<'a> {
+    let Project { models, settings, .. } = project;
+    replay::Project::new(modules, project, models, &settings.roots).choosing(!program.choices.is_empty())
 }
 
 /// Whether a finding is about one seed that was passed twice.
@@ -167,6 +189,9 @@ struct FixValidator<'a, 'j, 'p> {
     partial: RefCell<BTreeMap<BTreeSet<FunctionId>, Rc<Analysis>>>,
     /// What the analyses of the unpatched file found.
     remembered: RefCell<Remembered>,
+    /// The program as replays see it, and the states of its replays.
+    replays: &'a replay::Project<'a>,
+    states: RefCell<replay::EntryStates<'a>>,
 }
 
 impl FixValidator<'_, '_, '_> {
@@ -433,30 +458,29 @@ impl FixValidator<'_, '_, '_> {
 
     /// The verdict of the replay on a fix, and why it is not verified; `None` if it is refuted.
     fn replayed(&self, patched: &ir::Module, finding: &Finding, proposal: &Proposal) -> Option<(Verdict, String)> {
-        let Project { models, settings, .. } = self.project;
-        let chooses = !self.program.choices.is_empty();
-        let replay = |modules| replay::Project::new(modules, self.project, models, &settings.roots).choosing(chooses);
         let mut modules = self.program.modules().to_vec();
-        let before = replay(modules.clone());
         modules[self.original] = patched;
-        let after = replay(modules);
+        let after = replayable(self.project, self.program, modules);
+        let states = &mut *self.states.borrow_mut();
         let comparison = match &proposal.proof {
             Proof::Keys(places) => {
                 let edits = [(finding.primary.file, proposal.edits.as_slice())];
-                replay::compare_keys(&before, &after, &edits, places)
+                replay::compare_keys((self.replays, states), &after, &edits, places)
             }
             Proof::Own { instead } => {
                 let instead = instead.map(|(gone, successor)| Replacement { gone, successor });
-                replay::compare_draws(&before, &after, &proposal.edits, finding.primary, instead)
+                replay::compare_draws((self.replays, states), &after, &proposal.edits, finding.primary, instead)
             }
             Proof::Draws(places) => {
-                let compare = |place: &Place| replay::compare_draws(&before, &after, &proposal.edits, *place, None);
-                let mut verdicts = places.iter().map(compare);
+                let mut compare = |place: &Place| {
+                    replay::compare_draws((self.replays, states), &after, &proposal.edits, *place, None)
+                };
+                let mut verdicts = places.iter().map(&mut compare);
                 verdicts.find(|verdict| *verdict != Comparison::Verified).unwrap_or(Comparison::Verified)
             }
             Proof::Claim | Proof::Nothing => {
                 let entry = Entry { place: finding.primary, claim: finding.evidence.clone() };
-                replay::compare(&before, &after, &proposal.edits, &entry)
+                replay::compare((self.replays, states), &after, &proposal.edits, &entry)
             }
         };
         match comparison {

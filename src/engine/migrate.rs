@@ -530,12 +530,14 @@ fn verify(job: &Job<'_>, plans: &mut [Plan]) -> Replayed {
             .into_par_iter()
             .map(|(index, plan)| {
                 let functions = functions_at(&before[index], &plan.done.places);
-                let compare = |span: Span| {
+                let mut kept = replay::EntryStates::default();
+                let mut compare = |span: Span| {
                     let place = Place { file: plan.file, span };
-                    let verdict = contained(|| replay::compare_keys(&original, &patched, &edits, &[place]));
+                    let verdict =
+                        contained(|| replay::compare_keys((&original, &mut kept), &patched, &edits, &[place]));
                     (place, verdict.unwrap_or_else(|_| Comparison::Inconclusive("the replay failed".to_owned())))
                 };
-                (index, functions.into_iter().map(compare).collect())
+                (index, functions.into_iter().map(&mut compare).collect())
             })
             .collect();
         drop(edits);

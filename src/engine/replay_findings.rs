@@ -51,6 +51,7 @@ pub(super) fn replay_all(
         .into_par_iter()
         .map(|findings| {
             let mut budget = replay::Budget::FILE;
+            let mut states = replay::EntryStates::default();
             let mut open = Vec::new();
             let mut edited = edited.lock().unwrap_or_else(PoisonError::into_inner).take();
             let mut kept = edited.as_mut().map(|(_, _, module, kept)| (&mut *kept, *module));
@@ -60,14 +61,14 @@ pub(super) fn replay_all(
             // A hard finding must not use up the budget of easy ones after it.
             for finding in findings {
                 let mut part = budget.first_attempt();
-                replay_one(job, project, (&program, kept.as_mut()), finding, &mut part);
+                replay_one(job, project, (&program, &mut states), &mut kept, finding, &mut part);
                 budget.release(part);
                 open.push(finding);
             }
             for finding in &mut open {
                 if finding.witness.as_ref().is_some_and(|witness| witness.gap.is_some()) {
                     let mut part = budget.second_attempt();
-                    replay_one(job, project, (&program, kept.as_mut()), finding, &mut part);
+                    replay_one(job, project, (&program, &mut states), &mut kept, finding, &mut part);
                     budget.release(part);
                 }
             }
@@ -93,10 +94,11 @@ pub(super) fn evaluate_buffer_accesses(job: &Job<'_>, project: &Project<'_>, rep
     }
 }
 
-fn replay_one(
+fn replay_one<'p>(
     job: &Job<'_>,
     project: &Project<'_>,
-    (program, kept): (&replay::Project<'_>, Option<&mut (&mut KeptReplays, &ir::Module)>),
+    (program, states): (&'p replay::Project<'p>, &mut replay::EntryStates<'p>),
+    kept: &mut Option<(&mut KeptReplays, &ir::Module)>,
     finding: &mut Finding,
     budget: &mut replay::Budget,
 ) {
@@ -110,9 +112,11 @@ fn replay_one(
         _ if !job.verify => Witness::silent(WitnessStatus::NotRun),
         Some((kept, module)) => {
             let claim = (evidence.clone(), around.clone(), *budget);
-            kept.witness(module, claim, budget, |budget| replayed(program, &evidence, &around, budget))
+            // What an earlier replay has read would not be recorded as read by this one.
+            let mut none = replay::EntryStates::default();
+            kept.witness(module, claim, budget, |budget| replayed(program, &evidence, &around, budget, &mut none))
         }
-        None => replayed(program, &evidence, &around, budget),
+        None => replayed(program, &evidence, &around, budget, states),
     });
 }
 
@@ -125,12 +129,13 @@ fn refuted(finding: &mut Finding) -> Option<Refuted> {
     Some(Refuted { place: finding.primary, rule: finding.rule })
 }
 
-fn replayed(
-    program: &replay::Project<'_>,
+fn replayed<'p>(
+    program: &'p replay::Project<'p>,
     evidence: &Evidence,
     around: &[Place],
     budget: &mut replay::Budget,
+    states: &mut replay::EntryStates<'p>,
 ) -> Witness {
-    contained(|| replay::witness(program, evidence, around, budget))
+    contained(|| replay::witness(program, evidence, around, budget, states))
         .unwrap_or_else(|_| Witness::open(Inconclusive::Failed))
 }

@@ -6,7 +6,7 @@
 //!
 //! **Invariant:** a result is one possible denotation. Each takes at most [`DEPTH`] steps, and a query at most [`STEPS`] in all.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -49,8 +49,6 @@ type Attributes = FxHashMap<(ClassId, Name), Vec<(FunctionId, Temp)>>;
 pub struct Denotations<'r, 'a> {
     run: &'r Recording<'a>,
     attributes: RefCell<FxHashMap<ModuleIndex, Rc<Attributes>>>,
-    /// The classes by the statements that made them, if several did, the first.
-    classes: OnceCell<FxHashMap<(ModuleIndex, ClassId), ClassHandle>>,
     /// The answers to queries: every search through calls passes the same operations again. The recording does not change, so an answer
     /// stays true.
     known: RefCell<FxHashMap<(Callee, Temp), Option<Denotation>>>,
@@ -60,8 +58,7 @@ pub struct Denotations<'r, 'a> {
 impl<'r, 'a> Denotations<'r, 'a> {
     /// The denotations in a recorded program.
     pub fn new(run: &'r Recording<'a>) -> Self {
-        let (attributes, classes, known) = (RefCell::default(), OnceCell::new(), RefCell::default());
-        Self { run, attributes, classes, known, left: Cell::new(0) }
+        Self { run, attributes: RefCell::default(), known: RefCell::default(), left: Cell::new(0) }
     }
 
     /// What an operation of a function denotes.
@@ -289,16 +286,10 @@ impl<'r, 'a> Denotations<'r, 'a> {
         known.entry(index).or_insert_with(|| Rc::new(attributes(self.run.module(index)))).clone()
     }
 
-    /// The class that a class statement made.
+    /// The class that a class statement made, if it made several, the first.
     fn class_of(&self, index: ModuleIndex, class: ClassId) -> Option<ClassHandle> {
-        let classes = self.classes.get_or_init(|| {
-            let mut classes = FxHashMap::default();
-            for (number, info) in (0u32..).zip(self.run.classes.iter()) {
-                classes.entry((info.module, info.class)).or_insert(ClassHandle(number));
-            }
-            classes
-        });
-        classes.get(&(index, class)).copied()
+        let mut made = self.run.classes_of(index).filter(|(_, info)| info.class == class);
+        made.next().map(|(handle, _)| handle)
     }
 }
 

@@ -152,8 +152,7 @@ pub fn test_code(run: &Recording<'_>) -> Option<Intent> {
         }
         _ => false,
     };
-    let mut own = run.classes.iter().filter(|class| class.module == run.home);
-    let class = own.find(|class| class.bases.iter().any(is_test_case))?;
+    let (_, class) = run.classes_of(run.home).find(|(_, class)| class.bases.iter().any(is_test_case))?;
     let module = run.module(run.home);
     let place = Place { file: module.file, span: module.class(class.class).span };
     Some(Intent::new(IntentKind::TestCode, Some(place)))

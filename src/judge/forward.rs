@@ -49,7 +49,7 @@ pub fn noisy_method(run: &Recording<'_>, paths: &PathQueries<'_>, event: &Consum
 fn method(run: &Recording<'_>, activation: &Activation) -> Option<TracedFunction> {
     let code = run.code(activation);
     let class = code.class?;
-    let info = run.classes.iter().find(|info| info.module == activation.module && info.class == class)?;
+    let (_, info) = run.classes_of(activation.module).find(|(_, info)| info.class == class)?;
     let bases = info.lineage.iter().flat_map(|class| &run.classes[class.0 as usize].bases);
     let base = bases.filter_map(|base| match base.single() {
         Some(Val::Library(path)) => run.program.models.class(path),

@@ -456,8 +456,8 @@ fn captured_globals(run: &Recording<'_>, stale: &mut Vec<StaleState>) -> Vec<Cap
 /// The class and name of an attribute of the instance that a method was called on.
 fn attribute_of_self(run: &Recording<'_>, term: TermId) -> Option<(ClassHandle, Name)> {
     let Term::Attribute(owner, name, 0) = run.terms.get(term) else { return None };
-    let object = run.objects.iter().find(|object| object.symbol == *owner && object.class.is_some())?;
     run.terms.symbol(*owner).filter(|info| info.symbol == Symbol::Parameter)?;
+    let object = run.objects.iter().find(|object| object.symbol == *owner && object.class.is_some())?;
     Some((object.class?, name.clone()))
 }
 

@@ -192,7 +192,12 @@ impl Models {
 
     /// Whether a path has a row of its own, rather than the default of a namespace.
     pub fn is_modelled(&self, path: &str) -> bool {
-        self.callable(path).is_some_and(|callable| callable.exact) || self.class(path).is_some()
+        // A name with a row of its own is not an alias.
+        if let Some(callable) = self.callables.get(path) {
+            return callable.exact || self.classes.contains_key(path);
+        }
+        let path = self.canonical(path, &[]);
+        self.classes.contains_key(&*path) || self.callables.get(&*path).is_some_and(|callable| callable.exact)
     }
 
     /// Whether `import path`, with a path under its canonical root, denotes the modelled library even if the program has a module of that

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use crate::text::FileId;
 
@@ -49,6 +50,8 @@ pub struct ModuleGraph {
     packages: FxHashSet<String>,
     /// The paths of `by_path` and all their parent folders. Most imports are of libraries; this set rejects them by their first part.
     prefixes: FxHashSet<String>,
+    /// The last parts of `prefixes`, which reject them without making a path.
+    parts: FxHashSet<String>,
     /// The first parts of the names in `by_name`, for the same reason.
     top_names: FxHashSet<String>,
 }
@@ -93,6 +96,7 @@ impl ModuleGraph {
             by_name: FxHashMap::default(),
             packages,
             prefixes: FxHashSet::default(),
+            parts: FxHashSet::default(),
             top_names: FxHashSet::default(),
         };
         for (index, (folder, stem, suffix)) in split.into_iter().enumerate() {
@@ -105,6 +109,8 @@ impl ModuleGraph {
                 graph.prefixes.insert(prefix.to_owned());
             }
         }
+        let last = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
+        graph.parts = graph.prefixes.iter().map(last).collect();
         let top = |name: &String| name.split('.').next().unwrap_or_default().to_owned();
         graph.top_names = graph.by_name.keys().map(top).collect();
         graph
@@ -184,7 +190,7 @@ impl ModuleGraph {
     /// `from .module import name` (`level` 1), `from . import name` (no `module`).
     pub fn resolve(&self, from: FileId, level: u32, module: Option<&str>, name: Option<&str>) -> Resolution {
         let Some(importer) = self.files.get(from.0 as usize) else { return Resolution::External };
-        let dotted: Vec<&str> =
+        let dotted: SmallVec<[&str; 8]> =
             module.into_iter().flat_map(|module| module.split('.')).filter(|part| !part.is_empty()).collect();
         if level > 0 {
             let mut base = Some(importer.folder.as_str());
@@ -193,7 +199,8 @@ impl ModuleGraph {
             }
             return base.map_or(Resolution::External, |base| self.descend(base, &dotted, name));
         }
-        if dotted.is_empty() {
+        // Whatever the folder, nothing is found below it then. The first part of a name of a module is one as well.
+        if dotted.first().is_none_or(|first| !self.parts.contains(*first)) {
             return Resolution::External;
         }
         // The folder of a package is never searched: in `pkg/sub/mod.py`, `import jax` is not `pkg/jax.py`.
@@ -221,7 +228,10 @@ impl ModuleGraph {
     /// of libraries.
     pub fn resolve_from_script(&self, from: FileId, module: &str, name: Option<&str>) -> Resolution {
         let Some(importer) = self.files.get(from.0 as usize) else { return Resolution::External };
-        let dotted: Vec<&str> = module.split('.').filter(|part| !part.is_empty()).collect();
+        let dotted: SmallVec<[&str; 8]> = module.split('.').filter(|part| !part.is_empty()).collect();
+        if dotted.first().is_some_and(|first| !self.parts.contains(*first)) {
+            return Resolution::External;
+        }
         let folders = std::iter::successors(Some(importer.folder.as_str()), |at| parent(at))
             .take_while(|folder| self.packages.contains(*folder));
         let mut found = folders.map(|folder| self.descend(folder, &dotted, name));

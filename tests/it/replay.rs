@@ -12,7 +12,7 @@ use keylint::ir::{self, OpKind};
 use keylint::models::Models;
 use keylint::python::{SourceKind, parse};
 use keylint::text::{Edit, FileId, Span, apply_edits};
-use keylint::verify::replay::{self, Budget, Comparison, DrawKind, Entry, Project, Traces};
+use keylint::verify::replay::{self, Budget, Comparison, DrawKind, Entry, EntryStates, Project, Traces};
 use serde_json::Value;
 use walkdir::WalkDir;
 
@@ -64,7 +64,7 @@ fn witness(text: &str, sharing: Sharing, first: &str, second: &str) -> Witness {
     let module = lowered(text);
     let (first, second) = (vec![place(text, first)], vec![place(text, second)]);
     let evidence = Evidence { sharing, first, second, draws_numbers: true, is_open: false };
-    replay::witness(&project(&module), &evidence, &[], &mut Budget::FILE.clone())
+    replay::witness(&project(&module), &evidence, &[], &mut Budget::FILE.clone(), &mut EntryStates::default())
 }
 
 /// Code, status and sentence of every witness among the findings of a text.
@@ -323,7 +323,7 @@ def f(key, other, flag):
     let (first, second) = (vec![place(text, FIRST)], vec![place(text, SECOND)]);
     let evidence = Evidence { sharing: Sharing::Twice, first, second, draws_numbers: true, is_open: false };
     let mut nothing = Budget::FILE.clone().part(0);
-    let spent = replay::witness(&project(&module), &evidence, &[], &mut nothing);
+    let spent = replay::witness(&project(&module), &evidence, &[], &mut nothing, &mut EntryStates::default());
     assert_eq!((spent.status, spent.gap), (WitnessStatus::Inconclusive, Some(Inconclusive::NoBudget)));
 }
 
@@ -519,7 +519,8 @@ def outer(key):
     let module = lowered(text);
     let evidence =
         Evidence { sharing: Sharing::Iteration, first: way.clone(), second: way, draws_numbers: true, is_open: false };
-    let witness = replay::witness(&project(&module), &evidence, &[], &mut Budget::FILE.clone());
+    let witness =
+        replay::witness(&project(&module), &evidence, &[], &mut Budget::FILE.clone(), &mut EntryStates::default());
     assert_eq!(witness.status, WitnessStatus::Confirmed);
 }
 
@@ -556,7 +557,12 @@ fn compared(text: &str, edits: &[(&str, &str)], claim: Option<(&str, &str)>) -> 
         is_open: false,
     });
     let entry = claim.as_ref().map_or_else(|| place(text, "normal"), |claim| claim.second[0]);
-    replay::compare(&project(&before), &project(&after), &edits, &Entry { place: entry, claim })
+    replay::compare(
+        (&project(&before), &mut EntryStates::default()),
+        &project(&after),
+        &edits,
+        &Entry { place: entry, claim },
+    )
 }
 
 #[test]
@@ -589,7 +595,13 @@ def f(key, flag):
 /// Compares the draws of a text with those of what replacing parts of it makes of it.
 fn drawn(text: &str, edits: &[(&str, &str)]) -> Comparison {
     let (edits, before, after) = replaced(text, edits);
-    replay::compare_draws(&project(&before), &project(&after), &edits, place(text, "normal"), None)
+    replay::compare_draws(
+        (&project(&before), &mut EntryStates::default()),
+        &project(&after),
+        &edits,
+        place(text, "normal"),
+        None,
+    )
 }
 
 #[test]
@@ -671,7 +683,13 @@ fn any_place_can_be_replayed() {
                         draws_numbers: true,
                         is_open: false,
                     };
-                    let witness = replay::witness(&project, &evidence, &calls, &mut Budget::ONE.clone());
+                    let witness = replay::witness(
+                        &project,
+                        &evidence,
+                        &calls,
+                        &mut Budget::ONE.clone(),
+                        &mut EntryStates::default(),
+                    );
                     assert_eq!(witness.status == WitnessStatus::Confirmed, !witness.draws.is_empty());
                 }
             }

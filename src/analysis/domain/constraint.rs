@@ -7,6 +7,8 @@
 
 use std::cmp::Ordering;
 
+use smallvec::SmallVec;
+
 use crate::ir::Operator;
 
 use super::range::{Bound, LARGEST, Predicate, Range, Residues, ZERO, as_float};
@@ -45,6 +47,9 @@ enum Part {
     /// The result of one of its methods, by the term of the call.
     Method(TermId),
 }
+
+/// The parts of some constraints on one subject: hardly ever many.
+type Few<T> = SmallVec<[T; 8]>;
 
 /// The subject of constraints: a term, or the difference of two.
 pub type Subject = (TermId, Option<TermId>);
@@ -214,8 +219,8 @@ impl Terms {
         }
         let (mut length, mut size) = (Range::counting(), Range::counting());
         let mut holds = None;
-        let (mut equals, mut unequal): (Option<TermId>, Vec<TermId>) = (None, Vec::new());
-        let (mut classes, mut answers): (Vec<TermId>, Vec<(TermId, Predicate, bool)>) = (Vec::new(), Vec::new());
+        let (mut equals, mut unequal): (Option<TermId>, Few<TermId>) = (None, Few::new());
+        let (mut classes, mut answers): (Few<TermId>, Vec<(TermId, Predicate, bool)>) = (Few::new(), Vec::new());
         let (mut residues, mut among) = (Residues::default(), Vec::new());
         for (constraint, polarity) in constraints {
             match (constraint.part, constraint.predicate) {

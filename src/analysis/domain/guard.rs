@@ -264,6 +264,10 @@ impl Guards {
         if guard.is_true() || guard.is_false() {
             return Vec::new();
         }
+        let top = self.nodes[guard.0 as usize];
+        if [top.low, top.high].iter().all(|below| below.is_true() || below.is_false()) {
+            return vec![self.literals[top.level.literal()]];
+        }
         let mut levels = Vec::new();
         self.visit(guard, |node| {
             levels.push(node.level);

@@ -3,6 +3,8 @@
 //! **Invariant:** a child escapes once anything but a visible function holds it, or once a function returns, stores, captures or computes
 //! with it.
 
+use smallvec::SmallVec;
+
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{DerivationId, Val, Value};
 use crate::analysis::machine::{Frame, Machine};
@@ -58,12 +60,13 @@ fn children_in(state: &State, value: &Value, depth: u32, found: &mut Vec<(Deriva
 
 /// The key that a term is a child of, or holds children of.
 fn parent_of(terms: &Terms, term: TermId) -> Option<TermId> {
-    let mut work = vec![term];
+    // Most terms have no parts.
+    let mut work: SmallVec<[TermId; 8]> = SmallVec::from_slice(&[term]);
     for _ in 0..PARTS {
         match terms.get(work.pop()?) {
             Term::Child(parent, _) | Term::Children(parent) => return Some(*parent),
             Term::Item(of, ..) => work.push(*of),
-            Term::Apply(_, parts) => work.extend(parts.iter().rev()),
+            Term::Apply(_, parts) => work.extend(parts.iter().rev().copied()),
             _ => {}
         }
     }

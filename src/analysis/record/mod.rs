@@ -17,6 +17,7 @@ use crate::analysis::domain::guard::Guards;
 use crate::analysis::domain::term::{TermId, Terms};
 use crate::analysis::domain::value::{ClassHandle, Closure, DerivationId, ModuleIndex, Val, Value};
 use crate::analysis::program::Program;
+use crate::analysis::store::ClassesByModule;
 use crate::analysis::store::heap::{ClassInfo, Environment, Layered, ModuleState, Object, Shared};
 use crate::finding::Place;
 use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Uses, Variable};
@@ -77,6 +78,8 @@ pub struct Recording<'r> {
     pub environments: &'r Shared<Environment>,
     /// Classes.
     pub classes: &'r Shared<ClassInfo>,
+    /// Those of them that are frozen, by module.
+    pub frozen_classes: &'r ClassesByModule,
     /// Modules, as far as they have run.
     pub modules: &'r Layered<ModuleIndex, ModuleState>,
     /// What names that modules import from each other resolve to, on demand.
@@ -127,6 +130,15 @@ impl<'r> Recording<'r> {
     /// What made a key.
     pub fn derivation(&self, id: DerivationId) -> Option<&'r Derivation> {
         self.log.derivations.get(usize::try_from(id).ok()?.checked_sub(1)?)
+    }
+
+    /// The classes that a module made, in order.
+    pub fn classes_of(&self, module: ModuleIndex) -> impl Iterator<Item = (ClassHandle, &'r ClassInfo)> {
+        let classes = self.classes;
+        let frozen = self.frozen_classes.get(&module).into_iter().flatten().copied();
+        let own = classes.own().filter(move |(_, info)| info.module == module);
+        let own = own.map(|(number, _)| ClassHandle(u32::try_from(number).unwrap_or(u32::MAX)));
+        frozen.chain(own).map(|class| (class, &classes[class.0 as usize]))
     }
 
     /// A class and its bases, as far as they are part of the program.

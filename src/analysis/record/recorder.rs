@@ -42,17 +42,23 @@ impl Recorder {
         Self { log, ..Self::default() }
     }
 
-    /// A recorder for another run. Keys made before it refer to their derivations by number, so those are kept, and so is what annotations
-    /// have declared.
+    /// A recorder for another run. Keys made before it refer to their derivations by number, so it has those, which are lent until
+    /// [`Recorder::adopt_derivations`] or [`Recorder::take_back`], and what annotations have declared.
     #[must_use]
-    pub fn for_next_run(&self) -> Self {
-        let (derivations, declared) = (self.log.derivations.clone(), self.log.declared.clone());
+    pub fn for_next_run(&mut self) -> Self {
+        let (derivations, declared) = (std::mem::take(&mut self.log.derivations), self.log.declared.clone());
         Self::of(Log { derivations, declared, ..Log::default() })
     }
 
     /// Continues after another recorder: the derivations that it made keep their numbers here.
     pub fn adopt_derivations(&mut self, of: Self) {
         self.log.derivations = of.log.derivations;
+    }
+
+    /// Takes back the derivations that were lent to another recorder, without those that it made.
+    pub fn take_back(&mut self, of: Self, lent: usize) {
+        self.adopt_derivations(of);
+        self.log.derivations.truncate(lent);
     }
 
     /// What was recorded.

@@ -26,6 +26,9 @@ use crate::analysis::domain::term::{TermId, Terms};
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, ObjectId, Value};
 use crate::ir::FunctionId;
 
+/// The classes that modules made, in order.
+pub type ClassesByModule = FxHashMap<ModuleIndex, Vec<ClassHandle>>;
+
 /// The objects that the program has created.
 #[derive(Clone, Default)]
 pub struct Store {
@@ -39,6 +42,8 @@ pub struct Store {
     pub environments: Shared<Environment>,
     /// Classes, as their statements made them.
     pub classes: Shared<ClassInfo>,
+    /// Those of them that are frozen, by module.
+    pub frozen_classes: Arc<ClassesByModule>,
     /// Modules that ran or are running.
     pub modules: Layered<ModuleIndex, ModuleState>,
     /// The closure of each function, as last made.
@@ -120,6 +125,11 @@ impl Store {
         self.element_classes.freeze();
         self.environments.freeze();
         self.classes.freeze();
+        let mut by_module = ClassesByModule::default();
+        for (number, info) in (0u32..).zip(self.classes.iter()) {
+            by_module.entry(info.module).or_default().push(ClassHandle(number));
+        }
+        self.frozen_classes = Arc::new(by_module);
         self.modules.freeze();
         self.definitions.freeze();
         self.transformed.freeze();

@@ -70,7 +70,7 @@ impl<'p> Machine<'p> {
             is_called: Cell::new(false),
         });
         self.made.insert((frame.module, id), closure.clone());
-        if self.hints.holds(frame.module, id) && self.closures.len() < 256 {
+        if self.hints.lists(frame.module, id, self.closures.len()) {
             self.closures.push(closure.clone());
         }
         Value::Function(closure)

@@ -3,6 +3,8 @@
 //! **Invariant:** *confirmed* rests on two draws of one path with equal key data; *refuted* on all paths, without anything
 //! unknown on the way of the keys.
 
+use std::rc::Rc;
+
 use super::budget::FIRST_LOOK;
 use super::callers;
 use super::consistency::is_consistent;
@@ -11,7 +13,7 @@ use super::hints::Hints;
 use super::keys::PLACEHOLDER;
 use super::machine::Draw;
 use super::numbers::drawn;
-use super::search::{Path, Start, explore, start_of};
+use super::search::{EntryStates, Path, Start, explore, start_of};
 use super::symbol::{Node, Symbols};
 use super::{Budget, DrawKind, Project};
 use crate::finding::{self, Evidence, Inconclusive, Place, Sharing, Witness, WitnessStatus};
@@ -36,8 +38,14 @@ struct Pair {
 }
 
 /// Replays the claim of a finding. `around` are further places of the finding, which may contain a loop or transform that runs the frame in
-/// question.
-pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], budget: &mut Budget) -> Witness {
+/// question; `kept` are states of earlier replays of the program.
+pub fn witness<'p>(
+    project: &'p Project<'p>,
+    evidence: &Evidence,
+    around: &[Place],
+    budget: &mut Budget,
+    kept: &mut EntryStates<'p>,
+) -> Witness {
     if budget.left == 0 {
         return Witness::open(Inconclusive::NoBudget);
     }
@@ -50,14 +58,14 @@ pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], bud
         starts.extend(start.filter(|start| !starts.contains(start)));
     }
     let all: Vec<Place> = targets.iter().chain(around).copied().collect();
-    let hints = Hints::new(project, &targets, &all);
+    let hints = Rc::new(Hints::new(project, &targets, &all));
     let mut furthest = Inconclusive::NeitherReached;
     // The frame of a claim may only refute it for one call of its own: code that repeats or calls it is run as well.
     let (mut refuted, mut is_open) = (None, false);
     for (index, start) in starts.into_iter().take(STARTS).enumerate() {
         // Those who call the function have a share in what a look may cost.
         let mut part = budget.part(budget.left - budget.left / CALLERS_SHARE);
-        let witness = witness_from(project, evidence, &hints, start, &mut part);
+        let witness = witness_from((project, &hints), evidence, start, &mut part, kept);
         budget.release(part);
         match (witness.status, witness.gap) {
             (WitnessStatus::Confirmed, _) => return witness,
@@ -79,8 +87,8 @@ pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], bud
             break;
         }
         let all: Vec<Place> = all.iter().copied().chain([place]).collect();
-        let hints = Hints::new(project, &targets, &all);
-        let witness = witness_from(project, evidence, &hints, caller, budget);
+        let hints = Rc::new(Hints::new(project, &targets, &all));
+        let witness = witness_from((project, &hints), evidence, caller, budget, kept);
         match witness.status {
             WitnessStatus::Confirmed => return witness,
             _ => furthest = furthest.max(witness.gap.unwrap_or(Inconclusive::KeysDiffer)),
@@ -89,30 +97,30 @@ pub fn witness(project: &Project<'_>, evidence: &Evidence, around: &[Place], bud
     refuted.filter(|_| !is_open).unwrap_or_else(|| Witness::open(furthest))
 }
 
-fn witness_from(
-    project: &Project<'_>,
+fn witness_from<'p>(
+    (project, hints): (&'p Project<'p>, &Rc<Hints>),
     evidence: &Evidence,
-    hints: &Hints,
     start: Start,
     budget: &mut Budget,
+    kept: &mut EntryStates<'p>,
 ) -> Witness {
     let mut found = None;
     let mut seen = Seen::default();
-    let is_complete = explore(project, hints, start, budget, &mut |path| {
-        if let Some(pair) = equal_pair(&path, evidence) {
+    let is_complete = explore((project, hints), start, budget, kept, &mut |path| {
+        if let Some(pair) = equal_pair(path, evidence) {
             // No values take this path, so it proves nothing.
             if !is_consistent(&path.symbols) {
                 return false;
             }
             if [pair.first, pair.second].iter().any(|draw| path.draws[*draw].kind == DrawKind::Unresolved) {
-                seen.add(&path, evidence);
+                seen.add(path, evidence);
                 (seen.both, seen.unknown) = (Some(Inconclusive::CallUnknown), true);
                 return false;
             }
-            found = Some(witness_of(&path, evidence, &pair));
+            found = Some(witness_of(path, evidence, &pair));
             return true;
         }
-        seen.add(&path, evidence);
+        seen.add(path, evidence);
         false
     });
     match found {

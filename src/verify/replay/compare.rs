@@ -26,15 +26,20 @@ const MOST_COUNTERPARTS: usize = 16;
 /// Replays a function before and after a fix.
 ///
 /// `edits` are sorted, non-overlapping edits of the entry's file; they turn the text that `original` was lowered from into that of
-/// `patched`, and places are mapped through them. All files keep their identities.
-pub fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], entry: &Entry) -> Comparison {
+/// `patched`, and places are mapped through them. All files keep their identities. `kept` are states of earlier replays of `original`.
+pub fn compare<'p>(
+    (original, kept): (&'p Project<'p>, &mut EntryStates<'p>),
+    patched: &Project<'_>,
+    edits: &[Edit],
+    entry: &Entry,
+) -> Comparison {
     let targets: Vec<Place> =
         entry.claim.iter().flat_map(|claim| claim.first.iter().chain(&claim.second)).copied().collect();
     let mut drawn = 0;
     let mut claimed = false;
     let files = [(entry.place.file, edits)];
     let pair = Pair { original, patched, moved: MovedPlaces { files: &files } };
-    let verdict = pair.explore(entry.place, &targets, &mut Budget::ONE.clone(), &mut |before, after| {
+    let verdict = pair.explore(entry.place, &targets, (&mut Budget::ONE.clone(), kept), &mut |before, after| {
         claimed |= compare_path(before, after, pair.moved, entry)?;
         drawn += after.draws.iter().filter(|draw| draws(draw)).count();
         Ok(())
@@ -51,8 +56,8 @@ pub fn compare(original: &Project<'_>, patched: &Project<'_>, edits: &[Edit], en
 
 /// Replays the functions that contain `places` before and after a fix that keeps all keys: on every explored path the same keys are passed
 /// to the same functions, in the same order.
-pub fn compare_keys(
-    original: &Project<'_>,
+pub fn compare_keys<'p>(
+    (original, kept): (&'p Project<'p>, &mut EntryStates<'p>),
     patched: &Project<'_>,
     files: &[FileEdits<'_>],
     places: &[Place],
@@ -72,7 +77,7 @@ pub fn compare_keys(
         let pair = Pair { original, patched, moved: MovedPlaces { files } };
         let mut share = Budget { left: budget.left.min(STEPS_PER_FUNCTION) };
         budget.left -= share.left;
-        let verdict = pair.explore(*place, &[*place], &mut share, &mut |before, after| {
+        let verdict = pair.explore(*place, &[*place], (&mut share, &mut *kept), &mut |before, after| {
             is_shown |= !after.is_bounded || !after.draws.is_empty();
             let (olds, news) = (given(before), given(after));
             // A fix adds operations, so the fixed program reaches the budget earlier.
@@ -101,19 +106,19 @@ fn given(path: &Path) -> Vec<(DrawKind, Name, Vec<Vec<u32>>)> {
 /// A program and its fixed version.
 #[derive(Clone, Copy)]
 struct Pair<'a, 'p> {
-    original: &'a Project<'p>,
-    patched: &'a Project<'p>,
+    original: &'p Project<'p>,
+    patched: &'a Project<'a>,
     moved: MovedPlaces<'a>,
 }
 
-impl Pair<'_, '_> {
+impl<'p> Pair<'_, 'p> {
     /// Runs the function around a place on paths of the original that lead to the targets, and compares each with those paths of the fixed
     /// program that make the same choices. Further choices of the fixed program are free.
     fn explore(
         self,
         place: Place,
         targets: &[Place],
-        budget: &mut Budget,
+        (budget, kept): (&mut Budget, &mut EntryStates<'p>),
         hold: &mut dyn FnMut(&Path, &Path) -> Result<(), Comparison>,
     ) -> Result<(), Comparison> {
         let Self { original, patched, moved } = self;
@@ -121,22 +126,22 @@ impl Pair<'_, '_> {
         let start = start_of(original, place).ok_or_else(|| unknown("the function is not part of the program"))?;
         let again = counterpart(original, patched, start)
             .ok_or_else(|| unknown("the edited program no longer has the function"))?;
-        let hints = Hints::new(original, targets, targets);
+        let hints = Rc::new(Hints::new(original, targets, targets));
         let targets_after: Vec<Place> = targets.iter().filter_map(|place| moved.place(*place)).collect();
-        let hints_after = Hints::new(patched, &targets_after, &targets_after);
+        let hints_after = Rc::new(Hints::new(patched, &targets_after, &targets_after));
         let mut verdict = Ok(());
-        let mut kept = EntryStates::default();
-        explore(original, &hints, start, budget, &mut |before| {
+        let mut kept_after = EntryStates::default();
+        explore((original, &hints), start, budget, kept, &mut |before| {
             let answers = Rc::new(RecordedChoices::new(&before.choices, moved));
             let mut standing = 0;
             let other = Some((&answers, before.level));
             let mut budget = Budget::ONE;
-            explore_with((patched, &hints_after), again, other, &mut budget, &mut kept, &mut |after| {
+            explore_with((patched, &hints_after), again, other, &mut budget, &mut kept_after, &mut |after| {
                 standing += 1;
                 if after.is_bounded && before.is_bounded && after.draws.is_empty() {
                     return false;
                 }
-                verdict = hold(&before, &after).map_err(|comparison| match comparison {
+                verdict = hold(before, after).map_err(|comparison| match comparison {
                     // The edited program branched differently: this is not the same path, and refutes nothing.
                     Comparison::Refuted(_) if !after.choices.is_empty() || after.answered < answers.len() => {
                         unknown("the edited program tests different conditions")
@@ -264,8 +269,8 @@ fn same_draws(
 
 /// Replays the function that contains `place` before and after a fix of what it draws from, which may not have been a key: on every
 /// explored path the same functions draw with the same arguments at the same places in the same order, each with its own key.
-pub fn compare_draws(
-    original: &Project<'_>,
+pub fn compare_draws<'p>(
+    (original, kept): (&'p Project<'p>, &mut EntryStates<'p>),
     patched: &Project<'_>,
     edits: &[Edit],
     place: Place,
@@ -274,7 +279,7 @@ pub fn compare_draws(
     let mut drawn = 0;
     let files = [(place.file, edits)];
     let pair = Pair { original, patched, moved: MovedPlaces { files: &files } };
-    let verdict = pair.explore(place, &[place], &mut Budget::ONE.clone(), &mut |before, after| {
+    let verdict = pair.explore(place, &[place], (&mut Budget::ONE.clone(), kept), &mut |before, after| {
         // The fix may change the number of lanes, but not what each of them draws.
         let is_first = |draw: &&Draw| draws(draw) && draw.lanes.iter().all(|lane| *lane == 0);
         let olds: Vec<&Draw> = before.draws.iter().filter(is_first).collect();

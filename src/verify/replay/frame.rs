@@ -320,7 +320,7 @@ impl<'p> Machine<'p> {
         }
         let value = match &op.kind {
             OpKind::If { test, then, orelse } => {
-                let preferred = self.hints.side(frame.module, frame.id, temp, frame.code, then, orelse);
+                let preferred = self.hints.side((frame.module, frame.id, temp), frame.code, then, orelse);
                 let value = at(frame, *test);
                 if let Some(arithmetic) = self.arithmetic {
                     (arithmetic.decidable)(self, &value, op.span)?;

@@ -1,6 +1,9 @@
 //! Which blocks of a program lead to the target places, so that likely paths are tried first.
 //!
-//! **Invariant:** hints order the search; they never exclude a path.
+//! **Invariant:** hints order the search; they never exclude a path. What a run depends on of its hints is what it asks its [`Guide`].
+
+use std::cell::RefCell;
+use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -46,46 +49,133 @@ impl Hints {
         hints
     }
 
+    fn answer(&self, question: Question) -> Option<bool> {
+        match question {
+            Question::IsTarget(place) => Some(self.targets.contains(&place)),
+            Question::Holds(module, id) => Some(self.functions.contains(&(module, id))),
+            Question::Leads(at) => Some(self.loops.contains(&at)),
+            Question::Handles(at) => Some(self.handlers.contains(&at)),
+            Question::Side(at) => match self.sides.get(&at) {
+                Some((then, orelse)) if then != orelse => Some(*then),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// What a run asks its hints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Question {
+    /// Whether a place is one in question.
+    IsTarget(Place),
+    /// Whether a function holds a place in question.
+    Holds(usize, FunctionId),
+    /// Whether the body of a loop leads to a target place.
+    Leads(At),
+    /// Whether a handler of a `try` leads to a target place.
+    Handles(At),
+    /// Which side of a branch leads to a target place, if only one does.
+    Side(At),
+}
+
+/// What a run has asked its hints. A run with other hints that give the same answers would have come to the same state.
+#[derive(Default)]
+pub(super) struct Asked {
+    answers: FxHashMap<Question, Option<bool>>,
+    /// How often the functions of a module were made before anything was listed.
+    made: FxHashMap<(usize, FunctionId), usize>,
+}
+
+impl Asked {
+    /// Whether a run with these hints would have got the same answers.
+    pub(super) fn fits(&self, hints: &Hints) -> bool {
+        self.answers.iter().all(|(question, answer)| hints.answer(*question) == *answer)
+    }
+
+    /// How many functions a run with these hints would have listed.
+    pub(super) fn listed(&self, hints: &Hints) -> usize {
+        let held = self.made.iter().filter(|((module, id), _)| hints.functions.contains(&(*module, *id)));
+        held.map(|(_, count)| count).sum()
+    }
+}
+
+/// Most functions with a target place that one run lists, to run those that nothing calls.
+const LISTED: usize = 256;
+
+/// The hints of one run, and what it has asked them since the last [`Guide::take_asked`].
+pub(super) struct Guide {
+    hints: Rc<Hints>,
+    /// How many functions the run would have listed before it began to list them; `None` before that.
+    listed: Option<usize>,
+    asked: RefCell<Asked>,
+}
+
+impl Guide {
+    /// The guide of a run that lists functions from the beginning.
+    pub(super) fn new(hints: &Rc<Hints>) -> Self {
+        Self { hints: hints.clone(), listed: Some(0), asked: RefCell::default() }
+    }
+
+    /// The guide of a run that lists no functions yet.
+    pub(super) fn not_listing(hints: &Rc<Hints>) -> Self {
+        Self { listed: None, ..Self::new(hints) }
+    }
+
+    /// The guide of a run that begins to list functions where a run was that had asked this.
+    pub(super) fn after(asked: &Asked, hints: &Rc<Hints>) -> Self {
+        Self { listed: Some(asked.listed(hints)), ..Self::new(hints) }
+    }
+
+    /// What was asked.
+    pub(super) fn take_asked(&mut self) -> Asked {
+        self.asked.take()
+    }
+
+    /// That of a copy of the run.
+    pub(super) fn copy(&self) -> Self {
+        Self { listed: self.listed, ..Self::new(&self.hints) }
+    }
+
+    fn ask(&self, question: Question) -> Option<bool> {
+        *self.asked.borrow_mut().answers.entry(question).or_insert_with(|| self.hints.answer(question))
+    }
+
+    /// Whether a function that was made is listed, after `count` others since the run began to list them.
+    pub(super) fn lists(&self, module: usize, id: FunctionId, count: usize) -> bool {
+        let Some(listed) = self.listed else {
+            *self.asked.borrow_mut().made.entry((module, id)).or_default() += 1;
+            return false;
+        };
+        self.holds(module, id) && listed + count < LISTED
+    }
+
     /// Whether a place is one in question.
     pub(super) fn is_target(&self, place: Place) -> bool {
-        self.targets.contains(&place)
+        self.ask(Question::IsTarget(place)) == Some(true)
     }
 
     /// Whether a function holds a place in question.
     pub(super) fn holds(&self, module: usize, id: FunctionId) -> bool {
-        self.functions.contains(&(module, id))
+        self.ask(Question::Holds(module, id)) == Some(true)
     }
 
     /// Whether the body of a loop leads to a target place.
     pub(super) fn leads(&self, module: usize, id: FunctionId, temp: Temp) -> bool {
-        self.loops.contains(&(module, id, temp))
+        self.ask(Question::Leads((module, id, temp))) == Some(true)
     }
 
     /// Whether a handler of a `try` leads to a target place.
     pub(super) fn handles(&self, module: usize, id: FunctionId, temp: Temp) -> bool {
-        self.handlers.contains(&(module, id, temp))
+        self.ask(Question::Handles((module, id, temp))) == Some(true)
     }
 
     /// Which side of a branch to try first: the one that leads to a target place, else the one that falls through.
-    pub(super) fn side(
-        &self,
-        module: usize,
-        id: FunctionId,
-        temp: Temp,
-        code: &Function,
-        then: &[Temp],
-        orelse: &[Temp],
-    ) -> Option<bool> {
-        match self.sides.get(&(module, id, temp)) {
-            Some((true, false)) => return Some(true),
-            Some((false, true)) => return Some(false),
-            _ => {}
-        }
-        match (exits(code, then), exits(code, orelse)) {
+    pub(super) fn side(&self, (module, id, temp): At, code: &Function, then: &[Temp], orelse: &[Temp]) -> Option<bool> {
+        self.ask(Question::Side((module, id, temp))).or_else(|| match (exits(code, then), exits(code, orelse)) {
             (true, false) => Some(false),
             (false, true) => Some(true),
             _ => None,
-        }
+        })
     }
 }
 

@@ -14,7 +14,7 @@ use super::copy::Copier;
 use super::edits::{ChoicePoint, RecordedChoices};
 use super::frame::{Eval, Frame};
 use super::havoc::Havocked;
-use super::hints::Hints;
+use super::hints::Guide;
 use super::numbers::NumericState;
 use super::project::Project;
 use super::symbol::{Node, Query, Symbol, Symbols};
@@ -47,7 +47,7 @@ pub(super) struct Script {
 
 /// The result of one query for a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Decision {
+pub(super) struct Decision {
     place: Place,
     options: u8,
     preferred: u8,
@@ -57,6 +57,16 @@ struct Decision {
 }
 
 impl Script {
+    /// Whether a run with this script would come to these decisions.
+    pub(super) fn leads_to(&self, decisions: &[Decision]) -> bool {
+        let (mut own, mut answered) = (0, FxHashMap::default());
+        decisions.iter().all(|made| {
+            let decision = self.decide((made.place, made.options, made.preferred), own, &mut answered);
+            own += usize::from(!decision.is_answered);
+            decision == *made
+        })
+    }
+
     /// Makes a choice. `own` is the number of choices that the run has made itself, `answered` that of answers it has taken, by place.
     fn decide(
         &self,
@@ -130,12 +140,12 @@ pub(super) struct Machine<'p> {
     /// What computes numbers, in a run that does.
     pub(super) arithmetic: Option<&'static Numbers>,
     pub(super) project: &'p Project<'p>,
-    pub(super) hints: &'p Hints,
+    pub(super) hints: Guide,
     pub(super) symbols: Symbols,
     pub(super) globals: FxHashMap<usize, FxHashMap<Name, Value<'p>>>,
     /// The latest value of each function.
     pub(super) made: FxHashMap<(usize, FunctionId), Rc<Closure<'p>>>,
-    /// All function values of functions within others.
+    /// The functions with a target place that were made, to run those that nothing calls.
     pub(super) closures: Vec<Rc<Closure<'p>>>,
     /// Attributes and items that were written to symbols.
     pub(super) written: FxHashMap<Symbol, Value<'p>>,
@@ -217,7 +227,7 @@ impl<'p> CyclicValues<'p> {
 impl<'p> Machine<'p> {
     pub(super) fn new(
         (project, library): (&'p Project<'p>, &'static Library),
-        hints: &'p Hints,
+        hints: Guide,
         script: Script,
         level: usize,
     ) -> Self {
@@ -259,12 +269,12 @@ impl<'p> Machine<'p> {
 
     /// Whether a run with this script would have made the same choices so far, and so be in the same state.
     pub(super) fn makes_same_choices(&self, script: &Script) -> bool {
-        let (mut own, mut answered) = (0, FxHashMap::default());
-        self.decisions.iter().all(|made| {
-            let decision = script.decide((made.place, made.options, made.preferred), own, &mut answered);
-            own += usize::from(!decision.is_answered);
-            decision == *made
-        })
+        script.leads_to(&self.decisions)
+    }
+
+    /// The result of each query for a choice, in order.
+    pub(super) fn take_decisions(&mut self) -> Vec<Decision> {
+        std::mem::take(&mut self.decisions)
     }
 
     /// A copy of the run that continues with another script, which has to make the same choices so far; `None` if the state cannot be copied.
@@ -288,7 +298,7 @@ impl<'p> Machine<'p> {
             library: self.library,
             arithmetic: self.arithmetic,
             project: self.project,
-            hints: self.hints,
+            hints: self.hints.copy(),
             symbols: self.symbols.clone(),
             globals,
             made,

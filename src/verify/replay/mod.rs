@@ -53,7 +53,9 @@ pub use edits::FileEdits;
 pub use numbers::{Answer, Problem, Settings};
 pub(in crate::verify) use numbers::{Operand, calculated, evaluate as compute};
 pub use project::Project;
-pub use search::{TwicePath, explored_twice};
+pub use search::{EntryStates, TwicePath, explored_twice};
+
+use std::rc::Rc;
 
 use crate::finding::{Evidence, Place};
 
@@ -136,9 +138,9 @@ pub struct Replacement {
 /// Replays the function that holds `place` on all paths that the bounds allow.
 pub fn trace(project: &Project<'_>, place: Place) -> Traces {
     let Some(start) = search::start_of(project, place) else { return Traces::default() };
-    let mut traces = Traces::default();
+    let (hints, mut traces) = (Rc::default(), Traces::default());
     traces.is_complete =
-        search::explore(project, &hints::Hints::default(), start, &mut Budget::ONE.clone(), &mut |path| {
+        search::explore((project, &hints), start, &mut Budget::ONE.clone(), &mut EntryStates::default(), &mut |path| {
             let draws = path.draws.iter().map(|draw| TracedDraw {
                 kind: draw.kind,
                 way: draw.way.iter().map(|(place, _)| *place).collect(),

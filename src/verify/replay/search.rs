@@ -8,9 +8,9 @@ use std::rc::Rc;
 
 use super::budget::MOST_SPARING;
 use super::edits::RecordedChoices;
-use super::hints::Hints;
+use super::hints::{Asked, Guide, Hints};
 use super::library::MODELS;
-use super::machine::{Choice, Draw, Machine, Script};
+use super::machine::{Choice, Decision, Draw, Machine, Script};
 use super::symbol::Symbols;
 use super::value::Closure;
 use super::{Budget, Project};
@@ -84,19 +84,31 @@ fn is_entry(module: &Module, id: FunctionId) -> bool {
     false
 }
 
-/// Most states that are kept for one replay.
+/// Most states that are kept for the replays of one program.
 const KEPT: usize = 8;
 
-/// The states of the runs of one function right before it is entered, when its module has run. Most of the time goes into running
-/// modules, and most paths differ only in later choices.
+/// Most paths that are kept, more than one replay explores.
+const KEPT_PATHS: usize = 4 * PATHS;
+
+/// Most symbols of all paths that are kept.
+const KEPT_SYMBOLS: usize = 200_000;
+
+/// What earlier runs of one program have come to, the latest first.
+///
+/// Most of the time goes into running modules. Most paths differ only in later choices, and most replays of one file only in what they look
+/// for: the next may continue from the state right before a function is entered, or take a whole path as it was.
 #[derive(Default)]
-pub(super) struct EntryStates<'p> {
+pub struct EntryStates<'p> {
     states: Vec<EntryState<'p>>,
+    paths: Vec<KnownPath>,
 }
 
-/// The state of a run before its function is entered.
+/// The state of a run before its function is entered, when its module has run.
 struct EntryState<'p> {
+    module: usize,
     machine: Machine<'p>,
+    /// What the run has asked its hints.
+    asked: Rc<Asked>,
     may_continue: bool,
 }
 
@@ -106,56 +118,106 @@ impl Drop for EntryState<'_> {
     }
 }
 
-impl<'p> EntryStates<'p> {
-    /// A run that has executed the module of its function, and whether it may continue: from a kept state, if the script makes the same
-    /// choices up to there.
-    fn enter(
-        &mut self,
-        (project, hints): (&'p Project<'p>, &'p Hints),
-        module: usize,
-        script: Script,
-        level: usize,
-    ) -> (Machine<'p>, bool) {
-        let is_same = |state: &&EntryState<'p>| {
-            state.machine.budget.level() == level && state.machine.makes_same_choices(&script)
-        };
-        let known = self.states.iter().find(is_same);
-        if let Some((copy, may_continue)) =
-            known.and_then(|one| Some((one.machine.fork(script.clone())?, one.may_continue)))
-        {
-            return (copy, may_continue);
-        }
-        let mut machine = Machine::new((project, &MODELS), hints, script, level);
-        machine.suspended_logs += 1;
-        // What stops a run has been noted by the run itself.
-        let may_continue = machine.run_module(module).is_ok();
-        if self.states.len() < KEPT {
-            let copy = machine.fork(Script::default());
-            self.states.extend(copy.map(|machine| EntryState { machine, may_continue }));
-        }
-        (machine, may_continue)
+/// A path, and what it depends on.
+struct KnownPath {
+    start: Start,
+    decisions: Vec<Decision>,
+    /// What the run has asked its hints before it entered its function, and how many functions it had made then with target places.
+    before: Option<(Rc<Asked>, usize)>,
+    /// What it has asked since.
+    asked: Asked,
+    path: Rc<Path>,
+}
+
+impl KnownPath {
+    /// Whether a run from there with this script and these hints would take the path.
+    fn is_taken(&self, start: Start, (script, level): (&Script, usize), hints: &Hints) -> bool {
+        let is_same_before = |(asked, listed): &(Rc<Asked>, usize)| asked.fits(hints) && asked.listed(hints) == *listed;
+        self.start == start
+            && self.path.level == level
+            && script.leads_to(&self.decisions)
+            && self.asked.fits(hints)
+            && self.before.as_ref().is_none_or(is_same_before)
     }
 }
 
-/// Runs one path. The states in `kept` belong to this function and these hints.
+/// Moves an element to the front.
+fn bring_forward<T>(all: &mut [T], at: usize) {
+    all[..=at].rotate_right(1);
+}
+
+impl<'p> EntryStates<'p> {
+    /// A run that has executed the module of its function, what it has asked its hints, and whether it may continue: from a kept state, if
+    /// the script makes the same choices up to there and the hints give the same answers.
+    fn enter(
+        &mut self,
+        (project, hints): (&'p Project<'p>, &Rc<Hints>),
+        module: usize,
+        (script, level): (Script, usize),
+    ) -> (Machine<'p>, Rc<Asked>, bool) {
+        let is_same = |state: &EntryState<'p>| {
+            state.module == module
+                && state.machine.budget.level() == level
+                && state.machine.makes_same_choices(&script)
+                && state.asked.fits(hints)
+        };
+        if let Some(at) = self.states.iter().position(is_same) {
+            bring_forward(&mut self.states, at);
+            let EntryState { machine, asked, may_continue, .. } = &self.states[0];
+            if let Some(mut copy) = machine.fork(script.clone()) {
+                copy.hints = Guide::after(asked, hints);
+                return (copy, asked.clone(), *may_continue);
+            }
+        }
+        let mut machine = Machine::new((project, &MODELS), Guide::not_listing(hints), script, level);
+        machine.suspended_logs += 1;
+        // What stops a run has been noted by the run itself.
+        let may_continue = machine.run_module(module).is_ok();
+        let asked = Rc::new(machine.hints.take_asked());
+        machine.hints = Guide::after(&asked, hints);
+        if let Some(machine) = machine.fork(Script::default()) {
+            self.states.truncate(KEPT - 1);
+            self.states.insert(0, EntryState { module, machine, asked: asked.clone(), may_continue });
+        }
+        (machine, asked, may_continue)
+    }
+
+    /// Keeps a path, and drops those that were not taken for the longest time.
+    fn keep(&mut self, one: KnownPath) {
+        self.paths.insert(0, one);
+        let mut symbols = 0;
+        let fits = |known: &KnownPath| {
+            symbols += known.path.symbols.len();
+            symbols <= KEPT_SYMBOLS
+        };
+        let kept = self.paths.iter().take(KEPT_PATHS).map(fits).take_while(|fits| *fits).count();
+        self.paths.truncate(kept);
+    }
+}
+
+/// A path from a function: one that is known, or the one that a run takes. What is kept belongs to this program.
 fn run<'p>(
-    (project, hints): (&'p Project<'p>, &'p Hints),
+    (project, hints): (&'p Project<'p>, &Rc<Hints>),
     start: Start,
-    script: Script,
-    level: usize,
+    (script, level): (Script, usize),
     kept: &mut EntryStates<'p>,
-) -> Path {
+) -> Rc<Path> {
+    if let Some(at) = kept.paths.iter().position(|known| known.is_taken(start, (&script, level), hints)) {
+        bring_forward(&mut kept.paths, at);
+        return kept.paths[0].path.clone();
+    }
     let is_module = start.function == Module::BODY;
-    let (mut machine, mut may_continue) = if is_module {
-        let mut machine = Machine::new((project, &MODELS), hints, script, level);
+    let (mut machine, before, mut may_continue) = if is_module {
+        let mut machine = Machine::new((project, &MODELS), Guide::new(hints), script, level);
         let may_continue = machine.run_module(start.module).is_ok();
-        (machine, may_continue)
+        (machine, None, may_continue)
     } else {
-        kept.enter((project, hints), start.module, script, level)
+        let (machine, asked, may_continue) = kept.enter((project, hints), start.module, (script, level));
+        let listed = asked.listed(hints);
+        (machine, Some((asked, listed)), may_continue)
     };
     machine.suspended_logs = 0;
     let mut spent = machine.spent();
-    let made = if is_module { 0 } else { machine.closures.len() };
     if !is_module {
         machine.refill();
         let closure = machine.made.get(&(start.module, start.function)).cloned();
@@ -165,7 +227,7 @@ fn run<'p>(
         }
         spent += machine.spent();
     }
-    let mut at = made;
+    let mut at = 0;
     while may_continue && let Some(closure) = machine.closures.get(at).cloned() {
         at += 1;
         if is_uncalled(project, &closure) {
@@ -175,7 +237,8 @@ fn run<'p>(
         }
     }
     machine.release();
-    Path {
+    let (asked, decisions) = (machine.hints.take_asked(), machine.take_decisions());
+    let path = Rc::new(Path {
         answered: machine.taken,
         choices: machine.choices,
         near: machine.near,
@@ -185,7 +248,9 @@ fn run<'p>(
         spent,
         is_spent: !may_continue,
         level,
-    }
+    });
+    kept.keep(KnownPath { start, decisions, before, asked, path: path.clone() });
+    path
 }
 
 /// Whether a function within another, or a lambda, was never called.
@@ -203,24 +268,24 @@ fn overhead(project: &Project<'_>, start: Start) -> u32 {
 }
 
 /// Runs paths until `visit` is satisfied; returns whether all paths were run and none reached a bound.
-pub(super) fn explore(
-    project: &Project<'_>,
-    hints: &Hints,
+pub(super) fn explore<'p>(
+    (project, hints): (&'p Project<'p>, &Rc<Hints>),
     start: Start,
     budget: &mut Budget,
-    visit: &mut dyn FnMut(Path) -> bool,
+    kept: &mut EntryStates<'p>,
+    visit: &mut dyn FnMut(&Path) -> bool,
 ) -> bool {
-    explore_with((project, hints), start, None, budget, &mut EntryStates::default(), visit)
+    explore_with((project, hints), start, None, budget, kept, visit)
 }
 
 /// The same with choices that another run made; it then uses the budget level of that run.
 pub(super) fn explore_with<'p>(
-    (project, hints): (&'p Project<'p>, &'p Hints),
+    (project, hints): (&'p Project<'p>, &Rc<Hints>),
     start: Start,
     other: Option<(&Rc<RecordedChoices>, usize)>,
     budget: &mut Budget,
     kept: &mut EntryStates<'p>,
-    visit: &mut dyn FnMut(Path) -> bool,
+    visit: &mut dyn FnMut(&Path) -> bool,
 ) -> bool {
     // Choices in a function with a target place decide more often whether it is reached.
     let mut near: VecDeque<Vec<u8>> = VecDeque::from([Vec::new()]);
@@ -234,7 +299,7 @@ pub(super) fn explore_with<'p>(
         let next = if turn % FAR == FAR - 1 { far.pop_front() } else { None };
         let Some(prefix) = next.or_else(|| near.pop_front()).or_else(|| far.pop_front()) else { return is_complete };
         let script = Script { prefix: prefix.clone(), answers: answers.cloned() };
-        let path = run((project, hints), start, script, level, kept);
+        let path = run((project, hints), start, (script, level), kept);
         is_complete &= !path.is_bounded;
         spent_here += usize::from(path.is_spent);
         let again = other.is_none() && level < MOST_SPARING && path.is_spent && spent_here > level * SPENT;
@@ -261,7 +326,7 @@ pub(super) fn explore_with<'p>(
         let spent = path.spent.saturating_add(overhead);
         budget.left = budget.left.saturating_sub(spent);
         replay = replay.saturating_sub(spent);
-        if visit(path) || budget.left == 0 || replay == 0 {
+        if visit(&path) || budget.left == 0 || replay == 0 {
             return false;
         }
     }
@@ -281,19 +346,19 @@ pub struct TwicePath {
 }
 
 /// Explores each function of a module that can be run on its own, and runs each path again from the beginning.
-pub fn explored_twice(project: &Project<'_>, module: usize, budget: u32) -> Vec<TwicePath> {
-    let mut paths = Vec::new();
+pub fn explored_twice<'p>(project: &'p Project<'p>, module: usize, budget: u32) -> Vec<TwicePath> {
+    let (mut paths, mut kept) = (Vec::new(), EntryStates::default());
     let Some(lowered) = project.modules.get(module) else { return paths };
     for (number, code) in (0u32..).zip(&lowered.functions) {
         let start = Start { module, function: FunctionId(number) };
         if code.kind != FunctionKind::Def || !is_entry(lowered, start.function) {
             continue;
         }
-        let hints = Hints::new(project, &[Place { file: lowered.file, span: code.full }], &[]);
-        explore(project, &hints, start, &mut Budget { left: budget }, &mut |path| {
+        let hints = Rc::new(Hints::new(project, &[Place { file: lowered.file, span: code.full }], &[]));
+        explore((project, &hints), start, &mut Budget { left: budget }, &mut kept, &mut |path| {
             let script = Script { prefix: path.choices.iter().map(|choice| choice.value).collect(), answers: None };
-            let alone = run((project, &hints), start, script, path.level, &mut EntryStates::default());
-            let (observed, alone) = (observed(&path), observed(&alone));
+            let alone = run((project, &hints), start, (script, path.level), &mut EntryStates::default());
+            let (observed, alone) = (observed(path), observed(&alone));
             paths.push(TwicePath { function: code.qualified.to_string(), observed, alone, draws: path.draws.len() });
             false
         });

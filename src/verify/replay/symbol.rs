@@ -3,7 +3,11 @@
 //! **Invariant:** hash-consed: equal computations on the same symbols are the same symbol. What is learned about a symbol on a path (it is
 //! true, it is `None`, it equals a constant) holds for all later queries about it.
 
-use rustc_hash::FxHashMap;
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::value::Value;
 use crate::ir::Name;
@@ -41,7 +45,8 @@ struct Known {
 #[derive(Clone, Default)]
 pub(super) struct Symbols {
     nodes: Vec<Node>,
-    index: FxHashMap<Node, Symbol>,
+    /// Symbols by the hash of their nodes.
+    index: HashTable<Symbol>,
     known: FxHashMap<Symbol, Known>,
     numbers: FxHashMap<Symbol, i128>,
     keys: FxHashMap<Symbol, u32>,
@@ -66,13 +71,19 @@ const PLACEHOLDER_DISTANCE: i128 = 65_537;
 
 impl Symbols {
     pub(super) fn intern(&mut self, node: Node) -> Symbol {
-        if let Some(symbol) = self.index.get(&node) {
-            return *symbol;
+        let Self { nodes, index, .. } = self;
+        let is_it = |symbol: &Symbol| nodes.get(symbol.0 as usize) == Some(&node);
+        let hash_of = |node: &Node| FxBuildHasher.hash_one(node);
+        let entry = index.entry(hash_of(&node), is_it, |symbol| hash_of(&nodes[symbol.0 as usize]));
+        match entry {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                let symbol = Symbol(u32::try_from(nodes.len()).unwrap_or(u32::MAX));
+                new.insert(symbol);
+                nodes.push(node);
+                symbol
+            }
         }
-        let symbol = Symbol(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-        self.nodes.push(node.clone());
-        self.index.insert(node, symbol);
-        symbol
     }
 
     /// How many there are.

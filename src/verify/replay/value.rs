@@ -415,6 +415,11 @@ impl<'p> Class<'p> {
 
     /// What the class or its bases bind a name to.
     pub(super) fn find(self: &Rc<Self>, name: &str) -> Option<Value<'p>> {
+        // The class comes first in its lineage, and most classes have no bases in the program.
+        let own = get(&self.attributes.borrow(), name);
+        if own.is_some() || !self.bases.iter().any(|base| matches!(base, Value::Class(_))) {
+            return own;
+        }
         self.lineage().iter().find_map(|class| get(&class.attributes.borrow(), name))
     }
 

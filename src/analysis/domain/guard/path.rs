@@ -69,11 +69,18 @@ impl Constraints {
 
     /// Whether a literal is consistent with those of a path.
     pub(super) fn admit(&self, path: &[Step], step: Step, terms: &Terms) -> bool {
-        if self.is_alone(step) {
+        // Searches come by here more often than anywhere else, and hardly any other literal of a path is about the same subject.
+        if self.is_alone(step) || !path.iter().any(|other| other.subject == step.subject) {
             return true;
         }
-        let per_subject = path.iter().filter(|other| other.subject == step.subject).chain([&step]);
-        let constraint = |of: &Step| self.known[of.literal as usize].map(|(_, constraint)| (constraint, of.holds));
-        terms.are_consistent(&per_subject.filter_map(constraint).collect::<SmallVec<[(Constraint, bool); 4]>>())
+        let mut about_it: SmallVec<[(Constraint, bool); 4]> = SmallVec::new();
+        for other in path.iter().chain([&step]) {
+            if other.subject == step.subject
+                && let Some((_, constraint)) = self.known[other.literal as usize]
+            {
+                about_it.push((constraint, other.holds));
+            }
+        }
+        terms.are_consistent(&about_it)
     }
 }

@@ -6,6 +6,8 @@
 //! **Invariant:** the literals of a model are consistent, and the model of a guard continues with that of the guard below; it is never
 //! changed.
 
+use smallvec::SmallVec;
+
 use super::path::Step;
 use super::{Guard, Guards, Node};
 use crate::analysis::domain::term::{TermId, Terms};
@@ -16,7 +18,7 @@ const SEARCH_STEPS: u32 = 256;
 /// A search for a path on which literals can hold together.
 struct Search {
     /// The literals so far.
-    path: Vec<Step>,
+    path: SmallVec<[Step; 24]>,
     /// How many of them share their subject with others.
     with_shared_subject: usize,
     /// Steps that are left.
@@ -27,7 +29,7 @@ struct Search {
 
 impl Default for Search {
     fn default() -> Self {
-        Self { path: Vec::new(), with_shared_subject: 0, steps: SEARCH_STEPS, is_model: false }
+        Self { path: SmallVec::new(), with_shared_subject: 0, steps: SEARCH_STEPS, is_model: false }
     }
 }
 

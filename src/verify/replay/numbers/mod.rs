@@ -48,7 +48,7 @@ use self::subscript::{Index, subscript};
 use self::value::{Argument, Vmap, is_function, sequence};
 use super::constants::{Constants, dtype_named};
 use super::frame::{Eval, Frame, Signal, at};
-use super::hints::Hints;
+use super::hints::Guide;
 use super::library;
 use super::machine::{Machine, Numbers, Script};
 use super::project::Project;
@@ -228,8 +228,8 @@ pub(super) fn drawn(function: &str, key: &[u32], rest: &Constants, count: usize)
 /// Runs a module, and computes the result of its final expression, if requested.
 pub(in crate::verify) fn evaluate(settings: Settings, module: &Module, span: Span, asks: bool) -> Outcome<Answer> {
     let project = Project::new(vec![module], &SingleFile, Models::builtin(), &[]);
-    let hints = Hints::default();
-    let mut machine = Machine::new((&project, &library::MODELS), &hints, Script::default(), 0);
+    let hints = Guide::new(&Rc::default());
+    let mut machine = Machine::new((&project, &library::MODELS), hints, Script::default(), 0);
     machine.arithmetic = Some(&ARITHMETIC);
     machine.numeric = Some(Box::new(NumericState::new(settings)));
     let value = machine.result(span, asks);
