@@ -111,8 +111,8 @@ lists! {
     said_beside,
     /// Phrases of comments and docstrings which say that a constant key is fixed on purpose.
     fixed_on_purpose,
-    /// Further such phrases, for comments beside the call that creates the key.
-    fixed_beside,
+    /// Words of a text about a constant key by which its author means to replace it later.
+    shortcuts,
     /// Further phrases, for clauses of few words beside a draw.
     said_alone,
     /// Words that may not be between the words of a phrase.
@@ -272,10 +272,11 @@ impl Words {
         self.clause(text, [&self.shared_on_purpose, beside], alone)
     }
 
-    /// The clause of a comment or docstring about a constant key that says that it is fixed on purpose.
-    pub fn clause_on_fixing<'t>(&self, text: &'t str, is_docstring: bool) -> Option<&'t str> {
-        let beside = if is_docstring { &[][..] } else { &self.fixed_beside[..] };
-        self.clause(text, [&self.fixed_on_purpose, beside], &[])
+    /// The clause of a comment or docstring about a constant key that says that it is fixed on purpose. A text that also complains says no such
+    /// thing.
+    pub fn clause_on_fixing<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let reverses = |word: &String| holds(&self.complaints, word) || holds(&self.shortcuts, word);
+        self.clause(text, [&self.fixed_on_purpose, &[]], &[]).filter(|_| !plain_words(text).iter().any(reverses))
     }
 
     /// The first clause of a text with one of some phrases, or with one that says enough in a short clause.

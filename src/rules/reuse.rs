@@ -79,9 +79,10 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
         used_at: None,
         wrapper: None,
     });
-    let created = hit.derived_at.filter(|(first, again)| first == again).map(|(place, _)| place);
-    let created = created.or_else(|| hit.origin.as_ref().map(|origin| origin.place));
-    finding.created_anew = created.filter(|_| hit.is_seeded_again);
+    let is_one = hit.derived_at.is_none_or(|(first, again)| first == again);
+    let is_constant = matches!(hit.derivation.kind(), DerivationKind::Seed(Some(_), _));
+    let created = hit.derived_at.map(|(place, _)| place).or_else(|| hit.origin.as_ref().map(|origin| origin.place));
+    finding.created_anew = created.filter(|_| hit.is_seeded_again && is_one && is_constant);
     finding.flow = origin
         .into_iter()
         .chain(derived_first)

@@ -8,7 +8,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::ir::{Block, Function, FunctionId, OpKind, Temp, Uses, Variable};
 use crate::judge::callee_model::model_of;
-use crate::judge::slice::is_computed_from;
 use crate::models::{Effect, Runs};
 
 /// The operations that do not run on paths on which both draws use one key, for the frame that both have in common, by
@@ -80,36 +79,27 @@ fn exclude_other_arms(code: &Function, way: &[(&Block, usize)], excluded_ops: &m
     }
 }
 
-/// Excludes the reads, after a branch, of variables that the arm with the second draw overwrites: `w = normal(key)`, then `if uniform: w =
-/// uniform(key)`. Nothing else may write the variable later.
+/// Excludes the reads of a variable that holds nothing but the first draw until the arm with the second one overwrites it: `w = normal(key)`,
+/// then `if uniform: w = uniform(key)`. Nothing reads the first draw before, so no other value has a part of it.
 fn exclude_overwritten(
     (code, uses): (&Function, &Uses),
     way: &[(&Block, usize)],
     from: Temp,
     excluded_ops: &mut FxHashSet<Temp>,
 ) {
-    if way.iter().any(|(block, at)| is_loop(code, block[*at])) {
+    let [store] = uses.readers(from) else { return };
+    let OpKind::Store(Variable::Local(slot), _) = code.ops[*store as usize].kind else { return };
+    let ends = |temp: Temp| matches!(code.ops[temp as usize].kind, OpKind::Loop { .. } | OpKind::Try { .. });
+    if uses.is_captured(slot) || way.iter().any(|(block, at)| ends(block[*at])) {
         return;
     }
     for (outer, arm) in way.iter().zip(way.iter().skip(1)) {
         let branch = outer.0[outer.1];
-        let is_branch = matches!(code.ops[branch as usize].kind, OpKind::If { .. });
-        // The first draw is made before the branch.
-        if !is_branch || uses.around(from).any(|(around, _)| around == branch) {
-            continue;
-        }
         let is_inside = |temp: Temp| uses.around(temp).any(|(around, _)| around == branch);
-        let is_other = |value: Temp| is_computed_from((code, uses), value, &|temp, _| temp == from) == Some(false);
-        let written = arm.0.iter().filter_map(|temp| match code.ops[*temp as usize].kind {
-            OpKind::Store(Variable::Local(slot), value) if !uses.is_captured(slot) && is_other(value) => Some(slot),
-            _ => None,
-        });
-        for slot in written {
-            let is_last = |store: &Temp| *store < branch || is_inside(*store);
-            if uses.stores_of(slot).iter().all(is_last) {
-                let is_after = |load: &&Temp| **load > branch && !is_inside(**load);
-                excluded_ops.extend(uses.loads_of(slot).iter().filter(is_after));
-            }
+        let overwrites = |temp: &Temp| matches!(code.ops[*temp as usize].kind, OpKind::Store(Variable::Local(other), _) if other == slot);
+        let is_unread = uses.loads_of(slot).iter().all(|load| *load > branch && !is_inside(*load));
+        if *store < branch && !is_inside(*store) && is_unread && arm.0.iter().any(overwrites) {
+            excluded_ops.extend(uses.loads_of(slot));
         }
     }
 }

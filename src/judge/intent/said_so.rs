@@ -43,7 +43,7 @@ pub fn said_so(written: Written<'_>, words: &Words, finding: &Finding) -> Option
     let places: BTreeSet<Place> =
         labels.chain([finding.primary]).filter(|place| place.file == finding.primary.file).collect();
     let shares = |text, is_docstring| words.clause_on_sharing(text, is_docstring);
-    let fixes = |text, is_docstring| words.clause_on_fixing(text, is_docstring);
+    let fixes = |text, _| words.clause_on_fixing(text);
     let created = finding.created_anew.filter(|place| place.file == finding.primary.file);
     let said = places.iter().find_map(|place| written.said_about(place.span, &shares));
     let (span, clause) = said.or_else(|| written.said_about(created?.span, &fixes))?;

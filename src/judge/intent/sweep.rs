@@ -5,7 +5,7 @@
 //! iteration uses what one draws, and the draws do not meet.
 
 use crate::analysis::domain::term::Term;
-use crate::analysis::record::{Activation, Recording};
+use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind, Place};
 use crate::ir::{OpKind, Temp, Variable};
 use crate::judge::consequence::Flows;
@@ -43,9 +43,14 @@ pub fn methods_compared(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
 /// iteration of the outer loop goes through the seeds of the inner one.
 pub fn seed_sweep(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let (key, outer) = (pair.second, pair.repeated_by.as_ref()?);
-    let inner = key.iteration.as_ref().filter(|inner| inner.instance != outer.instance)?;
-    // Seeds that collide by arithmetic, as those of `key(epoch + step)` do, are equal in different iterations of the inner loop.
-    pair.first.iteration.as_ref().filter(|first| first.copy == inner.copy)?;
+    key.iteration.as_ref().filter(|inner| inner.instance != outer.instance)?;
+    // Seeds that collide by arithmetic, as those of `key(epoch + step)` do, are equal in different iterations of the next loop.
+    let next = |event: &Consumption| {
+        let iterations = event.iterations();
+        let at = iterations.iter().position(|iteration| iteration.instance == outer.instance)?;
+        iterations.get(at.checked_sub(1)?).map(|next| next.copy)
+    };
+    next(pair.first).filter(|copy| next(key) == Some(*copy))?;
     let mut seeds = run.terms.ancestors(key.target.term).into_iter().chain([key.target.term]);
     let seed = seeds.find(|term| matches!(run.terms.get(*term), Term::Seed(_)))?;
     let root = root_of(&key.activation);
