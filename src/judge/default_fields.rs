@@ -6,24 +6,33 @@
 use std::collections::BTreeSet;
 
 use crate::analysis::domain::marks::SEEDED;
-use crate::analysis::domain::term::Term;
-use crate::analysis::domain::value::{ClassHandle, Key, PartialKind, Val, Value};
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::value::{ClassHandle, Closure, Key, PartialKind, Val, Value};
 use crate::analysis::program::names::is_of_another_kind;
 use crate::analysis::record::{Callee, Recording, UPDATES};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Argument, Function, FunctionId, Name, OpKind, Parameter, ParameterKind, Temp, Variable, passes};
+use crate::ir::{
+    Argument, Constant, Function, FunctionId, FunctionKind, Name, Op, OpKind, Parameter, ParameterKind, Temp, Uses,
+    Variable, passes,
+};
+use crate::judge::callee_model::model_of;
 use crate::judge::facts::{Facts, KeptDefault, Role};
+use crate::judge::memoised::sets_attribute;
 use crate::judge::slice::is_computed_from;
+use crate::models::{BuiltinOp, Effect};
+
+/// Most attributes and calls that follow a variable.
+const CHAINED: usize = 8;
 
 /// What a module does with fields that are named like keys.
 #[derive(Clone, Debug, Default)]
 pub struct KeyFields {
     /// Records that keep the default of such a field.
     kept: Vec<KeptDefault>,
-    /// Fields that are set to a key from elsewhere, with the class if it is known.
+    /// Fields that are set to a key from elsewhere, with the class if it is known; an empty name stands for all fields.
     set: BTreeSet<(String, Option<Place>)>,
-    /// Fields whose key is consumed, with the place.
-    consumed: BTreeSet<(String, Place)>,
+    /// Fields whose key is consumed, with the class of their object if it is known, and the place.
+    consumed: BTreeSet<(String, Option<Place>, Place)>,
 }
 
 impl KeyFields {
@@ -41,45 +50,46 @@ pub fn extract_fields(run: &Recording<'_>, facts: &mut Facts, id: FunctionId) {
     let fields = &mut facts.key_fields;
     let draws = run.log.consumptions.iter().filter(|event| matches!(event.role, Role::Sample | Role::Split));
     for event in draws {
-        let term = event.target.term;
-        let ancestors = run.terms.ancestors(term);
-        let held = std::iter::once(term).chain(ancestors).find_map(|term| match run.terms.get(term) {
-            Term::Attribute(_, name, _) => Some(name.to_string()),
+        let ancestors = run.terms.ancestors(event.target.term);
+        let held = std::iter::once(event.target.term).chain(ancestors).find_map(|term| match run.terms.get(term) {
+            Term::Attribute(owner, name, _) => Some((*owner, name.to_string())),
             _ => None,
         });
-        fields.consumed.extend(held.map(|name| (name, event.place)));
+        fields.consumed.extend(held.map(|(owner, name)| {
+            let object = run.objects.iter().find(|object| object.symbol == owner && object.class.is_some());
+            (name, object.and_then(|object| object.class).map(|class| class_place(run, class)), event.place)
+        }));
     }
     let home = run.module(run.home);
     let entry = home.function(id);
-    let entered = run.uses_of(run.home, id);
-    let is_used = |slot: u32| !entered.loads_of(slot).is_empty();
-    let mut keys = (0u32..).zip(&entry.parameters).filter(|(slot, parameter)| is_key(run, parameter) && is_used(*slot));
-    let Some((_, parameter)) = keys.next() else { return };
+    let Some(parameter) = consumed_parameter(run, entry) else { return };
     for (place, callees) in run.log.callees.iter().filter(|(place, _)| place.file == home.file) {
-        let Some(class) = callees.iter().find_map(|callee| match callee {
+        let class = callees.iter().find_map(|callee| match callee {
             Callee::Class(class) => Some(*class),
             _ => None,
-        }) else {
-            continue;
-        };
+        });
+        let Some(class) = class else { continue };
         let maker = home.innermost(place.span);
         let Some(call) = run.uses_of(run.home, maker).call_at(place.span) else { continue };
         let code = home.function(maker);
-        let OpKind::Call(_, arguments) = &code.ops[call as usize].kind else { continue };
-        for (position, field, default) in constant_fields(run, class) {
+        let OpKind::Call(callee, arguments) = &code.ops[call as usize].kind else { continue };
+        // `partial(State, key=key)(x)` and `vmap(State)(xs, keys)` may pass the field.
+        if class_named(run, code, *callee) != Some(class) {
+            continue;
+        }
+        for (position, field, made_at) in constant_fields(run, class) {
             if passes(arguments, position, &field, true) {
                 continue;
             }
-            let Some(made) = run.derivation(default.derivation) else { continue };
             fields.kept.push(KeptDefault {
                 place: *place,
                 class: class_name(run, class),
-                class_at: class_place(run, class),
+                lineage: run.lineage(class).iter().map(|of| class_place(run, *of)).collect(),
                 field,
-                made_at: made.place,
+                made_at,
                 parameter: parameter.name.to_string(),
                 declared_at: Place { file: home.file, span: parameter.span },
-                consumed_at: made.place,
+                consumed_at: made_at,
                 confidence: Confidence::Medium,
                 function: code.qualified.to_string(),
                 entry: entry.qualified.to_string(),
@@ -88,59 +98,148 @@ pub fn extract_fields(run: &Recording<'_>, facts: &mut Facts, id: FunctionId) {
     }
 }
 
+/// The first parameter of an entry that is a key, by its name and because the entry consumes it.
+fn consumed_parameter<'r>(run: &Recording<'_>, entry: &'r Function) -> Option<&'r Parameter> {
+    let entered = run.log.entered.as_ref()?;
+    let consumed: BTreeSet<TermId> =
+        run.log.consumptions.iter().map(|event| run.terms.root(event.target.term)).collect();
+    let mut keys = entry.parameters.iter().zip(entered).filter(|(parameter, value)| {
+        let is_consumed = value.alternatives().iter().any(|alternative| match &alternative.val {
+            Val::Term(term) => consumed.contains(term),
+            Val::Key(key) => consumed.contains(&run.terms.root(key.term)),
+            _ => false,
+        });
+        is_consumed && is_key(run, parameter)
+    });
+    keys.next().map(|(parameter, _)| parameter)
+}
+
+/// What code gives a field.
+struct Given {
+    /// The field; all fields if it is empty.
+    name: String,
+    /// The value, if it is one key.
+    value: Option<Temp>,
+    /// The record that is updated, if that is what gives the field.
+    updated: Option<Temp>,
+    /// The class, if it is known.
+    class: Option<Place>,
+}
+
 /// The fields that the functions of the home module set to keys from elsewhere.
 pub fn extract_set_fields(run: &Recording<'_>, facts: &mut Facts) {
     let home = run.module(run.home);
     let words = &run.program.models.words;
     for (id, code) in (0u32..).map(FunctionId).zip(&home.functions) {
-        for op in &code.ops {
-            let given: Vec<(&str, Temp, Option<Place>)> = match &op.kind {
-                OpKind::StoreAttribute(owner, name, value) => vec![(name, *value, own_class(run, code, *owner))],
-                OpKind::Call(callee, arguments) => given_fields(run, code, *callee, arguments),
-                _ => continue,
-            };
-            let uses = run.uses_of(run.home, id);
-            let comes_from_field = |name: &str, value: Temp| {
-                let reads = |_, kind: &OpKind| matches!(kind, OpKind::Attribute(_, field) if **field == *name);
-                is_computed_from((code, &uses), value, &reads) == Some(true)
-            };
-            let set = given.into_iter().filter(|(name, value, _)| {
-                (name.is_empty() || words.is_keyish(name)) && !comes_from_field(name, *value)
-            });
-            facts.key_fields.set.extend(set.map(|(name, _, class)| (name.to_owned(), class)));
-        }
+        let uses = run.uses_of(run.home, id);
+        let of_op = |op: &Op| match &op.kind {
+            OpKind::StoreAttribute(owner, name, value) => {
+                let class = own_class(run, code, *owner);
+                vec![Given { name: name.to_string(), value: Some(*value), updated: Some(*owner), class }]
+            }
+            OpKind::Call(callee, arguments) => given_fields(run, code, *callee, arguments),
+            _ => Vec::new(),
+        };
+        let given = code.ops.iter().flat_map(of_op).chain(selected_fields(code, &uses));
+        let set = given.filter(|given| {
+            (given.name.is_empty() || words.is_keyish(&given.name)) && !comes_from_field(run, (code, &uses), given)
+        });
+        facts.key_fields.set.extend(set.map(|given| (given.name, given.class)));
     }
 }
 
-/// What a call gives the fields of a record that it makes or updates; an empty name stands for all fields.
-fn given_fields<'c>(
-    run: &Recording<'c>,
-    code: &'c Function,
-    callee: Temp,
-    arguments: &'c [Argument],
-) -> Vec<(&'c str, Temp, Option<Place>)> {
-    let named = run.named(run.home, code, callee);
-    let class = match (named.as_ref().and_then(Value::single), &code.ops[callee as usize].kind) {
-        (Some(Val::Class(class)), _) => Some(*class),
-        (Some(Val::Library(path)), _) if UPDATES.contains(&path.rsplit('.').next().unwrap_or_default()) => None,
-        (None, OpKind::Attribute(_, method)) if UPDATES.contains(&&**method) => None,
-        // `cls(…)`
-        (None, OpKind::Load(Variable::Local(0))) if code.class.is_some() => None,
-        _ => return Vec::new(),
+/// Whether a field gets a key that is computed from the same field, of the record that is updated if there is one. The attributes of a method's
+/// own instance count only if its class declares such a field.
+fn comes_from_field(run: &Recording<'_>, (code, uses): (&Function, &Uses), given: &Given) -> bool {
+    let Some(value) = given.value else { return false };
+    let updated = given.updated.map(|record| variable(code, record));
+    let declares = code.class.is_some_and(|class| {
+        let fields = &run.module(run.home).class(class).fields;
+        fields.iter().any(|field| *field.name == *given.name)
+    });
+    let reads = |_, kind: &OpKind| match kind {
+        OpKind::Attribute(of, field) if **field == *given.name => match variable(code, *of) {
+            Some(Variable::Local(0)) if code.class.is_some() => declares,
+            of => updated.is_none_or(|updated| updated == of),
+        },
+        _ => false,
     };
-    let place = class.map(|class| class_place(run, class));
-    let fields = class.map(|class| constant_fields(run, class)).unwrap_or_default();
-    let mut given = Vec::new();
+    is_computed_from((code, uses), value, &reads) == Some(true)
+}
+
+/// The variable that an attribute chain or a chain of calls begins with.
+fn variable(code: &Function, mut temp: Temp) -> Option<&Variable> {
+    for _ in 0..CHAINED {
+        temp = match &code.ops[temp as usize].kind {
+            OpKind::Load(variable) => return Some(variable),
+            OpKind::Attribute(of, _) | OpKind::Call(of, _) => *of,
+            _ => return None,
+        };
+    }
+    None
+}
+
+/// The fields that a function selects, for code that sets what it selects: `tree_at(lambda state: state.key, state, key)`.
+fn selected_fields(code: &Function, uses: &Uses) -> Vec<Given> {
+    let returns = |reader: &Temp| matches!(code.ops[*reader as usize].kind, OpKind::Return(_) | OpKind::Build(..));
+    let selected = (0u32..).zip(&code.ops).filter_map(|(temp, op)| match &op.kind {
+        OpKind::Attribute(_, name) if uses.readers(temp).iter().any(returns) => {
+            Some(Given { name: name.to_string(), value: None, updated: None, class: None })
+        }
+        _ => None,
+    });
+    if code.kind == FunctionKind::Lambda { selected.collect() } else { Vec::new() }
+}
+
+/// What a call gives the fields of a record that it makes or updates.
+fn given_fields(run: &Recording<'_>, code: &Function, callee: Temp, arguments: &[Argument]) -> Vec<Given> {
+    let kind = |temp: Temp| &code.ops[temp as usize].kind;
+    let all = |class: Option<Place>| Given { name: String::new(), value: None, updated: None, class };
+    // Whatever gets the class may make records of it.
+    let only_tests = model_of(run, run.home, code, callee)
+        .is_some_and(|callable| matches!(callable.effect, Effect::Builtin(BuiltinOp::Isinstance)));
+    let passed = arguments.iter().filter(|_| !only_tests);
+    let passed = passed.filter_map(|argument| class_named(run, code, argument.value()));
+    let passed = passed.filter(|class| !constant_fields(run, *class).is_empty());
+    let mut given: Vec<Given> = passed.map(|class| all(Some(class_place(run, class)))).collect();
+    if sets_attribute(kind(callee)) {
+        given.extend(arguments.iter().find_map(|argument| match kind(argument.value()) {
+            OpKind::Constant(Constant::Str(name)) => Some(Given { name: name.to_string(), ..all(None) }),
+            _ => None,
+        }));
+        return given;
+    }
+    let named = run.named(run.home, code, callee);
+    let (class, updated) = match (named.as_ref().and_then(Value::single), kind(callee)) {
+        (Some(Val::Class(class)), _) => (Some(class_place(run, *class)), None),
+        (Some(Val::Library(path)), _) if UPDATES.contains(&path.rsplit('.').next().unwrap_or_default()) => {
+            (None, arguments.first().map(Argument::value))
+        }
+        (None, OpKind::Attribute(of, method)) if UPDATES.contains(&&**method) => (None, Some(*of)),
+        // `cls(…)`
+        (None, OpKind::Load(Variable::Local(0))) if code.class.is_some() => (own_class(run, code, callee), None),
+        _ => return given,
+    };
+    let fields = match named.as_ref().and_then(Value::single) {
+        Some(Val::Class(class)) => Some(constant_fields(run, *class)),
+        _ => None,
+    };
+    // Of a class that is not named, each argument may be such a field.
+    let may_be = |at: usize| fields.as_ref().is_none_or(|fields| fields.iter().any(|(position, ..)| *position == at));
     for (at, argument) in arguments.iter().enumerate() {
         match argument {
-            Argument::Keyword(name, value) => given.push((&**name, *value, place)),
-            Argument::Spread(value) | Argument::SpreadMapping(value) if class.is_some() => {
-                given.push(("", *value, place))
+            Argument::Keyword(name, value) => {
+                given.push(Given { name: name.to_string(), value: Some(*value), updated, class });
             }
-            Argument::Positional(value) if fields.iter().any(|(position, ..)| *position == at) => {
-                given.push(("", *value, place));
+            Argument::Positional(_) if updated.is_some() || !may_be(at) => {}
+            Argument::Positional(value) => {
+                let name = fields.iter().flatten().find(|(position, ..)| *position == at);
+                given.push(match name {
+                    Some((_, name, _)) => Given { name: name.clone(), value: Some(*value), updated, class },
+                    None => all(class),
+                });
             }
-            Argument::Positional(_) | Argument::Spread(_) | Argument::SpreadMapping(_) => {}
+            Argument::Spread(_) | Argument::SpreadMapping(_) => given.push(all(class)),
         }
     }
     given
@@ -159,11 +258,10 @@ pub fn reconcile(modules: &mut [Facts]) {
         kept.sort_by_key(|kept| (kept.place, kept.field.clone(), kept.entry != kept.function, kept.declared_at));
         kept.dedup_by_key(|kept| (kept.place, kept.field.clone()));
         for mut kept in kept {
-            let is_set = ["", &kept.field]
-                .into_iter()
-                .any(|name| [None, Some(kept.class_at)].into_iter().any(|of| set.contains(&(name.to_owned(), of))));
-            let consumption = consumed.iter().find(|(field, _)| *field == kept.field);
-            if let Some((_, place)) = consumption.filter(|_| !is_set) {
+            let is_of_class = |of: &Option<Place>| of.is_none_or(|of| kept.lineage.contains(&of));
+            let is_set = set.iter().any(|(name, of)| (name.is_empty() || *name == kept.field) && is_of_class(of));
+            let consumption = consumed.iter().find(|(field, of, _)| *field == kept.field && is_of_class(of));
+            if let Some((.., place)) = consumption.filter(|_| !is_set) {
                 kept.consumed_at = *place;
                 facts.kept_defaults.push(kept);
             }
@@ -171,8 +269,9 @@ pub fn reconcile(modules: &mut [Facts]) {
     }
 }
 
-/// The fields of a record whose default is a key from a constant seed, with their positions.
-fn constant_fields(run: &Recording<'_>, class: ClassHandle) -> Vec<(usize, String, Key)> {
+/// The fields of a record that are named like keys and have a key from a constant seed as their default, with their positions and the calls
+/// that create the keys.
+fn constant_fields(run: &Recording<'_>, class: ClassHandle) -> Vec<(usize, String, Place)> {
     if !run.classes[class.0 as usize].record {
         return Vec::new();
     }
@@ -190,23 +289,55 @@ fn constant_fields(run: &Recording<'_>, class: ClassHandle) -> Vec<(usize, Strin
             }
         }
     }
+    let words = &run.program.models.words;
     let constant = |(position, name): (usize, &Name)| {
-        let key = match default(name)?.single()? {
-            Val::Key(key) => *key,
-            Val::Partial(partial) if partial.kind == PartialKind::FieldDefault => match partial.function.single()? {
-                Val::Key(key) => *key,
-                _ => return None,
+        let made_at = match default(name)?.single()? {
+            Val::Key(key) => constant_key(run, key),
+            Val::Partial(partial) => match (&partial.kind, partial.function.single()?) {
+                (PartialKind::FieldDefault, Val::Key(key)) => constant_key(run, key),
+                (PartialKind::FieldFactory, Val::Function(factory)) => returned_key(run, factory),
+                _ => None,
             },
-            _ => return None,
+            _ => None,
         };
-        let Term::Seed(seed) = *run.terms.get(key.term) else { return None };
-        let number = match run.terms.get(seed) {
-            Term::Apply(name, parts) if &**name == SEEDED => parts[0],
-            _ => seed,
-        };
-        run.terms.as_int(number).map(|_| (position, name.to_string(), key))
+        made_at.filter(|_| words.is_keyish(name)).map(|place| (position, name.to_string(), place))
     };
     fields.into_iter().enumerate().filter_map(constant).collect()
+}
+
+/// The call that creates a key, if its seed is a constant.
+fn constant_key(run: &Recording<'_>, key: &Key) -> Option<Place> {
+    let Term::Seed(seed) = *run.terms.get(key.term) else { return None };
+    let number = match run.terms.get(seed) {
+        Term::Apply(name, parts) if &**name == SEEDED => parts[0],
+        _ => seed,
+    };
+    run.terms.as_int(number)?;
+    run.derivation(key.derivation).map(|made| made.place)
+}
+
+/// The call that creates the key which a factory returns, if its seed is a constant: `lambda: jax.random.key(0)`.
+fn returned_key(run: &Recording<'_>, factory: &Closure) -> Option<Place> {
+    let module = run.module(factory.module);
+    let code = module.function(factory.function);
+    let returned = code.ops.iter().find_map(|op| match op.kind {
+        OpKind::Return(value) => value,
+        _ => None,
+    })?;
+    let OpKind::Call(callee, arguments) = &code.ops[returned as usize].kind else { return None };
+    let is_constant =
+        |argument: &Argument| matches!(code.ops[argument.value() as usize].kind, OpKind::Constant(Constant::Int(_)));
+    let makes = matches!(model_of(run, factory.module, code, *callee)?.effect, Effect::Seed { .. });
+    (makes && arguments.iter().all(is_constant))
+        .then(|| Place { file: module.file, span: code.ops[returned as usize].span })
+}
+
+/// The class of the program that a name of the home module denotes.
+fn class_named(run: &Recording<'_>, code: &Function, temp: Temp) -> Option<ClassHandle> {
+    match run.named(run.home, code, temp)?.single()? {
+        Val::Class(class) => Some(*class),
+        _ => None,
+    }
 }
 
 fn class_place(run: &Recording<'_>, class: ClassHandle) -> Place {

@@ -504,8 +504,8 @@ pub struct KeptDefault {
     pub place: Place,
     /// The name of its class.
     pub class: String,
-    /// Where the class is named in its statement.
-    pub class_at: Place,
+    /// Where it and its bases are named in their statements.
+    pub lineage: Vec<Place>,
     /// The field.
     pub field: String,
     /// The constructor of the default key.
