@@ -35,6 +35,7 @@ fn finding(file: FileId) -> Finding {
         function: "<module>".to_owned(),
         evidence: None,
         buffer_access: None,
+        created_anew: None,
         fix_hints: None,
         intent: None,
         consequence: None,

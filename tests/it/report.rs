@@ -33,6 +33,7 @@ fn finding(primary: Place) -> Finding {
         function: "f".to_owned(),
         evidence: None,
         buffer_access: None,
+        created_anew: None,
         fix_hints: None,
         intent: None,
         consequence: None,
