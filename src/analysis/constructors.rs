@@ -45,7 +45,8 @@ pub fn run_constructors(machine: &mut Machine<'_>) -> Vec<Wanted> {
         let makers = makers(machine, class, &closure, &mut learned);
         let mut wanted = stored(machine, class, &makers, &mut learned);
         all_wanted.push((wanted.functions.clone(), wanted.instances.clone()));
-        if !wanted.instances.is_empty() && !(has_instances(machine, class, &makers) && is_relevant(machine, class)) {
+        let mut makes = || has_instances(machine, class, &makers) && is_relevant(machine, class);
+        if !wanted.instances.is_empty() && !makes() {
             wanted.instances.clear();
         }
         if !wanted.functions.is_empty() || !wanted.instances.is_empty() {

@@ -276,10 +276,7 @@ fn constant_fields(run: &Recording<'_>, class: ClassHandle) -> Vec<(usize, Strin
         return Vec::new();
     }
     let lineage = run.lineage(class);
-    let default = |name: &Name| {
-        let attributes = lineage.iter().map(|of| &run.classes[of.0 as usize].attributes);
-        attributes.filter_map(|attributes| attributes.get(name)).next()
-    };
+    let default = |name: &Name| lineage.iter().find_map(|of| run.classes[of.0 as usize].attributes.get(name));
     let mut fields: Vec<&Name> = Vec::new();
     for of in lineage.iter().rev() {
         let info = &run.classes[of.0 as usize];

@@ -264,6 +264,17 @@ pub enum LoopKind {
     Leaves,
 }
 
+/// What a loop does with the variable that holds a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyBinding {
+    /// It leaves it alone, or gives it the same key each time.
+    Constant,
+    /// It may give it another key in some iterations.
+    Changing,
+    /// It binds it itself: `for k in repeat(key)`.
+    Target,
+}
+
 /// Two consumptions of equal keys on one feasible path; `second` is second in execution order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyReuse {
@@ -294,10 +305,8 @@ pub struct KeyReuse {
     pub is_adjacent: bool,
     /// Whether each of the two consumptions has its own key, created from the same seed.
     pub is_seeded_again: bool,
-    /// Whether the loop itself binds the key's name in each iteration: `for k in repeat(key)`.
-    pub is_loop_target: bool,
-    /// Whether the loop may give the key's variable another value in some iterations.
-    pub may_change: bool,
+    /// What the loop does with the key's variable.
+    pub binding: KeyBinding,
     /// The other child that nothing uses, where the parent was probably intended to be a child (`key, sub = split(key)`).
     pub intended_child: Option<UnusedChild>,
     /// Why it is probably intended.

@@ -28,7 +28,8 @@ pub(super) fn describe(rule: &Rule, hit: &Hit<'_>) -> Finding {
 }
 
 fn describe_kept(rule: &Rule, hit: &KeptDefault) -> Finding {
-    let (class, field, parameter) = (wording::code(&hit.class), wording::code(&hit.field), wording::code(&hit.parameter));
+    let (class, field, parameter) =
+        (wording::code(&hit.class), wording::code(&hit.field), wording::code(&hit.parameter));
     let name = hit.entry.rsplit('.').next().unwrap_or(&hit.entry);
     let entry = if hit.entry == hit.function { "this function".to_owned() } else { wording::code(name) };
     let text = Text {

@@ -4,7 +4,7 @@
 //! rule.
 
 use crate::finding::{DerivationKind, Finding};
-use crate::judge::facts::{Facts, KeyReuse, LoopKind, Origin, ReuseKind, Role};
+use crate::judge::facts::{Facts, KeyBinding, KeyReuse, LoopKind, Origin, ReuseKind, Role};
 
 use super::Rule;
 use super::reuse;
@@ -34,7 +34,7 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
             Some(_) => format!("{subject} is created from the same seed in every iteration, so {effect}"),
             None => format!("every iteration starts from {subject}, so {effect}"),
         }
-    } else if hit.first.leaf == hit.second.leaf && (!hit.is_adjacent || hit.is_loop_target || hit.may_change) {
+    } else if hit.first.leaf == hit.second.leaf && (!hit.is_adjacent || hit.binding != KeyBinding::Constant) {
         let (does, repetition) = (hit.second.role.participle(), wording::repetition(hit.second.role));
         format!("{subject} is the same key in two iterations, and {does} in both, so {callee} {repetition} again")
     } else if hit.first.leaf == hit.second.leaf {
@@ -104,7 +104,7 @@ fn help(hit: &KeyReuse) -> String {
     if hit.carried_at.is_some() || reuse::two_names(hit).is_some() {
         return "pass an unused key to the next iteration".to_owned();
     }
-    if hit.is_loop_target {
+    if hit.binding == KeyBinding::Target {
         return "iterate over as many keys as there are iterations, such as the result of `jax.random.split`"
             .to_owned();
     }

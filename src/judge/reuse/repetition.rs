@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::analysis::record::{Consumption, Iteration, Recording};
 use crate::finding::Place;
 use crate::ir::{Element, Function, Op, OpKind, Temp, Variable};
-use crate::judge::facts::LoopKind;
+use crate::judge::facts::{KeyBinding, LoopKind};
 use crate::judge::slice::is_computed_from;
 
 /// The loop of which the two events happened in different iterations: the outermost.
@@ -131,8 +131,19 @@ pub fn are_adjacent(first: &Consumption, second: &Consumption) -> bool {
     a.iter().any(|x| b.iter().any(|y| x.instance == y.instance && x.copy.abs_diff(y.copy) == 1))
 }
 
+/// What the loop with this head does with the variable of a key, which is called `name` in the loop's own function.
+pub fn binding(run: &Recording<'_>, event: &Consumption, name: Option<&str>, head: Place) -> KeyBinding {
+    if is_loop_target(run, event, head) {
+        KeyBinding::Target
+    } else if name.is_some_and(|name| may_change(run, event, name, head)) {
+        KeyBinding::Changing
+    } else {
+        KeyBinding::Constant
+    }
+}
+
 /// Whether the loop with its head at a place rebinds the name of an event's key in each iteration.
-pub fn is_loop_target(run: &Recording<'_>, event: &Consumption, head: Place) -> bool {
+fn is_loop_target(run: &Recording<'_>, event: &Consumption, head: Place) -> bool {
     let (module, code) = (run.module(event.activation.module), run.code(&event.activation));
     let Some(written) = event.written.as_deref().filter(|_| module.file == head.file) else { return false };
     let is_name = |variable: &Variable| match variable {
@@ -152,7 +163,7 @@ pub fn is_loop_target(run: &Recording<'_>, event: &Consumption, head: Place) -> 
 
 /// Whether the body of a loop may give a key's variable another value in some iterations: it replaces what the variable held before the loop,
 /// or computes the value from the loop's elements. Equal keys are then those of some iterations only.
-pub fn may_change(run: &Recording<'_>, event: &Consumption, name: &str, head: Place) -> bool {
+fn may_change(run: &Recording<'_>, event: &Consumption, name: &str, head: Place) -> bool {
     let root = name.split(['.', '[']).next().unwrap_or(name);
     event.chain().iter().any(|(activation, _)| {
         let (module, code) = (run.module(activation.module), run.code(activation));

@@ -14,7 +14,7 @@ use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::repeating_loop::RepeatingLoop;
 use crate::judge::consequence::{Flows, consequence};
 use crate::judge::derivation::derivation;
-use crate::judge::facts::{KeyReuse, LoopKind, ReuseKind, Role, UnusedChild, Use};
+use crate::judge::facts::{KeyBinding, KeyReuse, LoopKind, ReuseKind, Role, UnusedChild, Use};
 use crate::judge::intent;
 use crate::judge::intent::Pair;
 use crate::judge::intent::default_key::{is_fallback, waits_for_none};
@@ -23,9 +23,7 @@ use crate::judge::naming::{entries, name_at, own_name};
 use crate::judge::origin::origin;
 use crate::judge::paths::PathQueries;
 use crate::judge::reuse::Reuse;
-use crate::judge::reuse::repetition::{
-    are_adjacent, carried_at, is_loop_target, loop_kind, may_change, repeated_by, returned_at,
-};
+use crate::judge::reuse::repetition::{are_adjacent, binding, carried_at, loop_kind, repeated_by, returned_at};
 use crate::judge::unused::unread_children;
 
 /// How the two consumptions of a reuse are assigned to a frame.
@@ -267,7 +265,7 @@ pub fn report(
     let carried_at = repeated.and_then(|_| carried_at(run, &first, &second));
     let name = placed.second.name.as_ref().map(|name| name.text.as_str());
     let returned_at = carried_at.is_none().then(|| returned_at(run, &first, &second, name)).flatten();
-    let may_change = repeated.zip(name).is_some_and(|(head, name)| may_change(run, &second, name, head));
+    let binding = repeated.map_or(KeyBinding::Constant, |head| binding(run, &second, name, head));
     let reuse = KeyReuse {
         kind,
         first: placed.first,
@@ -283,8 +281,7 @@ pub fn report(
         is_adjacent: are_adjacent(&first, &second),
         is_seeded_again: matches!(run.terms.get(second.target.term), Term::Seed(_))
             && are_made_apart((first.target.derivation, second.target.derivation)),
-        is_loop_target: repeated.is_some_and(|head| is_loop_target(run, &second, head)),
-        may_change,
+        binding,
         intended_child: unused_sibling(run, &first, &second, kind),
         intent,
         consequence: Some(consequence),
