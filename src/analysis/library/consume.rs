@@ -302,7 +302,7 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
         if decided_by.iter().any(|literal| selects_one(machine, guard, *literal, lane)) {
             continue;
         }
-        if lane.alike || machine.state.terms.mentions(target.term, &|term| lane.only.contains(&term)) {
+        if machine.state.terms.mentions(target.term, &|term| lane.only.contains(&term)) {
             continue;
         }
         machine.recorder.broadcast(LoggedBroadcast {

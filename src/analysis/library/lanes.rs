@@ -121,13 +121,7 @@ fn run_along<'p>(
     place: Place,
 ) -> Value {
     let born = machine.state.terms.fresh(Symbol::Lane, "<lane>", Some(place));
-    let given = args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg));
-    let alike = args.spread.is_empty()
-        && args.mappings.is_empty()
-        && given.clone().count() > 0
-        && given.clone().all(|arg| tree::is_replicated(machine, &arg.value, &mut Walk::to(tree::DEPTH)));
     let mut lane = Lane {
-        alike,
         symbols: vec![born],
         place,
         activation: frame.activation.clone(),

@@ -17,7 +17,7 @@ use crate::analysis::store::heap::{Entry, Item, ObjectKind};
 use crate::analysis::store::{State, evidence, items, paths};
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{Callable, Effect, ShapeOp, TreeOp};
+use crate::models::{Callable, TreeOp};
 
 /// Deepest tree that is walked leaf by leaf.
 pub const DEPTH: u32 = 6;
@@ -92,12 +92,7 @@ pub fn shape_leaves<'p>(
     let tree = callable.params.first().and_then(|param| args.of(callable, &param.name));
     let tree = tree.map(|arg| arg.value.clone()).unwrap_or_default();
     map_leaves(machine, frame, &[tree], &mut Walk::to(DEPTH), &mut |this, frame, leaves, _| {
-        let result = shape::shape_op(this, frame, callable, &Args::positional(leaves.to_vec()), path, place);
-        if let Some(key) = copied(&result) {
-            let key = this.state.term_of(key);
-            this.transforms.replicated.insert(key);
-        }
-        result
+        shape::shape_op(this, frame, callable, &Args::positional(leaves.to_vec()), path, place)
     })
 }
 
@@ -206,43 +201,6 @@ pub fn is_keyed_record(machine: &mut Machine<'_>, id: ObjectId) -> bool {
     !machine.state.store.objects[id.0 as usize].open
         && machine.state.is_record(id)
         && holds_key(machine, &Value::of(Val::Object(id)), &mut Walk::to(DEPTH))
-}
-
-/// Whether a library has made copies of a whole tree, one for each device.
-pub fn is_replicated(machine: &Machine<'_>, tree: &Value, walk: &mut Walk) -> bool {
-    let replicates = |path: &str| {
-        let callable = machine.program.models.callable(path).filter(|callable| callable.exact);
-        callable.is_some_and(|callable| {
-            matches!(callable.effect, Effect::Shape { op: ShapeOp::BroadcastTo, leaves: true, .. })
-        })
-    };
-    if !walk.down() {
-        return false;
-    }
-    let is_copied = match tree.single() {
-        Some(Val::Array(array)) => match &array.elements {
-            Elements::Copies(key) => match key.single() {
-                Some(Val::Key(key)) => machine.transforms.replicated.contains(&key.term),
-                Some(Val::Term(term)) => machine.transforms.replicated.contains(term),
-                _ => false,
-            },
-            _ => false,
-        },
-        Some(Val::Term(term)) => match machine.state.terms.get(*term) {
-            Term::Apply(path, _) => replicates(path),
-            term => matches!(term, Term::None),
-        },
-        Some(Val::Tuple(parts)) => parts.iter().all(|part| is_replicated(machine, part, walk)),
-        Some(Val::Object(id)) => {
-            let object = &machine.state.store.objects[id.0 as usize];
-            let parts = object.kind.held().map(|(_, value)| value).chain(object.attributes.values());
-            let mut parts = parts.filter(|part| !is_static(&machine.state, part)).peekable();
-            parts.peek().is_some() && parts.all(|part| is_replicated(machine, part, walk))
-        }
-        _ => false,
-    };
-    walk.back();
-    is_copied
 }
 
 /// Whether a tree holds keys, or arrays of what may be one.

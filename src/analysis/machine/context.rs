@@ -108,8 +108,6 @@ pub struct Transforms {
     pub keys: FxHashMap<TermId, Vec<Target>>,
     /// Keys that a mapped function took from a stream made outside: they are the same for all lanes.
     pub shared: FxHashSet<TermId>,
-    /// Keys that a library has copied to all devices.
-    pub replicated: FxHashSet<TermId>,
     /// How many enclosing transforms only trace.
     pub abstract_depth: u32,
 }
@@ -117,8 +115,6 @@ pub struct Transforms {
 /// A mapped function that is running.
 #[derive(Clone)]
 pub struct Lane {
-    /// Whether a library has replicated all arguments over devices, so that these are to compute the same.
-    pub alike: bool,
     /// Symbols that differ between lanes.
     pub symbols: Vec<TermId>,
     /// The call that maps.
