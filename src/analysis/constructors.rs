@@ -12,10 +12,8 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::term::Term;
-use crate::analysis::domain::value::{
-    Alternative, ClassHandle, Closure, ObjectId, Partial, PartialKind, Val, Value, Wrapped,
-};
+use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::value::{ClassHandle, Closure, ObjectId, Partial, PartialKind, Val, Value, Wrapped};
 use crate::analysis::entry;
 use crate::analysis::kept::Wanted;
 use crate::analysis::machine::context::{Stored, StoredInstances};
@@ -24,7 +22,7 @@ use crate::analysis::store::State;
 use crate::analysis::store::budget::FUEL;
 use crate::analysis::store::heap::{InstancePositions, ObjectKind};
 use crate::analysis::store::paths::Running;
-use crate::ir::{ClassId, Function, FunctionId, Module, Name, OpKind, Temp, Variable};
+use crate::ir::{ClassId, Constant, Function, FunctionId, Module, Name, Op, OpKind, Temp, Variable};
 use crate::text::Span;
 
 /// Runs the constructors of the home module that store functions which some method calls, without logging anything.
@@ -287,13 +285,39 @@ fn where_stored(machine: &Machine<'_>, class: ClassHandle, object: ObjectId, nam
         _ => false,
     };
     let is_supplied = machine.state.class_attribute(class, name).is_some() || machine.field(class, name).is_some();
-    if value.alternatives().len() < 2 || is_supplied || !machine.is_closed(class) {
+    // `hasattr(self, "noise")` asks whether the constructor stored it.
+    let module = machine.module(machine.context.home);
+    let is_name = |op: &Op| matches!(&op.kind, OpKind::Constant(Constant::Str(text)) if text == name);
+    let is_asked = || module.functions.iter().flat_map(|code| &code.ops).any(is_name);
+    if value.alternatives().len() < 2 || is_supplied || !machine.is_closed(class) || is_asked() {
         return value.clone();
     }
     value.without(is_unset)
 }
 
-/// The class of an instance, or of all elements of a container.
+/// The fields of an immutable record that have constant values: `Block(noisy=True)`.
+fn constants(state: &State, val: &Val) -> Arc<[(Name, TermId)]> {
+    let Val::Object(id) = val else { return Arc::default() };
+    let object = &state.store.objects[id.0 as usize];
+    let is_fixed = object.class.is_some_and(|class| {
+        let info = &state.store.classes[class.0 as usize];
+        info.record && info.frozen
+    });
+    let constant = |(name, value): (&Name, &Value)| match value.single()? {
+        Val::Term(term) => {
+            let is_constant = matches!(
+                state.terms.get(*term),
+                Term::None | Term::Bool(_) | Term::Int(_) | Term::Float(_) | Term::Text(_)
+            );
+            is_constant.then(|| (name.clone(), *term))
+        }
+        _ => None,
+    };
+    if is_fixed { object.attributes.iter().filter_map(constant).collect() } else { Arc::default() }
+}
+
+/// The class of an instance, or of all elements of a container, with the constants that they have in common. Elements that differ in
+/// constants are unknown.
 fn stored_instances(state: &State, value: &Value) -> Option<StoredInstances> {
     let of_val = |val: &Val| match val {
         Val::Object(id) => {
@@ -302,24 +326,18 @@ fn stored_instances(state: &State, value: &Value) -> Option<StoredInstances> {
         }
         _ => None,
     };
-    let one_of = |alternatives: &[&Alternative]| {
-        let first = of_val(&alternatives.first()?.val)?;
-        alternatives.iter().all(|other| of_val(&other.val) == Some(first)).then_some(first)
+    let one = |value: &Value| {
+        let of = |val: &Val| Some((of_val(val)?, constants(state, val)));
+        let first = of(&value.alternatives().first()?.val)?;
+        value.alternatives().iter().all(|other| of(&other.val).as_ref() == Some(&first)).then_some(first)
     };
-    let one = |value: &Value| one_of(&value.alternatives().iter().collect::<Vec<_>>());
     let all = |values: Vec<&Value>, holds| {
         let first = one(values.first()?)?;
-        values.into_iter().all(|value| one(value) == Some(first)).then_some(StoredInstances::Each(first, holds))
+        let are_alike = values.into_iter().all(|value| one(value).as_ref() == Some(&first));
+        are_alike.then_some(StoredInstances::Each(first.0, holds))
     };
-    if let Some(class) = one(value) {
-        return Some(StoredInstances::One(class));
-    }
-    let is_none = |val: &Val| matches!(val, Val::Term(term) if matches!(state.terms.get(*term), Term::None));
-    let present: Vec<&Alternative> = value.alternatives().iter().filter(|one| !is_none(&one.val)).collect();
-    if present.len() < value.alternatives().len()
-        && let Some(class) = one_of(&present)
-    {
-        return Some(StoredInstances::OneOrNone(class));
+    if let Some((class, constants)) = one(value) {
+        return Some(StoredInstances::One(class, constants));
     }
     match value.single()? {
         Val::Term(container) => {
@@ -360,10 +378,12 @@ pub fn set_stored_attributes(machine: &mut Machine<'_>, method: FunctionId, clas
         let attribute = Term::Attribute(object.symbol, name.clone(), object.epoch);
         let attribute = machine.state.terms.intern(attribute);
         match instances {
-            StoredInstances::One(class) | StoredInstances::OneOrNone(class) => {
-                let is_optional = matches!(instances, StoredInstances::OneOrNone(_));
-                let make = if is_optional { annotate::optional_instance } else { annotate::instance_of };
-                let value = make(&mut machine.state, attribute, *class);
+            StoredInstances::One(class, constants) => {
+                let value = annotate::instance_of(&mut machine.state, attribute, *class);
+                if let Some(Val::Object(id)) = value.single() {
+                    let fields = constants.iter().map(|(name, term)| (name.clone(), Value::term(*term)));
+                    machine.state.store.objects[id.0 as usize].attributes.extend(fields);
+                }
                 machine.state.store.objects[own.0 as usize].attributes.insert(name.clone(), value);
             }
             StoredInstances::Each(class, holds) => {
@@ -467,7 +487,7 @@ struct SelfAttributes<'m> {
     read: FxHashMap<&'m Name, FxHashSet<Span>>,
     /// The names of the functions that read each attribute of any object, with the class of a method that only reads its own object's.
     mentioned: FxHashMap<&'m Name, FxHashSet<(Span, Option<ClassId>)>>,
-    /// The names of the methods of each class that store an attribute of any object.
+    /// The names of the methods of each class that store an attribute of their own object, and of the functions that store one of another.
     stores: FxHashMap<(Option<ClassId>, &'m Name), FxHashSet<Span>>,
 }
 
@@ -497,8 +517,10 @@ impl<'m> SelfAttributes<'m> {
                         let class = code.class.filter(|_| is_own);
                         found.mentioned.entry(name).or_default().insert((code.span, class));
                     }
-                    OpKind::StoreAttribute(_, name, _) => {
-                        found.stores.entry((code.class, name)).or_default().insert(code.span);
+                    OpKind::StoreAttribute(object, name, _) => {
+                        // The object of another function may be of any class.
+                        let class = code.class.filter(|_| is_self(code, *object));
+                        found.stores.entry((class, name)).or_default().insert(code.span);
                     }
                     _ => {}
                 }
@@ -519,7 +541,8 @@ impl<'m> SelfAttributes<'m> {
         readers.all(|(reader, class)| functions.contains(reader) || is_other(class))
     }
 
-    /// Whether no other function of some classes stores an attribute, and none of no class, which may be nested in a method.
+    /// Whether no other function of some classes stores an attribute of its own object, and none one of another, as functions nested in
+    /// methods do.
     fn is_stored_only_in(&self, classes: &[ClassId], name: &Name, makers: &[Span]) -> bool {
         let stores = |class| self.stores.get(&(class, name)).into_iter().flatten();
         stores(None).next().is_none()

@@ -89,6 +89,7 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
             derivation: derivation(run.terms, event.target.term),
             confidence: match event.role {
                 Role::Unresolved => Confidence::Low,
+                Role::Split if broadcast.copied.is_some() && !is_drawn_from(run, broadcast) => Confidence::Low,
                 // Only one lane may decide to draw, and devices may have to draw the same numbers.
                 Role::Sample | Role::Split if broadcast.lanes == SharingLanes::Elements => Confidence::High,
                 _ => Confidence::Medium,
@@ -127,6 +128,17 @@ fn reporting_frame(run: &Recording<'_>, broadcast: &LoggedBroadcast, chain: &Cha
     let is_mapped_one = chain.get(mapper + 1).is_some_and(|(activation, _)| is_one(activation));
     let depth = if is_mapped_one { mapper } else { (mapper + 1).min(chain.len() - 1) };
     Some(Reporting { mapper, depth, is_direct })
+}
+
+/// Whether all lanes certainly draw from the children of a split. What nothing resolves may fold the number of the lane into them.
+fn is_drawn_from(run: &Recording<'_>, split: &LoggedBroadcast) -> bool {
+    let parent = run.log.consumptions[split.event].target.term;
+    run.log.broadcasts.iter().any(|other| {
+        let event = &run.log.consumptions[other.event];
+        other.mapped_at == split.mapped_at
+            && !matches!(event.role, Role::Split | Role::Unresolved | Role::Fold)
+            && run.terms.ancestors(event.target.term).contains(&parent)
+    })
 }
 
 /// Whether the function that maps has made the copies, or has called what did.

@@ -124,7 +124,7 @@ pub(super) fn subject(hit: &KeyReuse) -> String {
     let subject = wording::subject(hit.second.name.as_ref(), &hit.derivation);
     let origin = hit.origin.as_ref().filter(|_| subject == wording::UNNAMED);
     match origin.filter(|origin| origin.text.starts_with("created by")) {
-        Some(origin) => format!("{subject}, {},", origin.text),
+        Some(origin) => format!("{subject} {}", origin.text),
         None => subject,
     }
 }

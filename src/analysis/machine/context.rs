@@ -45,12 +45,10 @@ pub struct Stored {
 }
 
 /// An attribute that stores instances of a class.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum StoredInstances {
-    /// One instance.
-    One(ClassHandle),
-    /// One instance, or `None`.
-    OneOrNone(ClassHandle),
+    /// One instance, with those of its fields that are constant.
+    One(ClassHandle, Arc<[(Name, TermId)]>),
     /// A container whose elements, or values, are all instances of the class.
     Each(ClassHandle, InstancePositions),
 }

@@ -46,8 +46,13 @@ pub fn is_other_than(machine: &Machine<'_>, value: &Value, class: &Value) -> boo
     };
     match value.single() {
         Some(Val::Object(id)) => {
-            matches!(machine.state.store.objects[id.0 as usize].kind, ObjectKind::Stream(_))
-                && *machine.program.models.canonical(path, &[]) == *ARRAY
+            let object = &machine.state.store.objects[id.0 as usize];
+            let is_no_array = match object.kind {
+                ObjectKind::Stream(_) => true,
+                ObjectKind::Instance => object.class.is_some_and(|class| is_known(machine, class)),
+                _ => false,
+            };
+            is_no_array && *machine.program.models.canonical(path, &[]) == *ARRAY
         }
         Some(Val::Key(_)) => {
             let class = machine.program.models.class(path);
