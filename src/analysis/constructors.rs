@@ -3,7 +3,7 @@
 //! The `setup` of a library's module counts as its constructor, and so do methods that only constructors call.
 //!
 //! **Invariant:** functions are taken from a constructor unchanged. For instances and lists of instances only the class
-//! is taken. An attribute counts only if nothing but constructors stores it. Everything else that the constructor stores is
+//! is taken, and the constant fields of an immutable record. An attribute counts only if nothing but constructors stores it. Everything else that the constructor stores is
 //! unknown in a method that is analysed on its own.
 
 use std::collections::BTreeSet;
