@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::is_entry;
-use crate::analysis::record::{Activation, Chain, Consumption, Derivation, LoggedBroadcast, Recording, SharingLanes};
+use crate::analysis::record::{
+    Activation, Callee, Chain, Consumption, Derivation, LoggedBroadcast, Recording, SharingLanes,
+};
 use crate::finding::{Confidence, Place};
 use crate::judge::consequence::Flows;
 use crate::judge::derivation::derivation;
@@ -18,6 +20,9 @@ use crate::judge::naming::stream_at;
 use crate::judge::origin::origin;
 use crate::judge::reuse::{is_known_key, use_at};
 use crate::text::FileId;
+
+/// The parameter of transforms whose lanes are devices.
+const DEVICES: &str = "devices";
 
 /// What all lanes of a mapped function draw from.
 pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Facts, file: FileId) {
@@ -89,7 +94,7 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
             derivation: derivation(run.terms, event.target.term),
             confidence: match event.role {
                 Role::Unresolved => Confidence::Low,
-                Role::Split if broadcast.copied.is_some() && !is_drawn_from(run, broadcast) => Confidence::Low,
+                Role::Split if is_for_devices(run, broadcast) && !is_drawn_from(run, broadcast) => Confidence::Low,
                 // Only one lane may decide to draw, and devices may have to draw the same numbers.
                 Role::Sample | Role::Split if broadcast.lanes == SharingLanes::Elements => Confidence::High,
                 _ => Confidence::Medium,
@@ -128,6 +133,20 @@ fn reporting_frame(run: &Recording<'_>, broadcast: &LoggedBroadcast, chain: &Cha
     let is_mapped_one = chain.get(mapper + 1).is_some_and(|(activation, _)| is_one(activation));
     let depth = if is_mapped_one { mapper } else { (mapper + 1).min(chain.len() - 1) };
     Some(Reporting { mapper, depth, is_direct })
+}
+
+/// Whether the lanes may be devices: every lane was passed a copy of the key, or the transform takes the devices.
+fn is_for_devices(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> bool {
+    let takes_devices = |callee: &Callee| match callee {
+        Callee::Library(path) => run
+            .program
+            .models
+            .callable(path)
+            .is_some_and(|callable| callable.params.iter().any(|parameter| parameter.name == DEVICES)),
+        _ => false,
+    };
+    let mut callees = run.log.callees.get(&broadcast.mapped_at).into_iter().flatten();
+    broadcast.copied.is_some() || callees.any(takes_devices)
 }
 
 /// Whether all lanes certainly draw from the children of a split. What nothing resolves may fold the number of the lane into them.
