@@ -149,13 +149,14 @@ fn is_for_devices(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> bool {
     broadcast.copied.is_some() || callees.any(takes_devices)
 }
 
-/// Whether all lanes certainly draw from the children of a split. What nothing resolves may fold the number of the lane into them.
+/// Whether all lanes certainly draw from the children of a split, or split them. What nothing resolves may fold the number of the lane into
+/// them.
 fn is_drawn_from(run: &Recording<'_>, split: &LoggedBroadcast) -> bool {
     let parent = run.log.consumptions[split.event].target.term;
     run.log.broadcasts.iter().any(|other| {
         let event = &run.log.consumptions[other.event];
         other.mapped_at == split.mapped_at
-            && !matches!(event.role, Role::Split | Role::Unresolved | Role::Fold)
+            && !matches!(event.role, Role::Unresolved | Role::Fold)
             && run.terms.ancestors(event.target.term).contains(&parent)
     })
 }
