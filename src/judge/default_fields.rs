@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::domain::marks::SEEDED;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, Closure, Key, PartialKind, Val, Value};
 use crate::analysis::program::names::is_of_another_kind;
@@ -16,6 +15,7 @@ use crate::ir::{
     Variable, passes,
 };
 use crate::judge::callee_model::model_of;
+use crate::judge::derivation::seed_number;
 use crate::judge::facts::{Facts, KeptDefault, Role};
 use crate::judge::memoised::sets_attribute;
 use crate::judge::slice::is_computed_from;
@@ -304,12 +304,7 @@ fn constant_fields(run: &Recording<'_>, class: ClassHandle) -> Vec<(usize, Strin
 
 /// The call that creates a key, if its seed is a constant.
 fn constant_key(run: &Recording<'_>, key: &Key) -> Option<Place> {
-    let Term::Seed(seed) = *run.terms.get(key.term) else { return None };
-    let number = match run.terms.get(seed) {
-        Term::Apply(name, parts) if &**name == SEEDED => parts[0],
-        _ => seed,
-    };
-    run.terms.as_int(number)?;
+    run.terms.as_int(seed_number(run.terms, key.term)?)?;
     run.derivation(key.derivation).map(|made| made.place)
 }
 

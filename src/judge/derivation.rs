@@ -52,3 +52,12 @@ fn derived(terms: &Terms, term: TermId, depth: u32) -> Derivation {
     };
     Derivation::new(text, made)
 }
+
+/// The number from which a key or family is made, if it is made from a seed.
+pub fn seed_number(terms: &Terms, key: TermId) -> Option<TermId> {
+    let Term::Seed(seed) = *terms.get(key) else { return None };
+    match terms.get(seed) {
+        Term::Apply(name, parts) if &**name == SEEDED => parts.first().copied(),
+        _ => Some(seed),
+    }
+}

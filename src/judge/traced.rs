@@ -10,7 +10,6 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::analysis::domain::marks::SEEDED;
 use crate::analysis::domain::term::{Term, TermId, place_key};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::record::{Activation, Consumption, Holder, LoggedTrace, LoggedWrite, Recording};
@@ -19,6 +18,7 @@ use crate::ir::{Function, FunctionKind, Module, Operator};
 use crate::judge::consequence::Flows;
 use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::unused_children::is_drawn_from;
+use crate::judge::derivation::seed_number;
 use crate::judge::facts::{ConstantKey, Facts, LeakKind, LeakedKey, Role, Trace, TraceKind, TraceStep, TracedFunction};
 use crate::judge::forward;
 use crate::judge::intent::placeholder::called_so;
@@ -177,14 +177,7 @@ fn seed(run: &Recording<'_>, key: TermId) -> Option<(TermId, TermId)> {
     for _ in 0..STEPS {
         match *run.terms.get(current) {
             Term::Fold(parent, _) => current = parent,
-            Term::Seed(seed) => {
-                let number = match run.terms.get(seed) {
-                    Term::Apply(name, parts) if &**name == SEEDED => parts[0],
-                    _ => seed,
-                };
-                return Some((current, number));
-            }
-            _ => return None,
+            _ => return Some((current, seed_number(run.terms, current)?)),
         }
     }
     None

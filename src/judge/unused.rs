@@ -4,14 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::domain::marks::SEEDED;
-use crate::analysis::domain::term::Term;
 use crate::analysis::program::names::is_of_another_kind;
 use crate::analysis::record::{Activation, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{
     Block, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, ReachingDefinitions, Temp, Variable,
 };
+use crate::judge::derivation::seed_number;
 use crate::judge::facts::{Discarded, Facts, IgnoredCaller, Role, UnusedChild};
 use crate::judge::stale::leaf_use;
 use crate::models::Effect;
@@ -188,11 +187,7 @@ fn extract_ignored(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             continue;
         }
         let Some(derivation) = run.derivation(event.target.derivation).cloned() else { continue };
-        let Term::Seed(seed) = *run.terms.get(event.target.term) else { continue };
-        let number = match run.terms.get(seed) {
-            Term::Apply(name, parts) if &**name == SEEDED => parts[0],
-            _ => seed,
-        };
+        let Some(number) = seed_number(run.terms, event.target.term) else { continue };
         if run.terms.as_int(number).is_none() || derivation.place.file != file {
             continue;
         }

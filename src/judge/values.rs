@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::domain::marks::SEEDED;
-use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::record::{Consumption, Derivation, Observed, Recording};
+use crate::analysis::domain::term::TermId;
+use crate::analysis::record::{Consumption, Observed, Recording};
 use crate::finding::Place;
 use crate::judge::derivation::derivation;
+use crate::judge::derivation::seed_number;
 use crate::judge::facts::{Facts, KeyUse, KeyValue, Role};
 use crate::judge::origin::origin;
 use crate::text::FileId;
@@ -88,14 +88,7 @@ impl Values {
 
 /// The numbers from which keys are made.
 fn seeds(run: &Recording<'_>) -> FxHashSet<TermId> {
-    let number = |made: &Derivation| match run.terms.get(made.term) {
-        Term::Seed(number) => match run.terms.get(*number) {
-            Term::Apply(name, parts) if &**name == SEEDED => parts.first().copied(),
-            _ => Some(*number),
-        },
-        _ => None,
-    };
-    run.log.derivations.iter().filter_map(number).collect()
+    run.log.derivations.iter().filter_map(|made| seed_number(run.terms, made.term)).collect()
 }
 
 /// The consumptions of each key.

@@ -33,7 +33,9 @@ fn describe_kept(rule: &Rule, hit: &KeptDefault) -> Finding {
     let name = hit.entry.rsplit('.').next().unwrap_or(&hit.entry);
     let entry = if hit.entry == hit.function { "this function".to_owned() } else { wording::code(name) };
     let text = Text {
-        message: format!("this {class} keeps the constant default key of {field}, although {entry} takes {parameter}"),
+        message: format!(
+            "this {class} keeps the default of {field}, a constant key, although {entry} takes {parameter}"
+        ),
         label: format!("{field} is not passed, so it is the same key in every call"),
         help: format!("split {parameter}, and pass one of the new keys as {field}"),
     };

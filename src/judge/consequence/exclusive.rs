@@ -1,7 +1,7 @@
 //! Code that does not run on any path with both draws.
 //!
-//! **Invariant:** only code of a common frame of both draws is excluded, with the functions that it makes for such code, and only if no loop may bring control back to it while the values
-//! that it reads are unchanged.
+//! **Invariant:** only code of a common frame of both draws is excluded, with the functions that it makes for such code, and only if no loop may
+//! bring control back to it while the values that it reads are unchanged.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
