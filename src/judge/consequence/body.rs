@@ -67,6 +67,9 @@ impl Sinks {
     pub const SHARED: Self = Self(256);
     /// The program waits for what is computed from it, and does not use that.
     pub const TIMED: Self = Self(512);
+    /// It is passed to an unknown function whose result is returned: that function may store it, unless what becomes of the result shows
+    /// that it only makes an example of a shape.
+    pub const PASSED: Self = Self(1024);
     /// The sinks that depend on no number.
     const NO_NUMBERS: u16 = Self::SHAPE.0 | Self::TIMED.0;
 
@@ -75,29 +78,36 @@ impl Sinks {
         self.0 |= other.0;
     }
 
+    /// The sinks, with what unknown functions do decided.
+    fn decided(self) -> u16 {
+        let others = self.0 & !Self::PASSED.0;
+        let is_example = others & Self::SHAPE.0 != 0 && others & !Self::NO_NUMBERS == 0;
+        if self.0 == others || is_example { others } else { others | Self::ESCAPES.0 }
+    }
+
     /// Whether it reaches this sink.
     pub fn has(self, sink: Self) -> bool {
-        self.0 & sink.0 != 0
+        self.decided() & sink.0 != 0
     }
 
     /// Whether its numbers can make a difference, or could once the code is finished.
     pub fn is_observed(self) -> bool {
-        self.0 & !Self::NO_NUMBERS != 0
+        self.decided() & !Self::NO_NUMBERS != 0
     }
 
     /// Whether its numbers can make a difference to what is computed.
     pub fn enters_results(self) -> bool {
-        self.0 & !(Self::NO_NUMBERS | Self::UNREAD.0 | Self::DROPPED.0 | Self::PRINTED.0) != 0
+        self.decided() & !(Self::NO_NUMBERS | Self::UNREAD.0 | Self::DROPPED.0 | Self::PRINTED.0) != 0
     }
 
     /// Whether its numbers can make a difference, or are discarded where they are drawn.
     pub fn is_read(self) -> bool {
-        self.0 & !(Self::NO_NUMBERS | Self::UNREAD.0) != 0
+        self.decided() & !(Self::NO_NUMBERS | Self::UNREAD.0) != 0
     }
 
     /// Whether its numbers can make a difference.
     pub fn is_used(self) -> bool {
-        self.0 & !(Self::NO_NUMBERS | Self::UNREAD.0 | Self::DROPPED.0) != 0
+        self.decided() & !(Self::NO_NUMBERS | Self::UNREAD.0 | Self::DROPPED.0) != 0
     }
 }
 

@@ -70,7 +70,7 @@ impl Body<'_, '_> {
             }
             // Nothing ran it. Reading numbers through a method is not a use of an unknown kind.
             if given != ArgumentRole::Receiver || !path.is_empty() {
-                self.add(if is_modelled { Sinks::default() } else { Sinks::ESCAPES });
+                self.add(if is_modelled { Sinks::default() } else { self.by_unknown(call, given) });
             }
             self.note_taker(call, callee, given);
             self.hold(call, Path::new());
@@ -93,12 +93,21 @@ impl Body<'_, '_> {
                 Callee::Unknown => {
                     let is_array_method = given == ArgumentRole::Receiver && path.is_empty();
                     if !is_modelled && !is_array_method && !self.is_of_array(callee) {
-                        self.add(Sinks::ESCAPES);
+                        self.add(self.by_unknown(call, given));
                     }
                     self.note_taker(call, callee, given);
                     self.hold(call, Path::new());
                 }
             }
+        }
+    }
+
+    /// What becomes of a value that is passed to an unknown function. One whose result is only an example of a shape computes that result:
+    /// `model.init(key, env.reset(x))`.
+    fn by_unknown(&self, call: Temp, given: ArgumentRole) -> Sinks {
+        match given {
+            ArgumentRole::Argument => self.flows.by_unknown((self.module, self.id), call),
+            ArgumentRole::Receiver | ArgumentRole::Callee => Sinks::ESCAPES,
         }
     }
 

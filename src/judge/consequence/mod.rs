@@ -79,6 +79,8 @@ pub struct Flows<'r> {
     captured: RefCell<FxHashMap<(Code, u32), Readers>>,
     /// Steps that may still be taken.
     steps: Cell<usize>,
+    /// What becomes of the arguments of unknown functions; `None` while that is being found out.
+    by_unknown: RefCell<FxHashMap<(Code, Temp), Option<Sinks>>>,
     /// Calls that have a model for their effect on keys.
     modelled: FxHashMap<Place, usize>,
     /// Calls whose results are the same for every key.
@@ -178,6 +180,7 @@ impl<'r> Flows<'r> {
             draws: RefCell::default(),
             frames: RefCell::default(),
             captured: RefCell::default(),
+            by_unknown: RefCell::default(),
             steps: Cell::new(ALL_STEPS),
             modelled: modelled.map(|(index, event)| (event.place, index)).collect(),
         }
@@ -273,6 +276,26 @@ impl<'r> Flows<'r> {
         let reach = Rc::new(reach);
         self.draws.borrow_mut().insert(consumption, reach.clone());
         reach
+    }
+
+    /// What becomes of the arguments of an unknown function, by what the function that calls it does with the result.
+    fn by_unknown(&self, code: Code, call: Temp) -> Sinks {
+        if let Some(known) = self.by_unknown.borrow().get(&(code, call)) {
+            return known.unwrap_or(Sinks::ESCAPES);
+        }
+        self.by_unknown.borrow_mut().insert((code, call), None);
+        let none = FxHashSet::default();
+        let mut body = Body::new(self, code, &none, DEPTH);
+        body.hold(call, Path::new());
+        let (effects, _) = body.finish();
+        let sinks = match () {
+            () if effects.sinks.is_observed() || !effects.mutated.is_empty() => Sinks::ESCAPES,
+            () if !effects.returned.is_empty() => Sinks::PASSED,
+            () if effects.sinks.has(Sinks::SHAPE) => Sinks::default(),
+            () => Sinks::ESCAPES,
+        };
+        self.by_unknown.borrow_mut().insert((code, call), Some(sinks));
+        sinks
     }
 
     /// Whether the numbers of an operation's result enter what a function computes, and whether it returns them.

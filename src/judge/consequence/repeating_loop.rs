@@ -77,11 +77,7 @@ impl<'r> RepeatingLoop<'r> {
             match self.kind(*temp) {
                 OpKind::Load(variable) if reached.contains(temp) => match self.first_store(variable) {
                     None => kept.beside = true,
-                    // Code before the draw, or before the variable is bound, is reached through the next iteration only.
-                    Some(bound) => {
-                        let is_earlier = self.call.is_none_or(|call| *temp < call) || *temp < bound;
-                        kept.carried |= is_earlier && !self.is_only_compared(*temp);
-                    }
+                    Some(_) => kept.carried |= self.is_of_earlier(*temp, variable) && !self.is_only_compared(*temp),
                 },
                 OpKind::Append(container, _) => {
                     kept.beside |= reached.contains(container) && !self.body.contains(container);
@@ -91,6 +87,35 @@ impl<'r> RepeatingLoop<'r> {
             }
         }
         kept
+    }
+
+    /// Whether a load of a variable that the body binds, and whose value has something of the draw, reads what an earlier iteration left: code
+    /// before the draw, or before the variable is bound, is reached through the next iteration only. What each iteration makes anew before
+    /// the load has nothing of an earlier one, even if the draw changes it.
+    fn is_of_earlier(&self, load: Temp, variable: &Variable) -> bool {
+        let Some(bound) = self.first_store(variable) else { return false };
+        load < bound || self.call.is_none_or(|call| load < call) && !self.is_made_anew(bound)
+    }
+
+    /// Whether every iteration runs a store, and stores an element of the loop or the result of a call: neither is shared with other iterations.
+    fn is_made_anew(&self, store: Temp) -> bool {
+        let OpKind::Store(_, value) = self.kind(store) else { return false };
+        let is_nested = |temp: &Temp| {
+            let kind = self.kind(*temp);
+            // The body of a `try` or `with` always runs.
+            let always = usize::from(matches!(kind, OpKind::Try { .. }));
+            kind.blocks().into_iter().skip(always).any(|block| self.code.within(block).any(|within| within == store))
+        };
+        let mut made_by = *value;
+        while let OpKind::Project(of, _) | OpKind::Unpack { value: of, .. } = self.kind(made_by) {
+            made_by = *of;
+        }
+        let is_own = match self.kind(made_by) {
+            OpKind::Next(iterator) => Some(*iterator) == self.iterator,
+            OpKind::Call(..) => true,
+            _ => false,
+        };
+        is_own && !self.body.iter().any(is_nested)
     }
 
     /// Whether the body only compares a value: the best result so far, say.
@@ -217,7 +242,13 @@ impl<'r> RepeatingLoop<'r> {
         };
         let is_reached = |argument: &Argument| {
             let value = argument.value();
-            frame.effects.reached.contains(&value) && matches!(self.kind(value), OpKind::Load(_))
+            frame.effects.reached.contains(&value)
+                && match self.kind(value) {
+                    OpKind::Load(variable) => {
+                        self.first_store(variable).is_none() || self.is_of_earlier(value, variable)
+                    }
+                    _ => false,
+                }
         };
         arguments.iter().any(is_reached)
     }

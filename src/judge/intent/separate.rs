@@ -97,14 +97,18 @@ fn may_draw(flows: &Flows<'_>, draw: usize) -> bool {
 
 /// Why one draw that each iteration of a loop makes from one key is intended, if it is.
 fn separate_iterations(flows: &Flows<'_>, pair: &Pair<'_>, is_apart: bool) -> Option<Intent> {
-    if pair.first.place != pair.second.place {
-        return None;
-    }
     let iteration = pair.repeated_by.as_ref()?;
     let around = RepeatingLoop::around(flows.run, pair.second, iteration)?;
     let reach = flows.reach(pair.reuse.second);
     let kept = around.kept(&reach);
     let is_made_again = is_made_again(flows.run, pair);
+    if pair.first.place != pair.second.place {
+        // What else an iteration draws from its key is compared within the iteration.
+        let earlier = RepeatingLoop::around(flows.run, pair.first, iteration)?;
+        let is_kept = kept != Kept::default() || earlier.kept(&flows.reach(pair.reuse.first)) != Kept::default();
+        let is_own = is_apart && is_made_again && !is_kept && around.is_followed() && earlier.is_followed();
+        return is_own.then(|| Intent::new(IntentKind::SeparateRuns, Some(iteration.place)));
+    }
     if is_made_again && (is_apart || !kept.beside) && around.is_for_setting(&reach, kept) {
         let reason = "each iteration starts a setting of its own from one seed";
         return Some(Intent::because(IntentKind::Comparison, reason, Some(iteration.place)));

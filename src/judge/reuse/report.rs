@@ -292,8 +292,8 @@ pub fn report(
     (reuse, placed.direct)
 }
 
-/// Whether equal draws of a loop are rarely a mistake: unknown code gets one key but something else in each iteration, unless the results are
-/// the state of the loop; or models, environments and the like that are only stored may start alike.
+/// Whether equal draws of a loop are rarely a mistake: unknown code gets one key but something else in each iteration, unless it continues with
+/// what it computed; or models, environments and the like that are only stored may start alike.
 fn is_doubtful_in_loop(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequence, confidence: Confidence) -> bool {
     let (first, second) = (pair.first.role, pair.second.role);
     let is_unknown = first == Role::Unresolved && second == Role::Unresolved;
@@ -307,7 +307,7 @@ fn is_doubtful_in_loop(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequ
 fn repeats_or_carries(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
     loop_around(flows, pair).is_some_and(|around| {
         let reach = flows.reach(pair.reuse.second);
-        !around.gets_another() || around.kept(&reach).carried || around.is_stored_as_state(&reach)
+        !around.gets_another() || around.continues(&reach) || around.is_stored_as_state(&reach)
     })
 }
 
