@@ -122,7 +122,7 @@ fn find_in(dir: &Path, packages: &[String]) -> Option<(JaxPin, PathBuf)> {
         |name: &String| name.starts_with("requirements") && Path::new(name).extension() == Some("txt".as_ref());
     let mut names: Vec<String> = names.filter(is_list).collect();
     names.sort();
-    names.extend(["pyproject.toml", "setup.cfg", "setup.py"].map(str::to_owned));
+    names.extend(["pyproject.toml", "setup.cfg", "setup.py", "environment.yml", "environment.yaml"].map(str::to_owned));
     names.iter().find_map(|name| {
         let path = dir.join(name);
         Some((agreed(&mentions(name, &read(&path)?, packages))?, path))

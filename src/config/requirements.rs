@@ -1,4 +1,4 @@
-//! Requirements of a package in the metadata of a project: requirement files, `pyproject.toml`, `setup.cfg`, `setup.py`.
+//! Requirements of a package in the metadata of a project: requirement files, `pyproject.toml`, `setup.cfg`, `setup.py`, environments of conda.
 //!
 //! **Invariant:** a requirement without an upper limit is a mention with the limit `None`; text that is not a requirement is not a mention.
 
@@ -19,6 +19,7 @@ pub fn mentions(name: &str, text: &str, packages: &[String]) -> Vec<Mention> {
         "setup.cfg" => {
             text.lines().filter_map(|line| of_line(line.split_once(" = ").map_or(line, |(_, of)| of))).collect()
         }
+        "environment.yml" | "environment.yaml" => text.lines().filter_map(|line| of_conda(line, packages)).collect(),
         // A bare name may mean anything: a keyword, or the name of the project.
         "setup.py" => text.split(['"', '\'']).filter_map(of_line).flatten().map(Some).collect(),
         _ => text.lines().filter_map(of_line).collect(),
@@ -38,6 +39,23 @@ fn mention(written: &str, packages: &[String]) -> Option<Mention> {
     let rest = rest.strip_prefix('[').map_or(Some(rest), |extras| Some(extras.split_once(']')?.1))?.trim();
     let is_requirement = rest.is_empty() || rest.starts_with(['<', '>', '=', '!', '~', '(', '@']);
     is_requirement.then(|| newest(rest.trim_matches(['(', ')'])))
+}
+
+/// Parses an item of a list of dependencies: `- conda-forge::jax=0.4.19=py310_0`, and below `pip:` an ordinary requirement. With one `=`, conda
+/// accepts any further numbers.
+fn of_conda(line: &str, packages: &[String]) -> Option<Mention> {
+    let item = line.trim().strip_prefix("- ")?.trim().trim_matches(['"', '\'']);
+    let item = item.split_once("::").map_or(item, |(_, package)| package);
+    let of_one = item.split_once('=').filter(|(name, version)| {
+        !name.ends_with(['<', '>', '!', '~']) && version.starts_with(|first: char| first.is_ascii_digit())
+    });
+    match of_one {
+        Some((name, version)) => {
+            let version = version.split(['=', ' ']).next().unwrap_or(version);
+            mention(&format!("{}=={}.*", name.trim(), version.trim_end_matches(".*")), packages)
+        }
+        None => mention(item, packages),
+    }
 }
 
 /// The limit that clauses such as `>=0.4.1,<0.5` put on the newest version.

@@ -409,7 +409,7 @@ fn reachable(loaded: &[Option<Loaded>], mut start: Vec<usize>) -> Vec<bool> {
 fn judge(job: &Job<'_>, project: &Project<'_>, project_facts: ProjectFacts) -> (Vec<FileReport>, Vec<Refuted>) {
     let ProjectFacts { mut loaded, facts, positions, overview } = project_facts;
     let jax = project.settings.jax_version.map(JaxPin::newest).map(|newest| [newest.major, newest.minor, newest.patch]);
-    let check = |facts| contained(|| rules::check(&Facts { jax, ..facts }));
+    let check = |facts: Facts| contained(|| rules::check(&facts.for_version(jax)));
     let checked: Vec<Result<Vec<Finding>, String>> = facts.into_par_iter().map(check).collect();
     let mut all: Vec<Finding> = Vec::new();
     for (position, result) in positions.into_iter().zip(checked) {

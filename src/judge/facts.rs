@@ -91,7 +91,21 @@ pub struct Facts {
     pub jax: Option<[u32; 3]>,
 }
 
+/// The first version of JAX in which `jax_threefry_partitionable` is the default.
+const PARTITIONABLE: [u32; 3] = [0, 5, 0];
+
 impl Facts {
+    /// The facts for the newest version of JAX that a project admits: before 0.5, the children of a key depend on how many are made, and
+    /// `fold_in` makes none of them.
+    #[must_use]
+    pub fn for_version(mut self, newest: Option<[u32; 3]>) -> Self {
+        if newest.is_some_and(|newest| newest < PARTITIONABLE) {
+            self.reuses.retain(|reuse| !reuse.is_by_default);
+        }
+        self.jax = newest;
+        self
+    }
+
     /// Adds what the analysis of another function of the same module found.
     pub(crate) fn absorb(&mut self, other: Self) {
         self.reuses.extend(other.reuses);
@@ -305,6 +319,8 @@ pub struct KeyReuse {
     pub is_adjacent: bool,
     /// Whether each of the two consumptions has its own key, created from the same seed.
     pub is_seeded_again: bool,
+    /// Whether the keys are equal only with `jax_threefry_partitionable`, the default since JAX 0.5.
+    pub is_by_default: bool,
     /// What the loop does with the key's variable.
     pub binding: KeyBinding,
     /// The other child that nothing uses, where the parent was probably intended to be a child (`key, sub = split(key)`).

@@ -343,12 +343,21 @@ fn source(run: &Recording<'_>, key: TermId, activation: &Activation) -> Option<u
         let is_key = |val: &Val| matches!(val, Val::Key(key) if run.terms.root(key.term) == part);
         stands_for(run, value, part) || value.alternatives().iter().any(|alternative| is_key(&alternative.val))
     };
-    let number = |part| slots.iter().take(run.code(activation).parameters.len()).rposition(|slot| holds(slot, part));
+    let is_key = |value: &Value, part: TermId| {
+        value.alternatives().iter().any(|alternative| matches!(&alternative.val, Val::Key(key) if key.term == part))
+    };
+    let position = |is_it: &dyn Fn(&Value) -> bool| {
+        let number = slots.iter().take(run.code(activation).parameters.len()).rposition(is_it);
+        number.and_then(|number| u32::try_from(number).ok())
+    };
     let last = Cell::new(None);
     run.terms.mentions(key, &|part| {
         if run.terms.symbol(part).is_some() {
-            let holding = number(part).and_then(|number| u32::try_from(number).ok());
+            let holding = position(&|slot| holds(slot, part));
             last.set(last.get().max(holding).max(parameter_of(run, part, activation)));
+        } else {
+            // The caller passed a key that it made from a constant.
+            last.set(last.get().max(position(&|slot| is_key(slot, part))));
         }
         false
     });

@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** a word alone never causes a finding; it is used in addition to other evidence.
 
+use std::ops::Range;
+
 use serde::Deserialize;
 
 /// Declares the lists of `[words]`. After `=>`: the method that tests whether a word is in a list, if that is all that is needed.
@@ -121,6 +123,8 @@ lists! {
     denials,
     /// Words in whose company a phrase is a complaint.
     complaints,
+    /// Verbs after a phrase that make it a statement about keys in general: `the same key gives the same numbers`.
+    laws,
 }
 
 /// Most words that a `*` of a phrase matches.
@@ -289,27 +293,30 @@ impl Words {
                 let alone = if words.len() <= ALONE { alone } else { &[] };
                 let mut phrases = phrases.into_iter().flatten().chain(alone);
                 let at = phrases.find_map(|phrase| self.find(phrase, &words));
-                at.is_some_and(|at| !words[..at].iter().any(|word| holds(&self.denials, word)))
+                at.is_some_and(|Range { start, end }| {
+                    !words[..start].iter().any(|word| holds(&self.denials, word))
+                        && !words.get(end).is_some_and(|word| holds(&self.laws, word))
+                })
             })
         })
     }
 
-    /// Where a phrase begins among words.
-    fn find(&self, phrase: &str, words: &[String]) -> Option<usize> {
+    /// Where a phrase is among words.
+    fn find(&self, phrase: &str, words: &[String]) -> Option<Range<usize>> {
         let parts: Vec<&str> = phrase.split_whitespace().collect();
-        (0..words.len()).find(|at| self.begins_with(&words[*at..], &parts))
+        (0..words.len()).find_map(|at| Some(at..at + self.begins_with(&words[at..], &parts)?))
     }
 
-    fn begins_with(&self, words: &[String], parts: &[&str]) -> bool {
-        let Some((part, rest)) = parts.split_first() else { return true };
+    /// How many words of a text a phrase matches from its beginning, if it does.
+    fn begins_with(&self, words: &[String], parts: &[&str]) -> Option<usize> {
+        let Some((part, rest)) = parts.split_first() else { return Some(0) };
         if *part == "*" {
             let between = words.iter().take(BETWEEN).take_while(|word| !holds(&self.joints, word)).count();
-            return (0..=between).any(|skipped| self.begins_with(&words[skipped..], rest));
+            return (0..=between).find_map(|skipped| Some(skipped + self.begins_with(&words[skipped..], rest)?));
         }
-        words.split_first().is_some_and(|(word, others)| {
-            let is_it = if *part == "KEY" { holds(&self.randomness, word) } else { word == part };
-            is_it && self.begins_with(others, rest)
-        })
+        let (word, others) = words.split_first()?;
+        let is_it = if *part == "KEY" { holds(&self.randomness, word) } else { word == part };
+        self.begins_with(others, rest).filter(|_| is_it).map(|matched| matched + 1)
     }
 }
 

@@ -17,6 +17,9 @@ pub(super) fn describe(rule: &Rule, (leak, trace): &(&LeakedKey, &Trace)) -> Fin
     let name = if leak.name.is_empty() { "an object from outside".to_owned() } else { wording::code(&leak.name) };
     let is_direct = leak.leaf == trace.place;
     let when = format!("while {transform} traces {function}");
+    // A method adds it to a container: `KEYS.append(key)`.
+    let is_added = leak.kind == LeakKind::Part && !leak.name.contains(['.', '[']);
+    let written = if is_added { "added" } else { "assigned" };
     let text = match leak.kind {
         LeakKind::Iterator => Text {
             message: format!("a key is taken from {name} only {when}, so every call uses the same key"),
@@ -25,21 +28,19 @@ pub(super) fn describe(rule: &Rule, (leak, trace): &(&LeakedKey, &Trace)) -> Fin
             help: "take the key outside the traced function, and pass it as an argument".to_owned(),
         },
         LeakKind::Global | LeakKind::Variable | LeakKind::Part => Text {
-            message: if trace.depends_on_argument {
-                format!("{name} is assigned {when}: it will hold a leaked tracer")
-            } else {
-                format!(
-                    "{name} is assigned {when}: it will hold a leaked tracer, and every call draws the same numbers"
-                )
+            message: {
+                let happens = if is_added { "gets a key" } else { "is assigned" };
+                let repeats = if trace.depends_on_argument { "" } else { ", and every call draws the same numbers" };
+                format!("{name} {happens} {when}: it will hold a leaked tracer{repeats}")
             },
-            label: if is_direct { "assigned only during tracing" } else { "assigned inside this call" }.to_owned(),
+            label: format!("{written} {}", if is_direct { "only during tracing" } else { "inside this call" }),
             help: "return the new key, and store it outside the traced function".to_owned(),
         },
     };
     let mut finding = wording::finding(rule, trace.place, leak.confidence, &trace.function, text);
     let stored = wording::label(
         leak.leaf,
-        if leak.kind == LeakKind::Iterator { "taken here" } else { "assigned here" }.to_owned(),
+        if leak.kind == LeakKind::Iterator { "taken here".to_owned() } else { format!("{written} here") },
     );
     let traced = wording::label(trace.at, format!("traced by {transform}"));
     wording::relate(&mut finding, [stored, traced]);

@@ -113,8 +113,7 @@ fn meeting(hit: &KeyReuse, fate: &str) -> String {
 /// Why a reuse is uncertain, if that is known.
 fn doubt(hit: &KeyReuse) -> Option<String> {
     let default = "it relies on `jax_threefry_partitionable`, the default since JAX 0.5";
-    let by_default =
-        hit.kind == ReuseKind::FoldMeetsChild || hit.kind == ReuseKind::Iterated && hit.derived_at.is_some();
+    let by_default = hit.kind == ReuseKind::FoldMeetsChild || hit.kind == ReuseKind::Iterated && hit.is_by_default;
     let assumed = || wording::doubt(&hit.second).or_else(|| wording::doubt(&hit.first));
     if by_default { Some(default.to_owned()) } else { assumed() }
 }

@@ -172,12 +172,8 @@ fn leaf(used: &Use, what: &str) -> Label {
 pub(super) fn doubt(used: &Use) -> Option<String> {
     let callee = callee(&used.callee);
     match used.role {
-        Role::Protocol => {
-            Some(format!("the object is unknown, so that {callee} consumes the key is assumed from its name"))
-        }
-        Role::Library => {
-            Some(format!("that {callee} consumes the key is known only from keylint's model of the library"))
-        }
+        Role::Protocol => Some(format!("keylint assumes from its name and arguments that {callee} draws from the key")),
+        Role::Library => Some(format!("only keylint's model of the library says that {callee} draws from the key")),
         Role::Unresolved => Some(format!("keylint cannot see what {callee} does with the key")),
         Role::Sample | Role::Split | Role::Fold => None,
     }

@@ -327,12 +327,18 @@ fn the_jax_version_may_be_an_upper_bound_of_the_projects_metadata() {
         ("q/keylint.toml", ""),
         ("r/setup.cfg", "[options]\ninstall_requires =\n    jax<=0.4.10\n"),
         ("r/keylint.toml", ""),
+        ("s/environment.yml", "name: s\ndependencies:\n  - python=3.10\n  - conda-forge::jax=0.4.19=py310_0\n"),
+        ("s/keylint.toml", ""),
+        ("t/environment.yaml", "dependencies:\n  - jaxlib>=0.4\n  - pip:\n      - jax==0.4.30\n"),
+        ("t/keylint.toml", ""),
     ]);
     let version = |file| project.settings(file).jax_version.map(|pin| pin.to_string());
     assert_eq!(version("a.py").as_deref(), Some("<0.4.0"));
     assert_eq!(version("p/a.py").as_deref(), Some("0.3.25"));
     assert_eq!(version("q/a.py").as_deref(), Some("0.4.20"));
     assert_eq!(version("r/a.py").as_deref(), Some("<0.4.11"));
+    assert_eq!(version("s/a.py").as_deref(), Some("<0.4.20"));
+    assert_eq!(version("t/a.py").as_deref(), Some("0.4.30"));
     // The requirements of a project are not keylint's configuration.
     let isolated = CommandLine { isolated: true, ..CommandLine::default() };
     let pin = project.resolve("a.py", isolated).unwrap().jax_version;

@@ -190,6 +190,22 @@ fn pinned_versions_are_read_without_configuration() {
 }
 
 #[test]
+fn keys_that_are_equal_by_a_newer_default_are_different_in_older_versions() {
+    let folds = "import jax\n\ndef draw(key):\n    one = jax.random.normal(jax.random.fold_in(key, 1))\n    \
+                 return one + jax.random.normal(jax.random.split(key)[1])\n";
+    let counts = "import jax\n\ndef draw(key):\n    one = jax.random.normal(jax.random.split(key, 3)[0])\n    \
+                  return one + jax.random.normal(jax.random.split(key)[0])\n";
+    let twice = "import jax\n\ndef draw(key):\n    return jax.random.normal(key) + jax.random.normal(key)\n";
+    let found = |pin: &str| {
+        let files = [("folds.py", folds), ("counts.py", counts), ("twice.py", twice), ("requirements.txt", pin)];
+        let project = folder(&files);
+        places(project.path(), project.path(), Path::new("."))
+    };
+    assert_eq!(found("jax==0.4.35\n"), ["twice.py:4 KEY101"]);
+    assert_eq!(found("jax==0.5.0\n"), ["counts.py:5 KEY104", "folds.py:5 KEY104", "twice.py:4 KEY101"]);
+}
+
+#[test]
 fn a_script_that_only_imports_what_handles_keys_is_analysed() {
     let lib = "import jax\n\ndef make():\n    return {'key': jax.random.key(0), 'x': 0.0}\n\n\
                def step(state):\n    return {**state, 'x': jax.random.normal(state['key'])}\n";

@@ -73,6 +73,7 @@ fn reuse(kind: ReuseKind, first: Use, second: Use) -> KeyReuse {
         is_adjacent: true,
         binding: KeyBinding::Constant,
         is_seeded_again: false,
+        is_by_default: false,
         intended_child: None,
         intent: None,
         consequence: None,

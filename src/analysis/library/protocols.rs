@@ -11,7 +11,7 @@ use crate::analysis::library::consume::Sink;
 use crate::analysis::library::tree::NESTED;
 use crate::analysis::library::{consume, derive, flags, keyless, parameters, submodules};
 use crate::analysis::machine::exec::EXPECTS;
-use crate::analysis::machine::{Frame, Machine, annotate, arrays, name_cache, notes};
+use crate::analysis::machine::{Frame, Machine, annotate, arrays, name_cache, notes, stored_callables};
 use crate::analysis::program::Program;
 use crate::analysis::record::DrawnIn;
 use crate::analysis::store::args::{Arg, Args, Call};
@@ -97,13 +97,13 @@ pub fn protocol_or_unknown<'p>(
         Some((ProtocolEffect::Consume, protocol, key)) => {
             consume_streams(machine, frame, val, (protocol, &key), (&args, &text, place));
             machine.escape_arguments(&args);
-            machine.state.havoc(&receiver);
+            stored_callables::havoc_receiver(machine, &receiver, name);
             name_cache::unknown_result(machine, &text, place)
         }
         Some((ProtocolEffect::Split, _, key)) => derive::split(machine, frame, &key, None, &text, place),
         // The analysis has seen what the code that ran consumes.
         None if has_run => {
-            machine.state.havoc(&receiver);
+            stored_callables::havoc_receiver(machine, &receiver, name);
             name_cache::unknown_result(machine, &text, place)
         }
         Some(_) => name_cache::unknown_result(machine, &text, place),

@@ -15,7 +15,7 @@ use crate::analysis::domain::value::{
 use crate::analysis::machine::context::PendingClosure;
 use crate::analysis::machine::{
     CALL_DEPTH, Frame, Machine, RECURSION, bind, cutoff, getters, hover, iterate, name_cache, overrides, prelude,
-    split_escape, stream_use, writes,
+    split_escape, stored_callables, stream_use, writes,
 };
 use crate::analysis::program::Program;
 use crate::analysis::record::{Activation, Callee};
@@ -295,10 +295,12 @@ impl<'p> Machine<'p> {
             cutoff::change(self, frame, value, place);
         }
         self.escape_arguments(args);
-        if let Some((receiver, _)) = receiver {
-            self.state.havoc(&receiver.clone());
+        if let Some((receiver, name)) = receiver {
+            stored_callables::havoc_receiver(self, receiver, name);
         }
-        if let Some(callee @ Val::Object(_)) = callee {
+        // A method that nothing defines is called through its receiver.
+        let is_receiver = |callee: &Val| receiver.is_some_and(|(of, _)| of.single() == Some(callee));
+        if let Some(callee @ Val::Object(_)) = callee.filter(|callee| !is_receiver(callee)) {
             self.state.havoc(&Value::of(callee.clone()));
         }
         let result = name_cache::unknown_result(self, &text, place);

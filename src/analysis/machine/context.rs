@@ -159,6 +159,8 @@ pub struct Caches {
     pub heirs: FxHashMap<(ClassStatement, Name), OverridingMethods>,
     /// The classes that inherit from each other.
     pub descendants: Descendants,
+    /// Whether the methods of a class store an attribute, and nothing else makes it.
+    pub stored: FxHashMap<(ClassHandle, Name), bool>,
     /// What names that modules import from each other resolve to, on demand.
     pub imported: FxHashMap<(ModuleIndex, Name), Value>,
 }

@@ -33,6 +33,7 @@ pub mod operate;
 pub mod overrides;
 pub mod prelude;
 pub mod split_escape;
+pub mod stored_callables;
 pub mod stream_use;
 pub mod suspend;
 pub mod text;
