@@ -475,11 +475,11 @@ pub fn reconcile(modules: &mut [Facts]) {
     }
 }
 
-/// Where keys are made and drawn from that another fact already reports. A fact with low confidence, which is hidden by
-/// default, does not count.
+/// Where keys are made and drawn from that another fact already reports. A fact that is hidden by default does not count.
 fn known_otherwise(facts: &Facts) -> BTreeSet<Place> {
     let mut known = BTreeSet::new();
-    for reuse in facts.reuses.iter().filter(|reuse| reuse.confidence > Confidence::Low) {
+    let shown = facts.reuses.iter().filter(|reuse| reuse.confidence > Confidence::Low && !reuse.is_harmless());
+    for reuse in shown {
         known.extend([reuse.first.leaf, reuse.second.leaf]);
         known.extend(reuse.derived_at.into_iter().flat_map(|(first, second)| [first, second]));
         known.extend(reuse.origin.as_ref().map(|origin| origin.place));

@@ -9,8 +9,11 @@ use crate::analysis::machine::Machine;
 use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::heap::ObjectKind;
 use crate::finding::Place;
-use crate::ir::{Argument, Constant, Function, FunctionId, Name, Op, OpKind, Temp};
+use crate::ir::{Argument, Constant, Function, FunctionId, Name, Op, OpKind, ParameterKind, Temp};
 use crate::models::{Protocol, ProtocolEffect};
+
+/// The argument that names another method to run.
+const METHOD: &str = "method";
 
 /// What a flag implies for a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,11 +43,16 @@ pub fn may_draw_nothing(
     if protocol.no_draw_when.is_empty() {
         return false;
     }
-    let effects: Vec<FlagEffect> =
+    let mut effects: Vec<FlagEffect> =
         args.keywords.iter().filter_map(|(name, given)| flag_effect(terms, protocol, name, &given.value)).collect();
     if effects.contains(&FlagEffect::DrawsNothing) {
         return true;
     }
+    let by_position = flags_by_position(machine, receiver, protocol, args);
+    if by_position.contains(&FlagEffect::DrawsNothing) && !draws_always(machine, receiver, protocol) {
+        return true;
+    }
+    effects.extend(by_position);
     let is_formality =
         |machine: &Machine<'_>| is_constant_here(machine, key, place) && !draws_always(machine, receiver, protocol);
     effects.is_empty() && (is_formality(machine) || turns_off(machine, receiver, protocol))
@@ -76,6 +84,52 @@ fn draws_always(machine: &Machine<'_>, receiver: &Val, protocol: &Protocol) -> b
         let mut methods = functions.iter().filter(|function| function.class == Some(info.class));
         methods.any(|code| code.ops.iter().any(|op| draws(code, op)))
     })
+}
+
+/// What the flags imply that a call passes by position, or leaves to their defaults, if the function that the library runs is part of the
+/// program: `def __call__(self, x, train=False)`.
+fn flags_by_position(machine: &Machine<'_>, receiver: &Val, protocol: &Protocol, args: &Args) -> Vec<FlagEffect> {
+    let of_class = |method: &String| {
+        let Val::Object(id) = receiver else { return None };
+        let class = machine.state.store.objects[id.0 as usize].class?;
+        match machine.state.class_attribute(class, &method.as_str().into())?.single() {
+            Some(Val::Function(closure)) => Some((closure.clone(), 1)),
+            _ => None,
+        }
+    };
+    if !args.spread.is_empty() || !args.mappings.is_empty() || args.keyword(METHOD).is_some() {
+        return Vec::new();
+    }
+    let (parameters, defaults) = match protocol.runs.as_ref().and_then(of_class) {
+        Some((closure, bound)) => {
+            let code = machine.module(closure.module).function(closure.function);
+            (code.parameters.get(bound..).unwrap_or_default(), Some((closure, bound)))
+        }
+        None => match function_of(machine, receiver) {
+            Some((module, function)) => (machine.module(module).function(function).parameters.as_slice(), None),
+            None => return Vec::new(),
+        },
+    };
+    // What the library takes itself comes first: the parameters of the network, or these and the key.
+    let own = protocol.key.position.map_or(1, |position| position + 1);
+    let mut given = args.positional.iter().skip(own);
+    let terms = &machine.state.terms;
+    let mut effects = Vec::new();
+    for (number, parameter) in parameters.iter().enumerate() {
+        let by_position = matches!(parameter.kind, ParameterKind::PositionalOnly | ParameterKind::Normal);
+        let passed = if by_position { given.next().map(|arg| &arg.value) } else { None };
+        let is_named = || args.keyword(&parameter.name).is_some();
+        let value = match (passed, &defaults) {
+            (Some(value), _) => Some(value),
+            (None, Some((closure, bound))) if !is_named() => {
+                let slot = number + bound;
+                closure.defaults.iter().find(|(of, _)| *of as usize == slot).map(|(_, value)| value)
+            }
+            _ => None,
+        };
+        effects.extend(value.and_then(|value| flag_effect(terms, protocol, &parameter.name, value)));
+    }
+    effects
 }
 
 fn flag_effect(terms: &Terms, protocol: &Protocol, name: &str, value: &Value) -> Option<FlagEffect> {

@@ -8,7 +8,7 @@ use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::is_entry;
 use crate::analysis::program::names::is_named_for_a_key;
-use crate::analysis::record::{Activation, Chain, Consumption, Escape, Recording};
+use crate::analysis::record::{Activation, Chain, Consumption, DrawnIn, Escape, Recording};
 use crate::finding::{Confidence, Consequence, ConsequenceKind, Place};
 use crate::ir::{Argument, Constant, OpKind};
 use crate::judge::consequence::body::Sinks;
@@ -299,7 +299,9 @@ pub fn report(
 fn is_doubtful_in_loop(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequence, confidence: Confidence) -> bool {
     let (first, second) = (pair.first.role, pair.second.role);
     let is_unknown = first == Role::Unresolved && second == Role::Unresolved;
+    let draws = matches!(&pair.second.drawn_in, DrawnIn::Submodules(names) if !names.is_empty());
     let is_stored = matches!(second, Role::Protocol | Role::Unresolved)
+        && !draws
         && consequence.kind == ConsequenceKind::Stored
         && confidence < Confidence::High;
     is_stored || is_unknown && consequence.kind != ConsequenceKind::Meet && !repeats_or_carries(flows, pair)
