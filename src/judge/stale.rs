@@ -18,7 +18,7 @@ use crate::judge::intent::of_captured;
 use crate::judge::memoised::{is_memoised, sets_attribute};
 use crate::judge::naming::{name_at, own_name};
 use crate::judge::paths::PathQueries;
-use crate::judge::reuse::use_at;
+use crate::judge::reuse::{is_known_key, use_at};
 use crate::models::Effect;
 
 /// Most enclosing functions, up to the module's body, that are searched.
@@ -99,7 +99,13 @@ fn candidates(run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) -> V
     }
     let mut candidates = Vec::new();
     for event in run.log.consumptions.clone() {
-        if !matches!(event.role, Role::Sample | Role::Split | Role::Protocol) {
+        let consumes = match event.role {
+            Role::Sample | Role::Split => true,
+            // A method's name alone does not make its argument a key.
+            Role::Protocol => is_known_key(run, &event),
+            _ => false,
+        };
+        if !consumes {
             continue;
         }
         let (outermost, place) = event.chain()[0].clone();
@@ -237,8 +243,10 @@ fn runs_once(run: &Recording<'_>, code: &Function, callers: u32) -> bool {
 /// run once: they are also parts of a script. A second call on one object would be visible there.
 fn is_called_once(run: &Recording<'_>, code: &Function) -> bool {
     let is_it = |kind: &OpKind| matches!(kind, OpKind::Attribute(_, name) if *name == code.name);
-    // Others may call a public method again.
-    let is_setup = |reader: &Function| is_constructor(&reader.name) && code.name.starts_with('_');
+    // Others may call a public method again that makes something anew.
+    let words = &run.program.models.words;
+    let remakes = words.names_a_construction(&code.name) && !words.names_a_first_construction(&code.name);
+    let is_setup = |reader: &Function| is_constructor(&reader.name) && (code.name.starts_with('_') || !remakes);
     let mut reads = operations(run, &is_it).peekable();
     reads.peek().is_some()
         && reads.all(|(id, reader, read)| {

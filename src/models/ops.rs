@@ -90,10 +90,10 @@ pub enum ShapeOp {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NumberOp {
-    /// A number, or something else that a key is not: `int(key)`, `np.save(file, key)`.
+    /// A number, or something else that a key is not: `int(key)`.
     #[default]
     Value,
-    /// An array: the words of a raw key, `np.asarray(key)`, `key.tolist()`.
+    /// An array: the words of a raw key, `np.asarray(key)`, `key.tolist()`, `np.save(file, key)`.
     Words,
     /// The same array of another dtype: `key.astype(dtype)`.
     Cast,
