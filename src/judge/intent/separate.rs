@@ -28,6 +28,9 @@ const ONE_START: &str = "each split of the seed's key starts a computation, and 
 /// The reason if the iterations of a loop through a collection each restart from one seed.
 const RESTART: &str = "each iteration restarts from the seed, and the results never meet";
 
+/// The reason if each iteration passes another element of the loop to a computation that starts from one seed.
+const SETTING: &str = "each iteration starts a setting of its own from one seed";
+
 /// Why two draws that start separate computations are intended, if they do.
 pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
     let is_printed = |draw: usize| flows.reach(draw).sinks.has(Sinks::PRINTED);
@@ -49,6 +52,9 @@ pub fn separate_runs(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
         }
         ReuseKind::Iterated if (is_apart || consequence.kind == ConsequenceKind::Returned) && restarts(flows, pair) => {
             Some(Intent::because(IntentKind::SeparateRuns, RESTART, pair.repeated_by.as_ref().map(|it| it.place)))
+        }
+        ReuseKind::Iterated if is_apart && restarts_for_setting(flows, pair) => {
+            Some(Intent::because(IntentKind::Comparison, SETTING, pair.repeated_by.as_ref().map(|it| it.place)))
         }
         _ if are_printed => None,
         ReuseKind::Iterated if is_apart || consequence.kind == ConsequenceKind::Returned => {
@@ -110,13 +116,20 @@ fn separate_iterations(flows: &Flows<'_>, pair: &Pair<'_>, is_apart: bool) -> Op
         return is_own.then(|| Intent::new(IntentKind::SeparateRuns, Some(iteration.place)));
     }
     if is_made_again && (is_apart || !kept.beside) && around.is_for_setting(&reach, kept) {
-        let reason = "each iteration starts a setting of its own from one seed";
-        return Some(Intent::because(IntentKind::Comparison, reason, Some(iteration.place)));
+        return Some(Intent::because(IntentKind::Comparison, SETTING, Some(iteration.place)));
     }
     // A split in the body of a loop that does not rebind the key is a mistake.
     let goes_on = pair.second.role == Role::Sample || pair.second.role == Role::Split && !around.is_in_call();
     let is_own = is_apart && (is_made_again || !goes_on) && around.is_followed() && kept == Kept::default();
     is_own.then(|| Intent::new(IntentKind::SeparateRuns, Some(iteration.place)))
+}
+
+/// Whether each iteration passes another element of the loop to a computation that makes its key from one seed. What it prints is its own.
+fn restarts_for_setting(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
+    let Some(iteration) = pair.repeated_by.as_ref().filter(|_| is_made_again(flows.run, pair)) else { return false };
+    let Some(around) = RepeatingLoop::around(flows.run, pair.second, iteration) else { return false };
+    let reach = flows.reach(pair.reuse.second);
+    around.is_for_setting(&reach, around.kept(&reach)) && around.runs_computation(pair.second, iteration, &reach)
 }
 
 /// Whether each of two splits of the key of a seed starts another computation, and not that of another iteration: in the body that has both, a
