@@ -95,12 +95,19 @@ pub struct Facts {
 const PARTITIONABLE: [u32; 3] = [0, 5, 0];
 
 impl Facts {
-    /// The facts for the newest version of JAX that a project admits: before 0.5, the children of a key depend on how many are made, and
-    /// `fold_in` makes none of them.
+    /// The facts for the newest version of JAX that a project admits. Before 0.5, the children of a key depend on how many are made, and
+    /// `fold_in` makes none of them: two different splits of one key are still a mistake, and a fold and a split are none.
     #[must_use]
     pub fn for_version(mut self, newest: Option<[u32; 3]>) -> Self {
         if newest.is_some_and(|newest| newest < PARTITIONABLE) {
-            self.reuses.retain(|reuse| !reuse.is_by_default);
+            self.reuses.retain_mut(|reuse| {
+                let is_by_default = reuse.equality == KeyEquality::ByDefault;
+                if is_by_default {
+                    reuse.equality = KeyEquality::Later;
+                    reuse.confidence = reuse.confidence.min(Confidence::Medium);
+                }
+                !is_by_default || reuse.kind == ReuseKind::SplitTwice
+            });
         }
         self.jax = newest;
         self
@@ -289,6 +296,17 @@ pub enum KeyBinding {
     Target,
 }
 
+/// In which versions of JAX two keys, or the children of two splits, are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyEquality {
+    /// In all of them.
+    Always,
+    /// With `jax_threefry_partitionable`, the default since 0.5, which the project has.
+    ByDefault,
+    /// With it, but the project has an older version.
+    Later,
+}
+
 /// Two consumptions of equal keys on one feasible path; `second` is second in execution order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyReuse {
@@ -319,8 +337,8 @@ pub struct KeyReuse {
     pub is_adjacent: bool,
     /// Whether each of the two consumptions has its own key, created from the same seed.
     pub is_seeded_again: bool,
-    /// Whether the keys are equal only with `jax_threefry_partitionable`, the default since JAX 0.5.
-    pub is_by_default: bool,
+    /// In which versions of JAX the two keys are equal.
+    pub equality: KeyEquality,
     /// What the loop does with the key's variable.
     pub binding: KeyBinding,
     /// The other child that nothing uses, where the parent was probably intended to be a child (`key, sub = split(key)`).

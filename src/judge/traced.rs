@@ -161,6 +161,7 @@ pub fn extract_constant_keys(
                 trace: None,
                 is_noise,
                 confidence: match event.role {
+                    _ if makes_state(run, &derivation.activation) => Confidence::Low,
                     Role::Sample if is_known => Confidence::High,
                     // Keys of a state are often not drawn from at all.
                     _ if !is_drawn_from(run, event) && !flows.keys_reach(index).has(Sinks::ESCAPES) => Confidence::Low,
@@ -169,6 +170,12 @@ pub fn extract_constant_keys(
             });
         }
     }
+}
+
+/// Whether a function around an activation is named for making a part of the program's state: it is traced, but as a rule called once.
+fn makes_state(run: &Recording<'_>, activation: &Activation) -> bool {
+    let words = &run.program.models.words;
+    activation.outwards().take(STEPS).any(|around| words.names_a_single_construction(&run.code(around).name))
 }
 
 /// The key that is made from a number, directly or before a fold, and the number.

@@ -88,6 +88,8 @@ lists! {
     sweeps,
     /// What makes a part of a program's state, as one word of the name of a function.
     constructions,
+    /// What makes such a part, as a rule once, as one word of such a name.
+    makers,
     /// What makes such a part once or more often, as one word of such a name.
     resets,
     /// What evaluates or shows a result, as one word of the name of a function or script.
@@ -208,7 +210,12 @@ impl Words {
 
     /// Whether a name indicates a function that makes a part of a program's state, once or more often: `init_layer`, `reset`.
     pub fn names_a_construction(&self, name: &str) -> bool {
-        self.names_a_first_construction(name) || has_word(&self.resets, name)
+        self.names_a_single_construction(name) || has_word(&self.resets, name)
+    }
+
+    /// Whether a name indicates a function that makes a part of a program's state, as a rule once: `create_train_state`.
+    pub fn names_a_single_construction(&self, name: &str) -> bool {
+        self.names_a_first_construction(name) || has_word(&self.makers, name)
     }
 
     /// Whether a name indicates a function that makes a part of a program's state before it is used: `init_layer`, `setup`.

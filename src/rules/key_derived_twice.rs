@@ -3,7 +3,7 @@
 //! **Invariant:** if the children in use are disjoint, the finding is a note.
 
 use crate::finding::{Finding, IntentKind};
-use crate::judge::facts::{Facts, KeyReuse, ReuseKind};
+use crate::judge::facts::{Facts, KeyEquality, KeyReuse, ReuseKind};
 
 use super::Rule;
 use super::reuse;
@@ -34,7 +34,11 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
             "split once and index the result".to_owned(),
         ),
         _ => (
-            format!("{subject} is split twice, so both splits return the same keys"),
+            if hit.equality == KeyEquality::Later {
+                format!("{subject} is split twice, and since JAX 0.5 both splits return the same keys")
+            } else {
+                format!("{subject} is split twice, so both splits return the same keys")
+            },
             if hit.second.place == hit.second.leaf {
                 "split once into as many keys as you need".to_owned()
             } else {

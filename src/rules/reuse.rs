@@ -5,7 +5,7 @@
 use crate::finding::{
     Consequence, ConsequenceKind, Derivation, DerivationKind, Evidence, Finding, FixHints, Label, Level, Sharing,
 };
-use crate::judge::facts::{KeyReuse, ReuseKind, Role, Use};
+use crate::judge::facts::{KeyEquality, KeyReuse, ReuseKind, Role, Use};
 
 use super::Rule;
 use super::wording::{self, Text};
@@ -113,7 +113,8 @@ fn meeting(hit: &KeyReuse, fate: &str) -> String {
 /// Why a reuse is uncertain, if that is known.
 fn doubt(hit: &KeyReuse) -> Option<String> {
     let default = "it relies on `jax_threefry_partitionable`, the default since JAX 0.5";
-    let by_default = hit.kind == ReuseKind::FoldMeetsChild || hit.kind == ReuseKind::Iterated && hit.is_by_default;
+    let by_default = hit.kind == ReuseKind::FoldMeetsChild
+        || hit.kind == ReuseKind::Iterated && hit.equality == KeyEquality::ByDefault;
     let assumed = || wording::doubt(&hit.second).or_else(|| wording::doubt(&hit.first));
     if by_default { Some(default.to_owned()) } else { assumed() }
 }

@@ -21,6 +21,9 @@ use crate::models::{BuiltinOp, Effect, is_of_arrays};
 /// Most operations that are followed to see whether operands are lists.
 const OPERANDS: usize = 32;
 
+/// The function whose application stands for the result of arithmetic on a key.
+const COMPUTED: &str = "<computed key>";
+
 /// `len(x)`
 pub fn length<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, of: Option<&Arg>, place: Place) -> Value {
     let Some(of) = of else { return machine.state.terms.opaque("<len>", Some(place)) };
@@ -195,13 +198,27 @@ fn arithmetic<'p>(
             let place = machine.place(frame, op.span);
             let guard = alternative.guard;
             let text = operator_text(operator, texts);
-            paths::under(machine, guard, |this| {
-                notes::buffer_use(this, frame, key, place, BufferUse::new(BufferOp::Arithmetic, text, true));
-            });
+            let is_comparison = matches!(operator, Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge);
+            let used_as = if is_comparison { BufferOp::Numeric } else { BufferOp::Arithmetic };
+            // What is computed from a key is reported there, not again in all that follows.
+            if !is_computed(&machine.state, key) {
+                paths::under(machine, guard, |this| {
+                    notes::buffer_use(this, frame, key, place, BufferUse::new(used_as, text, true));
+                });
+            }
+            if is_comparison {
+                let (a, b) = (machine.state.term_of(left?), machine.state.term_of(right?));
+                return Some(Value::term(machine.state.terms.operate(operator, &[a, b])));
+            }
             return Some(arithmetic_result(&mut machine.state, key, operator, left?, right));
         }
     }
     None
+}
+
+/// Whether a key is the result of arithmetic on another one.
+fn is_computed(state: &State, key: Key) -> bool {
+    matches!(state.terms.get(key.term), Term::Apply(name, _) if &**name == COMPUTED)
 }
 
 /// `key + 1` on raw words: the result is still usable as a key if it stays `uint32`.
@@ -215,7 +232,7 @@ fn arithmetic_result(state: &mut State, key: Key, operator: Operator, left: &Val
         parts.push(state.term_of(right));
     }
     let computed = state.terms.intern(Term::Operate(operator, parts.into()));
-    let term = state.terms.intern(Term::Apply("<computed key>".into(), Box::new([computed])));
+    let term = state.terms.intern(Term::Apply(COMPUTED.into(), Box::new([computed])));
     Value::of(Val::Key(Key { term, kind: KeyKind::Raw, derivation: 0 }))
 }
 

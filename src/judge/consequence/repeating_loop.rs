@@ -240,16 +240,14 @@ impl<'r> RepeatingLoop<'r> {
             Some(OpKind::Call(_, arguments)) => arguments,
             _ => &[],
         };
-        let is_reached = |argument: &Argument| {
-            let value = argument.value();
-            frame.effects.reached.contains(&value)
-                && match self.kind(value) {
-                    OpKind::Load(variable) => {
-                        self.first_store(variable).is_none() || self.is_of_earlier(value, variable)
-                    }
-                    _ => false,
-                }
+        let is_earlier = |load: Temp| match self.kind(load) {
+            OpKind::Load(variable) => {
+                frame.effects.reached.contains(&load)
+                    && (self.first_store(variable).is_none() || self.is_of_earlier(load, variable))
+            }
+            _ => false,
         };
+        let is_reached = |argument: &Argument| self.operands_of(argument.value()).into_iter().any(is_earlier);
         arguments.iter().any(is_reached)
     }
 
@@ -424,6 +422,17 @@ impl<'r> RepeatingLoop<'r> {
             let effect = &model_of(self.run, self.chain.first()?.0.module, self.code, *callee)?.effect;
             matches!(effect, Effect::Builtin(BuiltinOp::Range | BuiltinOp::Count)).then_some(true)
         })
+    }
+
+    /// The operations that a value is computed from within the function, and its own.
+    fn operands_of(&self, value: Temp) -> FxHashSet<Temp> {
+        let (mut work, mut seen) = (vec![value], FxHashSet::default());
+        while let Some(temp) = work.pop().filter(|_| seen.len() < FOLLOWED) {
+            if seen.insert(temp) {
+                self.kind(temp).operands(&mut |operand| work.push(operand));
+            }
+        }
+        seen
     }
 
     /// Whether a value is computed from an operation that satisfies a predicate; if the predicate returns `None`, its operands are tested.

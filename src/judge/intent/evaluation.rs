@@ -14,14 +14,15 @@ use crate::text::Span;
 
 use super::said_so::Written;
 
-/// Rules on keys that are used twice.
-const REUSE: [RuleId; 6] = [
+/// Rules on keys that are used twice, or that are the same in each call.
+const REUSE: [RuleId; 7] = [
     RuleId::KeyReused,
     RuleId::KeyReusedInLoop,
     RuleId::KeyUsedAfterSplit,
     RuleId::KeyDerivedTwice,
     RuleId::SeedReused,
     RuleId::CapturedKeyInTransform,
+    RuleId::ConstantKeyInTrace,
 ];
 
 /// The name of the function that a script runs.

@@ -15,7 +15,7 @@ use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::repeating_loop::RepeatingLoop;
 use crate::judge::consequence::{Flows, consequence};
 use crate::judge::derivation::derivation;
-use crate::judge::facts::{KeyBinding, KeyReuse, LoopKind, ReuseKind, Role, UnusedChild, Use};
+use crate::judge::facts::{KeyBinding, KeyEquality, KeyReuse, LoopKind, ReuseKind, Role, UnusedChild, Use};
 use crate::judge::intent;
 use crate::judge::intent::Pair;
 use crate::judge::intent::default_key::{is_fallback, waits_for_none};
@@ -282,7 +282,11 @@ pub fn report(
         is_adjacent: are_adjacent(&first, &second),
         is_seeded_again: matches!(run.terms.get(second.target.term), Term::Seed(_))
             && are_made_apart((first.target.derivation, second.target.derivation)),
-        is_by_default: are_equal_by_default(run, kind, &first, &second),
+        equality: if are_equal_by_default(run, kind, &first, &second) {
+            KeyEquality::ByDefault
+        } else {
+            KeyEquality::Always
+        },
         binding,
         intended_child: unused_sibling(run, &first, &second, kind),
         intent,
