@@ -394,13 +394,16 @@ fn split_of_child<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize) -
     let (next, child) = (next.id.as_str(), child.id.as_str());
     let [Expr::Name(parent)] = &call.arguments.args[..] else { return None };
     let scope = cx.names.frame_at(span.start)?;
-    let is_before = |name: &str| {
-        let mut found = cx.names.occurrences(name).iter();
-        found.any(|one| {
-            one.scope == scope && one.action != Action::Read && one.span.end <= span_of(step.statement()).start
-        })
+    let start = span_of(step.statement()).start;
+    // Both are children of one split: `key, subkey = split(key)`.
+    let made_by = |name: &str| {
+        let found = cx.names.occurrences(name).iter().filter(|one| one.scope == scope && one.action == Action::Bind);
+        let last = found.map(|one| one.span).filter(|bound| bound.end <= start).max()?;
+        let made = cx.steps(last).pop()?;
+        split_of(cx, made.statement()).map(|_| span_of(made.statement()))
     };
-    let is_tangled = span_of(call) == span && parent.id.as_str() == child && next != child && is_before(next);
+    let are_siblings = || made_by(next).is_some_and(|made| made_by(child) == Some(made));
+    let is_tangled = span_of(call) == span && parent.id.as_str() == child && next != child && are_siblings();
     let resolve = || {
         Proposal::new(
             format!("split `{next}` instead, which is kept for later use; the numbers change"),
