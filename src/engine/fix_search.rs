@@ -285,7 +285,7 @@ impl FixValidator<'_, '_, '_> {
         trials: &mut usize,
     ) -> Option<Tried> {
         let mut proposal = proposal.clone();
-        let types_keys = matches!(proposal.proof, Proof::Keys(_));
+        let types_keys = proposal.proof.types_keys();
         for _ in 0..CONVERSIONS {
             let text = apply_edits(&self.report.text, &proposal.edits).ok()?;
             let parsed = python::parse_cells(&text, &self.report.cells.edited(&proposal.edits), self.kind);
@@ -354,13 +354,19 @@ impl FixValidator<'_, '_, '_> {
         finding: &Finding,
         proposal: &Proposal,
     ) -> Option<Fix> {
-        let types_keys = matches!(proposal.proof, Proof::Keys(_));
+        let types_keys = proposal.proof.types_keys();
         if !resolves(before, after, &self.report.findings, proposal, true) || types_keys && hides_words(before, after) {
             return None;
         }
         let (verdict, gap) = match proposal.proof {
             _ if !self.job.verify => (Verdict::NotRun, "replays are switched off".to_owned()),
             Proof::Nothing => (same_keys(before, after, &proposal.edits), "the draws use different keys".to_owned()),
+            Proof::Implementation { .. } => match self.replayed(patched, finding, proposal)? {
+                (Verdict::Inconclusive, why) if why == replay::NO_DRAW => {
+                    (keys_of_same_places(before, after, &proposal.edits), why)
+                }
+                replayed => replayed,
+            },
             Proof::Claim | Proof::Keys(_) | Proof::Own { .. } | Proof::Draws(_) => {
                 self.replayed(patched, finding, proposal)?
             }
@@ -471,7 +477,7 @@ impl FixValidator<'_, '_, '_> {
                 let instead = instead.map(|(gone, successor)| Replacement { gone, successor });
                 replay::compare_draws((self.replays, states), &after, &proposal.edits, finding.primary, instead)
             }
-            Proof::Draws(places) => {
+            Proof::Draws(places) | Proof::Implementation { places, .. } => {
                 let mut compare = |place: &Place| {
                     replay::compare_draws((self.replays, states), &after, &proposal.edits, *place, None)
                 };
@@ -526,9 +532,16 @@ fn resolves(before: &Analysis, after: &Analysis, findings: &[Finding], proposal:
         let of = analysis.counts.iter().filter(|((rule, _), _)| REUSE.contains(rule));
         of.map(|(_, (_, certain))| certain).sum()
     };
+    // Raw keys are reported once in a file: where the first of them is.
+    let legacy = |analysis: &Analysis| -> usize {
+        let of = analysis.counts.iter().filter(|((rule, _), _)| *rule == RuleId::LegacyPrngkey);
+        of.map(|(_, (_, certain))| certain).sum()
+    };
+    let is_next_legacy = |rule: RuleId| rule == RuleId::LegacyPrngkey && legacy(after) <= legacy(before);
     let has_no_more = |(rule, function): &(RuleId, String), certain: usize| {
         // A finding of an opt-in rule is not a mistake of an edit.
-        let is_as_before = certain <= of(before, *rule, function).1 || rules::get(*rule).opt_in;
+        let is_as_before =
+            certain <= of(before, *rule, function).1 || rules::get(*rule).opt_in || is_next_legacy(*rule);
         if is_as_before || !is_lenient || !REUSE.contains(rule) {
             return is_as_before;
         }
@@ -592,6 +605,13 @@ fn same_keys(before: &Analysis, after: &Analysis, edits: &[Edit]) -> Verdict {
             .iter()
             .zip(&after.keys)
             .all(|(old, new)| old.text == new.text && moved(old.place.span.start, edits) == new.place.span.start);
+    if same { Verdict::Verified } else { Verdict::Inconclusive }
+}
+
+/// The same, if the implementation of the keys may change.
+fn keys_of_same_places(before: &Analysis, after: &Analysis, edits: &[Edit]) -> Verdict {
+    let stays = |(old, new): (&KeyFact, &KeyFact)| moved(old.place.span.start, edits) == new.place.span.start;
+    let same = before.keys.len() == after.keys.len() && before.keys.iter().zip(&after.keys).all(stays);
     if same { Verdict::Verified } else { Verdict::Inconclusive }
 }
 

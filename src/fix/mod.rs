@@ -35,6 +35,7 @@ mod liveness;
 mod loops;
 mod managers;
 mod migrate;
+mod named_implementations;
 mod names;
 mod naming;
 mod optional_keys;
@@ -91,6 +92,7 @@ pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec
         RuleId::LegacyPrngkey => typed::propose(cx, findings, index),
         RuleId::RemovedKeyType => legacy::removed(cx, findings, index),
         RuleId::GlobalPrngImpl => implementations::propose(cx, findings, index),
+        RuleId::KeyImplMismatch => named_implementations::propose(cx, findings, index),
         RuleId::KeyLeakedFromTrace => traced_keys::leaked(cx, findings, index),
         RuleId::UnstableSeed => seeds::stable(cx, findings, index),
         RuleId::UntypedKeyAccepted => untyped::propose(cx, findings, index),

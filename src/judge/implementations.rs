@@ -55,10 +55,6 @@ fn mismatch(run: &Recording<'_>, conflict: &LoggedConflict) -> Option<Mismatch> 
         Callee::Library(path) => Some(path.to_string()),
         _ => None,
     })?;
-    let taken = matches!(
-        conflict.kind,
-        ImplementationConflict::Wrapped | ImplementationConflict::Width | ImplementationConflict::Taken
-    );
     Some(Mismatch {
         kind: conflict.kind,
         place: conflict.place,
@@ -66,7 +62,7 @@ fn mismatch(run: &Recording<'_>, conflict: &LoggedConflict) -> Option<Mismatch> 
         names: [name, other.name.clone()],
         widths: [width, other.width],
         origins: conflict.keys.map(|key| key.and_then(|key| origin(run, key.term, key.derivation))),
-        by_default: taken && conflict.implementations[1] == Some(Implementation::Default),
+        are_defaults: conflict.implementations.map(|one| one == Some(Implementation::Default)),
         confidence: if conflict.guard.is_true() { Confidence::High } else { Confidence::Medium },
         function: run.qualified(&conflict.activation),
     })

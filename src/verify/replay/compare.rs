@@ -20,6 +20,9 @@ use crate::text::Edit;
 /// The maximum number of operations in the replays of one function, if many are compared.
 const STEPS_PER_FUNCTION: u32 = 50_000;
 
+/// Why programs that draw nothing are not compared.
+pub const NO_DRAW: &str = "no path draws";
+
 /// Most paths of the fixed program that correspond to one of the original.
 const MOST_COUNTERPARTS: usize = 16;
 
@@ -46,7 +49,7 @@ pub fn compare<'p>(
     });
     match verdict {
         Err(verdict) => verdict,
-        Ok(()) if drawn == 0 => Comparison::Inconclusive("no path draws".to_owned()),
+        Ok(()) if drawn == 0 => Comparison::Inconclusive(NO_DRAW.to_owned()),
         Ok(()) if entry.claim.is_some() && !claimed => {
             Comparison::Inconclusive("no path reaches both consumptions".to_owned())
         }
@@ -91,7 +94,7 @@ pub fn compare_keys<'p>(
             return comparison;
         }
         if !is_shown {
-            return Comparison::Inconclusive("no path draws".to_owned());
+            return Comparison::Inconclusive(NO_DRAW.to_owned());
         }
     }
     Comparison::Verified
@@ -307,7 +310,7 @@ pub fn compare_draws<'p>(
     });
     match verdict {
         Err(verdict) => verdict,
-        Ok(()) if drawn == 0 => Comparison::Inconclusive("no path draws".to_owned()),
+        Ok(()) if drawn == 0 => Comparison::Inconclusive(NO_DRAW.to_owned()),
         Ok(()) => Comparison::Verified,
     }
 }

@@ -48,7 +48,7 @@ mod value;
 
 pub use budget::Budget;
 pub use claim::witness;
-pub use compare::{compare, compare_draws, compare_keys};
+pub use compare::{NO_DRAW, compare, compare_draws, compare_keys};
 pub use edits::FileEdits;
 pub use numbers::{Answer, Problem, Settings};
 pub(in crate::verify) use numbers::{Operand, calculated, evaluate as compute};
