@@ -25,7 +25,7 @@ use crate::judge::{Remembered, reconcile};
 use crate::python::{self, SourceKind};
 use crate::rules::{self, FixAvailability};
 use crate::text::{Edit, Span, apply_edits, moved};
-use crate::verify::replay::{self, Comparison, Entry, Replacement};
+use crate::verify::replay::{self, Comparison, Entry, Freedom, Replacement};
 
 /// Trials for one file: analyses of a patched text.
 const TRIALS: usize = 64;
@@ -367,7 +367,7 @@ impl FixValidator<'_, '_, '_> {
                 }
                 replayed => replayed,
             },
-            Proof::Claim | Proof::Keys(_) | Proof::Own { .. } | Proof::Draws(_) => {
+            Proof::Claim | Proof::Keys(_) | Proof::Own { .. } | Proof::Draws(_) | Proof::NewDraws(_) => {
                 self.replayed(patched, finding, proposal)?
             }
         };
@@ -474,12 +474,15 @@ impl FixValidator<'_, '_, '_> {
                 replay::compare_keys((self.replays, states), &after, &edits, places)
             }
             Proof::Own { instead } => {
-                let instead = instead.map(|(gone, successor)| Replacement { gone, successor });
-                replay::compare_draws((self.replays, states), &after, &proposal.edits, finding.primary, instead)
+                let freedom = instead
+                    .map_or(Freedom::None, |(gone, successor)| Freedom::Successor(Replacement { gone, successor }));
+                replay::compare_draws((self.replays, states), &after, &proposal.edits, finding.primary, freedom)
             }
-            Proof::Draws(places) | Proof::Implementation { places, .. } => {
+            Proof::Draws(places) | Proof::Implementation { places, .. } | Proof::NewDraws(places) => {
+                let freedom =
+                    if matches!(proposal.proof, Proof::NewDraws(_)) { Freedom::NewDraws } else { Freedom::None };
                 let mut compare = |place: &Place| {
-                    replay::compare_draws((self.replays, states), &after, &proposal.edits, *place, None)
+                    replay::compare_draws((self.replays, states), &after, &proposal.edits, *place, freedom)
                 };
                 let mut verdicts = places.iter().map(&mut compare);
                 verdicts.find(|verdict| *verdict != Comparison::Verified).unwrap_or(Comparison::Verified)

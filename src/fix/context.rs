@@ -33,6 +33,8 @@ pub enum Proof {
     },
     /// The same of each function that holds one of these places.
     Draws(Vec<Place>),
+    /// The same, but what the edits insert may draw as well, from keys of its own.
+    NewDraws(Vec<Place>),
     /// Keys change their implementation only: the functions that hold these places make the same draws, each with its own key, and the
     /// analysis sees keys at the same places.
     Implementation {

@@ -10,11 +10,14 @@
 
 mod advance;
 pub mod apply;
+mod arguments;
 mod attribute_keys;
 mod buffer;
+mod callers;
 mod captured;
 mod carry;
 mod children;
+mod constant_keys;
 mod context;
 mod cross_module;
 mod dead_splits;
@@ -94,12 +97,16 @@ pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec
         RuleId::GlobalPrngImpl => implementations::propose(cx, findings, index),
         RuleId::KeyImplMismatch => named_implementations::propose(cx, findings, index),
         RuleId::KeyLeakedFromTrace => traced_keys::leaked(cx, findings, index),
+        RuleId::ConstantKeyInTrace => constant_keys::propose(cx, findings, index),
         RuleId::UnstableSeed => seeds::stable(cx, findings, index),
         RuleId::UntypedKeyAccepted => untyped::propose(cx, findings, index),
         RuleId::ArrayWrapperAsKey => wrappers::converted(cx, findings, index),
         RuleId::ArrayWrapperCrossesTransform => wrappers::registered(cx, findings, index),
         _ => Vec::new(),
     };
+    if matches!(finding.rule, RuleId::KeyReusedInLoop | RuleId::SeedReused) {
+        proposals.extend(constant_keys::propose(cx, findings, index));
+    }
     if matches!(
         finding.rule,
         RuleId::KeyReused | RuleId::KeyReusedInLoop | RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice

@@ -3,6 +3,7 @@
 //! **Invariant:** only what was left to the default is named. If a program names two implementations, which of them is intended is not
 //! known.
 
+use super::arguments;
 use super::context::{FixContext, Proof, Proposal};
 use super::jax;
 use super::names::Action;
@@ -85,21 +86,9 @@ fn proposal(message: String, edits: Vec<Edit>, index: usize, places: Vec<Place>)
     Proposal::new(message, edits, vec![index]).proved_by(Proof::Implementation { places, types_keys: false })
 }
 
-/// The edit that names an implementation, if the call is written on its own terms: no `**options`, nothing after the last argument.
+/// The edit that names an implementation.
 fn naming(cx: &FixContext<'_>, call: &ast::ExprCall, name: &str) -> Option<Edit> {
-    let last = tree::arguments(call).map(|argument| span_of(argument).end).max()?;
-    let end = span_of(call).end.checked_sub(1)?;
-    let is_named = |keyword: &ast::Keyword| keyword.arg.as_ref().is_none_or(|arg| arg.as_str() == KEYWORD);
-    let is_open = call.arguments.keywords.iter().any(is_named) || call.arguments.args.iter().any(Expr::is_starred_expr);
-    let rest = cx.slice(Span::new(last, end));
-    let is_plain = rest.chars().all(|one| one.is_whitespace() || one == ',' || one == ')');
-    (!is_open && is_plain).then(|| Edit::insert(last + closing(rest), format!(", {KEYWORD}=\"{name}\"")))
-}
-
-/// How far the parentheses of the last argument itself reach.
-fn closing(rest: &str) -> u32 {
-    let after = rest.rfind(')').map_or(0, |at| at + 1);
-    u32::try_from(after).unwrap_or_default()
+    arguments::added(cx, call, KEYWORD, &format!("{KEYWORD}=\"{name}\""))
 }
 
 /// The constructor of a key that a call makes or derives, directly or from a variable that is bound once.

@@ -12,7 +12,7 @@ use super::edits::{FileEdits, MovedPlaces, RecordedChoices};
 use super::hints::Hints;
 use super::machine::Draw;
 use super::search::{EntryStates, Path, Start, explore, explore_with, start_of};
-use super::{Budget, Comparison, DrawKind, Entry, Project, Replacement};
+use super::{Budget, Comparison, DrawKind, Entry, Freedom, Project, Replacement};
 use crate::finding::{Place, Sharing};
 use crate::ir::{FunctionId, Name};
 use crate::text::Edit;
@@ -277,23 +277,37 @@ pub fn compare_draws<'p>(
     patched: &Project<'_>,
     edits: &[Edit],
     place: Place,
-    instead: Option<Replacement>,
+    freedom: Freedom,
 ) -> Comparison {
+    let instead = match freedom {
+        Freedom::Successor(instead) => Some(instead),
+        Freedom::None | Freedom::NewDraws => None,
+    };
     let mut drawn = 0;
     let files = [(place.file, edits)];
     let pair = Pair { original, patched, moved: MovedPlaces { files: &files } };
     let verdict = pair.explore(place, &[place], (&mut Budget::ONE.clone(), kept), &mut |before, after| {
         // The fix may change the number of lanes, but not what each of them draws.
         let is_first = |draw: &&Draw| draws(draw) && draw.lanes.iter().all(|lane| *lane == 0);
-        let olds: Vec<&Draw> = before.draws.iter().filter(is_first).collect();
+        let mut olds: Vec<&Draw> = before.draws.iter().filter(is_first).collect();
         let mut news: Vec<&Draw> = after.draws.iter().filter(is_first).collect();
         // A call without a key drew nothing.
         let is_at = |draw: &Draw, place| draw.way.last().is_some_and(|(found, _)| *found == place);
         if let Some(there) = pair.moved.place(place).filter(|_| !olds.iter().any(|old| is_at(old, place))) {
             news.retain(|new| !is_at(new, there));
         }
-        if before.is_bounded || after.is_bounded {
-            return Err(Comparison::Inconclusive("a path was not run to its end".to_owned()));
+        if freedom == Freedom::NewDraws {
+            news.retain(|new| new.way.last().is_none_or(|(found, _)| !pair.moved.is_inserted(*found)));
+        }
+        match (before.is_bounded, after.is_bounded) {
+            (false, false) => {}
+            // What a fix adds makes a bound be reached earlier: the path is compared as far as both go.
+            (true, true) => {
+                let length = olds.len().min(news.len());
+                olds.truncate(length);
+                news.truncate(length);
+            }
+            _ => return Err(Comparison::Inconclusive("a path was not run to its end".to_owned())),
         }
         same_draws(&olds, &news, pair.moved, instead)?;
         let all: Vec<&Draw> = after.draws.iter().filter(|draw| draws(draw)).collect();

@@ -135,6 +135,17 @@ pub struct Replacement {
     pub successor: &'static str,
 }
 
+/// What a fix may change about draws besides their keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freedom {
+    /// Nothing.
+    None,
+    /// The function that draws.
+    Successor(Replacement),
+    /// Their number: what the edits insert may draw as well.
+    NewDraws,
+}
+
 /// Replays the function that holds `place` on all paths that the bounds allow.
 pub fn trace(project: &Project<'_>, place: Place) -> Traces {
     let Some(start) = search::start_of(project, place) else { return Traces::default() };
