@@ -15,13 +15,19 @@ use super::split_apart::can_rebind;
 use super::tree::{self, Step};
 use super::writer::statement;
 use crate::finding::Place;
-use crate::models::{Effect, Returns, Runs, Transform};
+use crate::models::{AnnotationRank, Effect, Returns, Runs, Transform};
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
 /// Most names that a function has: `step = jax.jit(step)`.
 const ALIASES: usize = 3;
+
+/// Most keys of a caller that are tried.
+pub(super) const CHOICES: usize = 2;
+
+/// The usual names of a key.
+const NAMES: [&str; 2] = ["key", "rng"];
 
 /// Applies the first of its arguments to others.
 const PARTIAL: &str = "functools.partial";
@@ -38,6 +44,11 @@ pub(super) struct PassedKeys {
 
 /// How a caller without a key makes one: the name of the variable, and the constructor as written.
 pub(super) type Made<'c> = Option<(&'c str, &'c str)>;
+
+/// A free name for a parameter that is a key.
+pub(super) fn parameter_name(cx: &FixContext<'_>, scope: ScopeId) -> Option<&'static str> {
+    NAMES.into_iter().find(|name| !cx.is_taken(scope, name))
+}
 
 /// Makes a key the last parameter of a function, and passes one in each call. Of several keys that a caller has, `choice` numbers the one to
 /// split.
@@ -138,7 +149,7 @@ impl CallSite<'_, '_> {
 }
 
 /// Where to split a key for a statement: right before it, or where the key is bound, if it is used in between.
-fn split_before(cx: &FixContext<'_>, scope: ScopeId, key: &str, start: u32) -> u32 {
+pub(super) fn split_before(cx: &FixContext<'_>, scope: ScopeId, key: &str, start: u32) -> u32 {
     let own = || cx.names.occurrences(key).iter().filter(|one| one.scope == scope);
     let mut bound = own().filter(|one| one.action != Action::Read);
     let (Some(only), None) = (bound.next(), bound.next()) else { return start };
@@ -299,7 +310,7 @@ pub(super) fn keys_of<'a>(cx: &FixContext<'a>, scope: ScopeId, before: u32) -> V
 /// Whether a binding of a variable makes it a key, by what is written.
 fn is_key(cx: &FixContext<'_>, scope: ScopeId, name: &str, one: &Occurrence) -> bool {
     if one.action == Action::Parameter {
-        return is_used_as_key(cx, scope, name);
+        return !name.ends_with('s') && is_annotated(cx, one.span) || is_used_as_key(cx, scope, name);
     }
     let Some(step) = cx.steps(one.span).pop() else { return false };
     let Stmt::Assign(assign) = step.statement() else { return false };
@@ -312,6 +323,17 @@ fn is_key(cx: &FixContext<'_>, scope: ScopeId, name: &str, one: &Occurrence) -> 
         }
         _ => false,
     }
+}
+
+/// Whether a parameter has an annotation for keys that may be single ones.
+fn is_annotated(cx: &FixContext<'_>, parameter: Span) -> bool {
+    tree::ancestors(cx.module, parameter).into_iter().any(|node| match node {
+        AnyNodeRef::Parameter(parameter) => parameter.annotation.as_deref().is_some_and(|of| {
+            let known = cx.path_of(of).and_then(|path| cx.models.annotation(&path));
+            known.is_some_and(|known| matches!(known.rank, AnnotationRank::Known(0) | AnnotationRank::Unknown))
+        }),
+        _ => false,
+    })
 }
 
 /// Whether a call that takes a single key takes this variable.

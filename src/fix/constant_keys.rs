@@ -11,12 +11,6 @@ use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
-/// Most keys of a caller that are tried.
-const CHOICES: usize = 2;
-
-/// The usual names of a key.
-const NAMES: [&str; 2] = ["key", "rng"];
-
 /// `def f(x): key = key(0); …` becomes `def f(x, key): …`, and `f(x)` becomes `f(x, subkey)`, after `key, subkey = split(key)`.
 pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     // A loop that makes its key itself has fixes of its own.
@@ -28,7 +22,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
         return Vec::new();
     }
     let with = |choice| with_parameter(cx, findings, index, choice);
-    let mut proposals: Vec<Proposal> = (0..CHOICES).filter_map(with).collect();
+    let mut proposals: Vec<Proposal> = (0..callers::CHOICES).filter_map(with).collect();
     proposals.dedup_by(|one, other| one.edits == other.edits);
     proposals
 }
@@ -48,7 +42,7 @@ fn with_parameter(cx: &FixContext<'_>, findings: &[Finding], index: usize, choic
     let (name, removed) = match assigned(def, place) {
         Some((name, statement)) => (name, Edit::delete(layout::own_lines(cx.text, span_of(statement))?)),
         None => {
-            let name = NAMES.into_iter().find(|name| !cx.is_taken(scope, name))?;
+            let name = callers::parameter_name(cx, scope)?;
             (name, Edit::replace(place, name))
         }
     };

@@ -27,6 +27,7 @@ mod diff;
 mod display_only;
 mod elements;
 mod fold_index;
+mod host_draws;
 mod implementations;
 mod imports;
 mod jax;
@@ -49,6 +50,7 @@ mod seeds;
 mod single_keys;
 mod split_apart;
 mod traced_keys;
+mod traced_values;
 mod tree;
 mod typed;
 mod typed_uses;
@@ -98,6 +100,7 @@ pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec
         RuleId::KeyImplMismatch => named_implementations::propose(cx, findings, index),
         RuleId::KeyLeakedFromTrace => traced_keys::leaked(cx, findings, index),
         RuleId::ConstantKeyInTrace => constant_keys::propose(cx, findings, index),
+        RuleId::HostRngInTrace => host_draws::propose(cx, findings, index),
         RuleId::UnstableSeed => seeds::stable(cx, findings, index),
         RuleId::UntypedKeyAccepted => untyped::propose(cx, findings, index),
         RuleId::ArrayWrapperAsKey => wrappers::converted(cx, findings, index),

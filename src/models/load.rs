@@ -111,6 +111,7 @@ impl<'t> Reader<'t> {
                 "class" => self.rows(value, span, Self::class),
                 "annotation" => self.rows(value, span, Self::annotation),
                 "protocol" => self.rows(value, span, Self::protocol),
+                "equivalent" => self.rows(value, span, Self::equivalent),
                 "typed" => self.rows(value, span, Self::typed),
                 "reported" => self.rows(value, span, Self::reported),
                 "array-object" => self.rows(value, span, |reader, row, raw| reader.array_object(row, &raw)),
@@ -123,7 +124,7 @@ impl<'t> Reader<'t> {
                     span,
                     format!(
                         "unknown table `{other}`, expected one of `library`, `alias`, `callable`, `namespace`, \
-                         `class`, `annotation`, `protocol`, `typed`, `reported`, `array-object`, `array-protocol`, `implementation`, \
+                         `class`, `annotation`, `protocol`, `typed`, `equivalent`, `reported`, `array-object`, `array-protocol`, `implementation`, \
                          `global-implementation`, `words`"
                     ),
                 ),
