@@ -253,7 +253,7 @@ fn calls_of<'a>(cx: &FixContext<'a>, scope: ScopeId, name: &str, left: usize) ->
 }
 
 /// Whether a decorator leaves the arguments of its function as they are.
-fn keeps_arguments(cx: &FixContext<'_>, decorator: &Expr) -> bool {
+pub(super) fn keeps_arguments(cx: &FixContext<'_>, decorator: &Expr) -> bool {
     let Expr::Call(call) = decorator else {
         return transform(cx, decorator).is_some_and(|of| of.runs == Runs::Once && of.returns == Returns::Function);
     };

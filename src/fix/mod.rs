@@ -12,6 +12,7 @@ mod advance;
 pub mod apply;
 mod arguments;
 mod attribute_keys;
+mod bridges;
 mod buffer;
 mod callers;
 mod captured;
@@ -97,6 +98,7 @@ pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec
         RuleId::LegacyPrngkey => typed::propose(cx, findings, index),
         RuleId::RemovedKeyType => legacy::removed(cx, findings, index),
         RuleId::GlobalPrngImpl => implementations::propose(cx, findings, index),
+        RuleId::RawKeyBridge => bridges::propose(cx, findings, index),
         RuleId::KeyImplMismatch => named_implementations::propose(cx, findings, index),
         RuleId::KeyLeakedFromTrace => traced_keys::leaked(cx, findings, index),
         RuleId::ConstantKeyInTrace => constant_keys::propose(cx, findings, index),
