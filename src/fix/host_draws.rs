@@ -186,12 +186,17 @@ fn argument<'e>(of: &Equivalent, call: &'e ast::ExprCall, name: &str) -> Option<
 /// The shape of the draw as JAX takes it, `None` within for one number; `None` if it is not known what a call means.
 #[expect(clippy::option_option, reason = "what is not known differs from what is not given")]
 fn shape(cx: &FixContext<'_>, of: &Equivalent, call: &ast::ExprCall) -> Option<Option<String>> {
+    let extents = of.shape.as_deref().filter(|shape| shape.starts_with('*'));
+    // `rand(*x.shape)`
+    if let ([Expr::Starred(of)], [], true) = (&call.arguments.args[..], &call.arguments.keywords[..], extents.is_some())
+    {
+        return is_tuple(cx, &of.value).then(|| Some(cx.code(&of.value).to_owned()));
+    }
     let is_known = |keyword: &ast::Keyword| {
         keyword.arg.as_ref().is_some_and(|arg| of.params.iter().any(|param| param == arg.as_str()))
     };
     let is_plain =
         call.arguments.keywords.iter().all(is_known) && !call.arguments.args.iter().any(Expr::is_starred_expr);
-    let extents = of.shape.as_deref().filter(|shape| shape.starts_with('*'));
     if !is_plain || extents.is_none() && call.arguments.args.len() > of.params.len() {
         return None;
     }

@@ -53,6 +53,12 @@ fn is_harmless(cx: &FixContext<'_>, drawn: &Drawn<'_>, span: Span, left: u32) ->
             is_traced(cx, drawn, other) || is_number && is_harmless(cx, drawn, span_of(sum), left)
         }
         AnyNodeRef::ExprUnaryOp(of) => of.op != ast::UnaryOp::Not && is_harmless(cx, drawn, span_of(of), left),
+        // A comparison of arrays is a mask; that of numbers must not become a condition either.
+        AnyNodeRef::ExprCompare(compare) => {
+            let is_plain = compare.ops.len() == 1
+                && !matches!(compare.ops[0], ast::CmpOp::Is | ast::CmpOp::IsNot | ast::CmpOp::In | ast::CmpOp::NotIn);
+            is_plain && is_harmless(cx, drawn, span_of(compare), left)
+        }
         AnyNodeRef::ExprAttribute(method) => match beyond {
             Some(AnyNodeRef::ExprCall(call)) if span_of(&*call.func) == span_of(method) => {
                 method.attr.as_str() == ASTYPE && is_harmless(cx, drawn, span_of(call), left)
@@ -61,6 +67,9 @@ fn is_harmless(cx: &FixContext<'_>, drawn: &Drawn<'_>, span: Span, left: u32) ->
         },
         AnyNodeRef::Arguments(arguments) => match beyond {
             Some(AnyNodeRef::ExprCall(call)) => {
+                if is_condition(cx, call, span) {
+                    return tree::arguments(call).any(|other| is_traced(cx, drawn, other));
+                }
                 let is_first = arguments.args.first().is_some_and(|first| span_of(first) == span);
                 let path = cx.path_of(&call.func);
                 is_first
@@ -91,6 +100,14 @@ fn is_harmless(cx: &FixContext<'_>, drawn: &Drawn<'_>, span: Span, left: u32) ->
         },
         _ => false,
     }
+}
+
+/// Whether an argument chooses between others, element by element: the condition of `where`.
+fn is_condition(cx: &FixContext<'_>, call: &ast::ExprCall, span: Span) -> bool {
+    let Some(callable) = cx.model_of(&call.func) else { return false };
+    let Effect::Shape { chosen: Some(chosen), .. } = &callable.effect else { return false };
+    let position = call.arguments.args.iter().position(|one| span_of(one) == span);
+    position.is_some() && callable.position(chosen) == position && call.arguments.keywords.is_empty()
 }
 
 /// A name or an attribute, which is a number where it meets one that is not an integer.
@@ -128,7 +145,8 @@ impl TracedValue<'_, '_> {
                 Expr::Attribute(method) if self.cx.path_of(&method.value).is_none() => of(&method.value),
                 function => {
                     let effect = self.cx.model_of(function).map(|callable| &callable.effect);
-                    matches!(effect, Some(Effect::Pure { numeric: true, .. })) && tree::arguments(call).any(of)
+                    let makes_array = matches!(effect, Some(Effect::Pure { numeric: true, .. } | Effect::Shape { .. }));
+                    makes_array && tree::arguments(call).any(of)
                 }
             },
             _ => false,
