@@ -12,7 +12,7 @@ use crate::analysis::record::{Callee, LoggedConflict, Recording};
 use crate::finding::{Confidence, Place};
 use crate::judge::facts::{Facts, GlobalChoice, ImplementationConflict, Mismatch};
 use crate::judge::origin::origin;
-use crate::models;
+use crate::models::{self, ARRAY};
 use crate::text::FileId;
 
 /// The places of a module that choose the implementation of all keys.
@@ -53,7 +53,9 @@ fn mismatch(run: &Recording<'_>, conflict: &LoggedConflict) -> Option<Mismatch> 
     }
     let callee = run.log.callees.get(&conflict.place)?.iter().find_map(|callee| match callee {
         Callee::Library(path) => Some(path.to_string()),
-        _ => None,
+        // `keys.at[0].set(key)`
+        Callee::Method(name) => Some(format!("{ARRAY}.at.{name}")),
+        Callee::Function(..) | Callee::Class(_) | Callee::Unknown => None,
     })?;
     Some(Mismatch {
         kind: conflict.kind,
