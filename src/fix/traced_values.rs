@@ -89,6 +89,8 @@ fn is_harmless(cx: &FixContext<'_>, drawn: &Drawn<'_>, span: Span, left: u32) ->
             _ => false,
         },
         AnyNodeRef::StmtReturn(_) => drawn.is_returned,
+        // `x += noise`
+        AnyNodeRef::StmtAugAssign(assign) => assign.target.is_name_expr() && is_traced(cx, drawn, &assign.target),
         AnyNodeRef::StmtAssign(assign) => match &assign.targets[..] {
             [Expr::Name(name)] => {
                 let own = occurrences(cx, drawn, name.id.as_str());
