@@ -72,7 +72,7 @@ fn takes_key(cx: &FixContext<'_>, span: Span, left: u32) -> bool {
     let mut keyword = None;
     let call = loop {
         match around.next() {
-            Some(AnyNodeRef::Keyword(one)) => keyword = Some(one.arg.as_ref().map(|arg| arg.as_str())),
+            Some(AnyNodeRef::Keyword(one)) => keyword = Some(one.arg.as_ref().map(ast::Identifier::as_str)),
             Some(AnyNodeRef::Arguments(_)) => {}
             Some(AnyNodeRef::ExprCall(call)) if span_of(&*call.func) != span => break *call,
             _ => return false,
@@ -107,7 +107,7 @@ fn definition<'a>(cx: &FixContext<'a>, call: &ast::ExprCall) -> Option<&'a ast::
 
 /// Whether a function only splits a parameter, draws from it or passes it on, whatever it is rebound to.
 fn only_passes_on(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, name: &str, left: u32) -> bool {
-    let inner = def.body.first().map_or(0, |first| tree::start_of(first));
+    let inner = def.body.first().map_or(0, tree::start_of);
     let Some(scope) = cx.names.frame_at(inner) else { return false };
     let own = own(cx, scope, name);
     let is_child = |one: &Occurrence| match cx.steps(one.span).pop().map(tree::Step::statement) {

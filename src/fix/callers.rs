@@ -316,13 +316,24 @@ fn is_key(cx: &FixContext<'_>, scope: ScopeId, name: &str, one: &Occurrence) -> 
     let Stmt::Assign(assign) = step.statement() else { return false };
     let ([target], Expr::Call(call)) = (&assign.targets[..], &*assign.value) else { return false };
     match (target, cx.model_of(&call.func).map(|callable| &callable.effect)) {
-        (Expr::Name(_), Some(Effect::Seed { .. } | Effect::Fold { .. })) => true,
+        (Expr::Name(_), Some(Effect::Seed { .. })) => is_made_once(cx, scope, call),
+        (Expr::Name(_), Some(Effect::Fold { .. })) => true,
         (Expr::Tuple(targets), Some(Effect::Split { .. })) => {
             targets.elts.iter().all(Expr::is_name_expr)
                 && call.arguments.args.get(1).is_none_or(Expr::is_number_literal_expr)
         }
         _ => false,
     }
+}
+
+/// Whether a key that a call makes from a seed is another one whenever its function runs: otherwise its children repeat as well.
+fn is_made_once(cx: &FixContext<'_>, scope: ScopeId, call: &ast::ExprCall) -> bool {
+    let full = cx.names.scopes[scope].full;
+    let way = cx.steps(span_of(call));
+    let mut own = way.iter().map(|step| step.statement()).filter(|step| full.covers(span_of(*step)));
+    let is_repeated = own.any(|statement| matches!(statement, Stmt::For(_) | Stmt::While(_)));
+    let is_constant = cx.seed_of(call).is_none_or(Expr::is_number_literal_expr);
+    !is_repeated && (!is_constant || runs_once(cx, scope))
 }
 
 /// Whether a parameter has an annotation for keys that may be single ones.

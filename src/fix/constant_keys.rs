@@ -39,12 +39,11 @@ fn with_parameter(cx: &FixContext<'_>, findings: &[Finding], index: usize, choic
     if cx.names.scopes[scope].full != span_of(def) || has_key {
         return None;
     }
-    let (name, removed) = match assigned(def, place) {
-        Some((name, statement)) => (name, Edit::delete(layout::own_lines(cx.text, span_of(statement))?)),
-        None => {
-            let name = callers::parameter_name(cx, scope)?;
-            (name, Edit::replace(place, name))
-        }
+    let (name, removed) = if let Some((name, statement)) = assigned(def, place) {
+        (name, Edit::delete(layout::own_lines(cx.text, span_of(statement))?))
+    } else {
+        let name = callers::parameter_name(cx, scope)?;
+        (name, Edit::replace(place, name))
     };
     // What the names in a seed mean where the function is called is not known.
     let constructor = (is_literal(seed) && call.arguments.keywords.is_empty()).then(|| cx.slice(place));

@@ -26,11 +26,11 @@ const SHAPE: &str = "shape";
 /// `x + np.random.normal(size=x.shape)` becomes `x + jax.random.normal(subkey, x.shape)`.
 pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let Some(draw) = HostDraw::of(cx, &findings[index]) else { return Vec::new() };
-    if let Some(proposal) = draw.from_own_key(cx, index) {
+    if let Some(proposal) = draw.with_own_key(cx, index) {
         return vec![proposal];
     }
     let mut proposals: Vec<Proposal> =
-        (0..CHOICES).filter_map(|choice| draw.from_parameter(cx, index, choice)).collect();
+        (0..CHOICES).filter_map(|choice| draw.with_parameter(cx, index, choice)).collect();
     proposals.dedup_by(|one, other| one.edits == other.edits);
     proposals
 }
@@ -75,7 +75,7 @@ impl<'a> HostDraw<'a> {
     }
 
     /// The draw from a key that the function has.
-    fn from_own_key(&self, cx: &FixContext<'a>, index: usize) -> Option<Proposal> {
+    fn with_own_key(&self, cx: &FixContext<'a>, index: usize) -> Option<Proposal> {
         let (start, range) = self.statement(cx)?;
         let key = *keys_of(cx, self.scope, start).first()?;
         let start = split_before(cx, self.scope, key, start);
@@ -85,7 +85,7 @@ impl<'a> HostDraw<'a> {
     }
 
     /// The draw from a new parameter.
-    fn from_parameter(&self, cx: &FixContext<'a>, index: usize, choice: usize) -> Option<Proposal> {
+    fn with_parameter(&self, cx: &FixContext<'a>, index: usize, choice: usize) -> Option<Proposal> {
         let parameter = parameter_name(cx, self.scope)?;
         let passed = passed(cx, self.def, parameter, choice, None)?;
         let mut edits = passed.edits;
@@ -190,7 +190,7 @@ fn shape(cx: &FixContext<'_>, of: &Equivalent, call: &ast::ExprCall) -> Option<O
     // `rand(*x.shape)`
     if let ([Expr::Starred(of)], [], true) = (&call.arguments.args[..], &call.arguments.keywords[..], extents.is_some())
     {
-        return is_tuple(cx, &of.value).then(|| Some(cx.code(&of.value).to_owned()));
+        return is_tuple(&of.value).then(|| Some(cx.code(&of.value).to_owned()));
     }
     let is_known = |keyword: &ast::Keyword| {
         keyword.arg.as_ref().is_some_and(|arg| of.params.iter().any(|param| param == arg.as_str()))
@@ -219,7 +219,7 @@ fn shape(cx: &FixContext<'_>, of: &Equivalent, call: &ast::ExprCall) -> Option<O
     match given {
         None => Some(None),
         Some(size) if is_extent(cx, size) => Some(Some(format!("({},)", cx.code(size)))),
-        Some(size) if is_tuple(cx, size) => Some(Some(cx.code(size).to_owned())),
+        Some(size) if is_tuple(size) => Some(Some(cx.code(size).to_owned())),
         Some(_) => None,
     }
 }
@@ -251,11 +251,11 @@ fn is_extent(cx: &FixContext<'_>, expr: &Expr) -> bool {
 }
 
 /// Whether an expression is a tuple of extents.
-fn is_tuple(cx: &FixContext<'_>, expr: &Expr) -> bool {
+fn is_tuple(expr: &Expr) -> bool {
     match expr {
         Expr::Tuple(tuple) => !tuple.elts.iter().any(Expr::is_starred_expr),
         Expr::Subscript(part) => is_shape(&part.value) && part.slice.is_slice_expr(),
-        Expr::BinOp(sum) => sum.op == ast::Operator::Add && is_tuple(cx, &sum.left) && is_tuple(cx, &sum.right),
+        Expr::BinOp(sum) => sum.op == ast::Operator::Add && is_tuple(&sum.left) && is_tuple(&sum.right),
         other => is_shape(other),
     }
 }
@@ -289,7 +289,7 @@ fn bounds(cx: &FixContext<'_>, of: &Equivalent, call: &ast::ExprCall) -> Option<
 
 /// Whether the code of an expression is a number.
 fn is_number(code: &str, number: u8) -> bool {
-    code.parse::<f64>().is_ok_and(|value| value == f64::from(number))
+    code.parse::<f64>().is_ok_and(|value| (value - f64::from(number)).abs() < f64::EPSILON)
 }
 
 /// How often the transform at a place, a call or a decorator, runs its function.
