@@ -18,7 +18,9 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     let def = made.and_then(|made| tree::function_around(cx.module, made));
     let place = cx.here(findings[index].primary);
     let is_within = place.zip(def).is_none_or(|(place, def)| span_of(def).covers(place));
-    if is_within && findings[index].rule != RuleId::ConstantKeyInTrace {
+    // Outside a trace, a constant key may be what makes the calls comparable.
+    let is_traced = def.is_some_and(|def| cx.is_traced(def.name.as_str()));
+    if (is_within || !is_traced) && findings[index].rule != RuleId::ConstantKeyInTrace {
         return Vec::new();
     }
     let with = |choice| with_parameter(cx, findings, index, choice);
