@@ -25,7 +25,7 @@ use crate::judge::{Remembered, reconcile};
 use crate::python::{self, SourceKind};
 use crate::rules::{self, FixAvailability};
 use crate::text::{Edit, Span, apply_edits, moved};
-use crate::verify::replay::{self, Comparison, Entry, Replacement};
+use crate::verify::replay::{self, Comparison, Entry, Freedom, Replacement};
 
 /// Trials for one file: analyses of a patched text.
 const TRIALS: usize = 64;
@@ -285,7 +285,7 @@ impl FixValidator<'_, '_, '_> {
         trials: &mut usize,
     ) -> Option<Tried> {
         let mut proposal = proposal.clone();
-        let types_keys = matches!(proposal.proof, Proof::Keys(_));
+        let types_keys = proposal.proof.types_keys();
         for _ in 0..CONVERSIONS {
             let text = apply_edits(&self.report.text, &proposal.edits).ok()?;
             let parsed = python::parse_cells(&text, &self.report.cells.edited(&proposal.edits), self.kind);
@@ -354,14 +354,20 @@ impl FixValidator<'_, '_, '_> {
         finding: &Finding,
         proposal: &Proposal,
     ) -> Option<Fix> {
-        let types_keys = matches!(proposal.proof, Proof::Keys(_));
+        let types_keys = proposal.proof.types_keys();
         if !resolves(before, after, &self.report.findings, proposal, true) || types_keys && hides_words(before, after) {
             return None;
         }
         let (verdict, gap) = match proposal.proof {
             _ if !self.job.verify => (Verdict::NotRun, "replays are switched off".to_owned()),
             Proof::Nothing => (same_keys(before, after, &proposal.edits), "the draws use different keys".to_owned()),
-            Proof::Claim | Proof::Keys(_) | Proof::Own { .. } | Proof::Draws(_) => {
+            Proof::Implementation { .. } => match self.replayed(patched, finding, proposal)? {
+                (Verdict::Inconclusive, why) if why == replay::NO_DRAW => {
+                    (keys_of_same_places(before, after, &proposal.edits), why)
+                }
+                replayed => replayed,
+            },
+            Proof::Claim | Proof::Keys(_) | Proof::Own { .. } | Proof::Draws(_) | Proof::NewDraws(_) => {
                 self.replayed(patched, finding, proposal)?
             }
         };
@@ -468,12 +474,15 @@ impl FixValidator<'_, '_, '_> {
                 replay::compare_keys((self.replays, states), &after, &edits, places)
             }
             Proof::Own { instead } => {
-                let instead = instead.map(|(gone, successor)| Replacement { gone, successor });
-                replay::compare_draws((self.replays, states), &after, &proposal.edits, finding.primary, instead)
+                let freedom = instead
+                    .map_or(Freedom::None, |(gone, successor)| Freedom::Successor(Replacement { gone, successor }));
+                replay::compare_draws((self.replays, states), &after, &proposal.edits, finding.primary, freedom)
             }
-            Proof::Draws(places) => {
+            Proof::Draws(places) | Proof::Implementation { places, .. } | Proof::NewDraws(places) => {
+                let freedom =
+                    if matches!(proposal.proof, Proof::NewDraws(_)) { Freedom::NewDraws } else { Freedom::None };
                 let mut compare = |place: &Place| {
-                    replay::compare_draws((self.replays, states), &after, &proposal.edits, *place, None)
+                    replay::compare_draws((self.replays, states), &after, &proposal.edits, *place, freedom)
                 };
                 let mut verdicts = places.iter().map(&mut compare);
                 verdicts.find(|verdict| *verdict != Comparison::Verified).unwrap_or(Comparison::Verified)
@@ -526,9 +535,16 @@ fn resolves(before: &Analysis, after: &Analysis, findings: &[Finding], proposal:
         let of = analysis.counts.iter().filter(|((rule, _), _)| REUSE.contains(rule));
         of.map(|(_, (_, certain))| certain).sum()
     };
+    // Raw keys are reported once in a file: where the first of them is.
+    let legacy = |analysis: &Analysis| -> usize {
+        let of = analysis.counts.iter().filter(|((rule, _), _)| *rule == RuleId::LegacyPrngkey);
+        of.map(|(_, (_, certain))| certain).sum()
+    };
+    let is_next_legacy = |rule: RuleId| rule == RuleId::LegacyPrngkey && legacy(after) <= legacy(before);
     let has_no_more = |(rule, function): &(RuleId, String), certain: usize| {
         // A finding of an opt-in rule is not a mistake of an edit.
-        let is_as_before = certain <= of(before, *rule, function).1 || rules::get(*rule).opt_in;
+        let is_as_before =
+            certain <= of(before, *rule, function).1 || rules::get(*rule).opt_in || is_next_legacy(*rule);
         if is_as_before || !is_lenient || !REUSE.contains(rule) {
             return is_as_before;
         }
@@ -592,6 +608,13 @@ fn same_keys(before: &Analysis, after: &Analysis, edits: &[Edit]) -> Verdict {
             .iter()
             .zip(&after.keys)
             .all(|(old, new)| old.text == new.text && moved(old.place.span.start, edits) == new.place.span.start);
+    if same { Verdict::Verified } else { Verdict::Inconclusive }
+}
+
+/// The same, if the implementation of the keys may change.
+fn keys_of_same_places(before: &Analysis, after: &Analysis, edits: &[Edit]) -> Verdict {
+    let stays = |(old, new): (&KeyFact, &KeyFact)| moved(old.place.span.start, edits) == new.place.span.start;
+    let same = before.keys.len() == after.keys.len() && before.keys.iter().zip(&after.keys).all(stays);
     if same { Verdict::Verified } else { Verdict::Inconclusive }
 }
 

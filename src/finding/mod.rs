@@ -148,8 +148,16 @@ impl Finding {
         if let Some(Evidence { sharing: _, first, second, draws_numbers: _, is_open: _ }) = evidence {
             first.iter_mut().chain(second).for_each(&mut *visit);
         }
-        if let Some(FixHints { derived_at, repeated_by, used_at, wrapper, written: _, is_seeded_alike: _, unused: _ }) =
-            fix_hints
+        if let Some(FixHints {
+            derived_at,
+            repeated_by,
+            used_at,
+            wrapper,
+            written: _,
+            is_seeded_alike: _,
+            unused: _,
+            implementation: _,
+        }) = fix_hints
         {
             if let Some((first, second)) = derived_at {
                 visit(first);

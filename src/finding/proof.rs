@@ -76,6 +76,8 @@ pub struct FixHints {
     pub used_at: Option<Place>,
     /// The class whose object takes the place of a key: its name, and where it is defined.
     pub wrapper: Option<(String, Place)>,
+    /// The implementation to name where the program left it to the default.
+    pub implementation: Option<String>,
 }
 
 /// The verdict of a replay on a claim.

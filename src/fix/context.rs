@@ -33,8 +33,25 @@ pub enum Proof {
     },
     /// The same of each function that holds one of these places.
     Draws(Vec<Place>),
+    /// The same, but what the edits insert may draw as well, from keys of its own.
+    NewDraws(Vec<Place>),
+    /// Keys change their implementation only: the functions that hold these places make the same draws, each with its own key, and the
+    /// analysis sees keys at the same places.
+    Implementation {
+        /// The places.
+        places: Vec<Place>,
+        /// Whether raw keys become typed, as for [`Proof::Keys`].
+        types_keys: bool,
+    },
     /// Nothing: no operation changes, and the analysis sees the same keys at the same places.
     Nothing,
+}
+
+impl Proof {
+    /// Whether raw keys become typed ones.
+    pub fn types_keys(&self) -> bool {
+        matches!(self, Self::Keys(_) | Self::Implementation { types_keys: true, .. })
+    }
 }
 
 /// Edits that may resolve findings.

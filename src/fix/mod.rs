@@ -10,11 +10,15 @@
 
 mod advance;
 pub mod apply;
+mod arguments;
 mod attribute_keys;
+mod bridges;
 mod buffer;
+mod callers;
 mod captured;
 mod carry;
 mod children;
+mod constant_keys;
 mod context;
 mod cross_module;
 mod dead_splits;
@@ -24,6 +28,7 @@ mod diff;
 mod display_only;
 mod elements;
 mod fold_index;
+mod host_draws;
 mod implementations;
 mod imports;
 mod jax;
@@ -35,6 +40,7 @@ mod liveness;
 mod loops;
 mod managers;
 mod migrate;
+mod named_implementations;
 mod names;
 mod naming;
 mod optional_keys;
@@ -45,6 +51,7 @@ mod seeds;
 mod single_keys;
 mod split_apart;
 mod traced_keys;
+mod traced_values;
 mod tree;
 mod typed;
 mod typed_uses;
@@ -91,13 +98,20 @@ pub fn proposals(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec
         RuleId::LegacyPrngkey => typed::propose(cx, findings, index),
         RuleId::RemovedKeyType => legacy::removed(cx, findings, index),
         RuleId::GlobalPrngImpl => implementations::propose(cx, findings, index),
+        RuleId::RawKeyBridge => bridges::propose(cx, findings, index),
+        RuleId::KeyImplMismatch => named_implementations::propose(cx, findings, index),
         RuleId::KeyLeakedFromTrace => traced_keys::leaked(cx, findings, index),
+        RuleId::ConstantKeyInTrace => constant_keys::propose(cx, findings, index),
+        RuleId::HostRngInTrace => host_draws::propose(cx, findings, index),
         RuleId::UnstableSeed => seeds::stable(cx, findings, index),
         RuleId::UntypedKeyAccepted => untyped::propose(cx, findings, index),
         RuleId::ArrayWrapperAsKey => wrappers::converted(cx, findings, index),
         RuleId::ArrayWrapperCrossesTransform => wrappers::registered(cx, findings, index),
         _ => Vec::new(),
     };
+    if matches!(finding.rule, RuleId::KeyReusedInLoop | RuleId::SeedReused) {
+        proposals.extend(constant_keys::propose(cx, findings, index));
+    }
     if matches!(
         finding.rule,
         RuleId::KeyReused | RuleId::KeyReusedInLoop | RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice

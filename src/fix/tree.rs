@@ -212,6 +212,16 @@ pub(super) fn names_bound(target: &Expr) -> Vec<&ast::ExprName> {
     }
 }
 
+/// Where a statement starts, its decorators included.
+pub(super) fn start_of(statement: &Stmt) -> u32 {
+    let decorators = match statement {
+        Stmt::FunctionDef(def) => &def.decorator_list,
+        Stmt::ClassDef(class) => &class.decorator_list,
+        _ => return span_of(statement).start,
+    };
+    decorators.first().map_or_else(|| span_of(statement).start, |decorator| span_of(decorator).start)
+}
+
 /// The targets of a simple statement.
 pub(super) fn targets(statement: &Stmt) -> &[Expr] {
     match statement {

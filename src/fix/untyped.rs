@@ -8,7 +8,6 @@ use super::layout;
 use super::tree;
 use crate::finding::{Finding, RuleId};
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
-use crate::python::span_of;
 use crate::text::Edit;
 
 /// `if not issubdtype(key.dtype, prng_key): raise TypeError(…)`
@@ -27,7 +26,7 @@ fn checked(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Pr
     let is_docstring =
         |statement: &Stmt| matches!(statement, Stmt::Expr(expr) if matches!(&*expr.value, Expr::StringLiteral(_)));
     let first = def.body.iter().find(|statement| !is_docstring(statement))?;
-    let start = statement_start(first);
+    let start = tree::start_of(first);
     let indent = layout::indentation(cx.text, start)?;
     let (asks, dtype) = (cx.spelled(start, jax::ISSUBDTYPE, None)?, cx.spelled(start, jax::PRNG_KEY, None)?);
     let end = layout::line_end(cx.text);
@@ -41,16 +40,6 @@ fn checked(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Pr
     let is_same = |other: &Finding| other.rule == RuleId::UntypedKeyAccepted && other.primary == finding.primary;
     let resolves = cx.matching(findings, is_same);
     Some(Proposal::new(message, vec![Edit::insert(start, check)], resolves).proved_by(Proof::Nothing))
-}
-
-/// Where a statement starts, its decorators included.
-fn statement_start(statement: &Stmt) -> u32 {
-    let decorators = match statement {
-        Stmt::FunctionDef(def) => &def.decorator_list,
-        Stmt::ClassDef(class) => &class.decorator_list,
-        _ => return span_of(statement).start,
-    };
-    decorators.first().map_or_else(|| span_of(statement).start, |decorator| span_of(decorator).start)
 }
 
 /// Whether a parameter has a default of `None`.

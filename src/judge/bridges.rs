@@ -9,7 +9,7 @@ use crate::analysis::program::imported::ImportedNames;
 use crate::finding::Place;
 use crate::ir::{Argument, Function, FunctionId, FunctionKind, Module, OpKind, Temp, Variable};
 use crate::judge::facts::{Facts, RawBridge};
-use crate::models::{Effect, is_of_arrays};
+use crate::models::{Effect, Runs, is_of_arrays};
 
 /// The bridges of a function.
 pub fn extract_bridges(names: &ImportedNames<'_>, id: FunctionId, facts: &mut Facts) {
@@ -17,8 +17,7 @@ pub fn extract_bridges(names: &ImportedNames<'_>, id: FunctionId, facts: &mut Fa
     let code = module.function(id);
     for (temp, op) in (0u32..).zip(&code.ops) {
         let OpKind::Call(callee, _) = &op.kind else { continue };
-        let (OpKind::Load(_) | OpKind::Attribute(..)) = &code.ops[*callee as usize].kind else { continue };
-        let Some(path) = names.path(code, *callee) else { continue };
+        let Some(path) = called(names, code, *callee) else { continue };
         let takes_words =
             names.models.callable(&path).is_some_and(|callable| matches!(callable.effect, Effect::KeyData { .. }));
         if takes_words && let Some((leaves_at, passed_to)) = leaves(names, code, temp) {
@@ -30,6 +29,23 @@ pub fn extract_bridges(names: &ImportedNames<'_>, id: FunctionId, facts: &mut Fa
                 function: code.qualified.to_string(),
             });
         }
+    }
+}
+
+/// The library function that a call calls, directly or for each lane: `jax.vmap(jax.random.key_data)(keys)`.
+fn called<'a>(names: &ImportedNames<'a>, code: &'a Function, callee: Temp) -> Option<String> {
+    match &code.ops.get(callee as usize)?.kind {
+        OpKind::Load(_) | OpKind::Attribute(..) => names.path(code, callee),
+        OpKind::Call(maps, arguments) => {
+            let [Argument::Positional(function)] = &arguments[..] else { return None };
+            let maps = names.path(code, *maps)?;
+            let is_map = names.models.callable(&maps).is_some_and(|callable| match &callable.effect {
+                Effect::Transform(transform) => transform.runs == Runs::Lanes,
+                _ => false,
+            });
+            names.path(code, *function).filter(|_| is_map)
+        }
+        _ => None,
     }
 }
 

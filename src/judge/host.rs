@@ -16,7 +16,7 @@ use crate::judge::consequence::Flows;
 use crate::judge::denotation::{Callee, Denotation, Denotations, stored};
 use crate::judge::facts::{Facts, HostDraw};
 use crate::judge::traced::{step, traced_function};
-use crate::models::{Effect, Host};
+use crate::models::{Callable, Effect, Host};
 
 /// Calls below each other that are followed.
 const DEPTH: u32 = 6;
@@ -157,7 +157,7 @@ impl<'a> Search<'_, 'a> {
         let code = module.function(id);
         if let Some((path, callable)) = self.denotations.modelled(index, code, callee) {
             return match callable.host? {
-                Host::Draw => Some(path),
+                Host::Draw => (!is_seeded(callable, arguments)).then_some(path),
                 // A generator with a seed repeats its numbers wherever it is created; without a seed, the system seeds
                 // it.
                 Host::Generator => arguments.is_empty().then_some(path),
@@ -222,6 +222,13 @@ impl<'a> Search<'_, 'a> {
             |op: &Op| matches!(&op.kind, OpKind::Call(callee, _) if *callee != clock && is_seeding(*callee));
         code.ops.iter().any(|op| is_seeded(op) && computes_from(code, op, clock))
     }
+}
+
+/// Whether a call seeds its draws itself, and so repeats them on purpose.
+fn is_seeded(callable: &Callable, arguments: &[Argument]) -> bool {
+    let Some(seed) = &callable.seeded_by else { return false };
+    let by_name = |argument: &Argument| matches!(argument, Argument::Keyword(name, _) if **name == **seed);
+    arguments.iter().any(by_name) || callable.position(seed).is_some_and(|position| position < arguments.len())
 }
 
 /// The arguments of a call, as far as they are explicit.

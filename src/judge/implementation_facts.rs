@@ -22,8 +22,8 @@ pub struct Mismatch {
     pub widths: [u32; 2],
     /// Where the keys came from.
     pub origins: [Option<Origin>; 2],
-    /// Whether the other implementation is that of the default.
-    pub by_default: bool,
+    /// Whether each of them is only the default of JAX, which the program does not name.
+    pub are_defaults: [bool; 2],
     /// How certain.
     pub confidence: Confidence,
     /// Qualified name of the function.
@@ -31,6 +31,27 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
+    /// Whether words are taken as a key of the default implementation.
+    pub fn is_by_default(&self) -> bool {
+        match self.kind {
+            ImplementationConflict::Joined | ImplementationConflict::Carried | ImplementationConflict::Branches => {
+                false
+            }
+            ImplementationConflict::Wrapped | ImplementationConflict::Width | ImplementationConflict::Taken => {
+                self.are_defaults[1]
+            }
+        }
+    }
+
+    /// The implementation that the program names, if the other one is the default.
+    pub fn named(&self) -> Option<&str> {
+        match self.are_defaults {
+            [false, true] => Some(&self.names[0]),
+            [true, false] => Some(&self.names[1]),
+            _ => None,
+        }
+    }
+
     /// Whether JAX raises.
     pub fn raises(&self) -> bool {
         match self.kind {

@@ -12,7 +12,7 @@ use crate::analysis::record::{Callee, LoggedConflict, Recording};
 use crate::finding::{Confidence, Place};
 use crate::judge::facts::{Facts, GlobalChoice, ImplementationConflict, Mismatch};
 use crate::judge::origin::origin;
-use crate::models;
+use crate::models::{self, ARRAY};
 use crate::text::FileId;
 
 /// The places of a module that choose the implementation of all keys.
@@ -53,12 +53,10 @@ fn mismatch(run: &Recording<'_>, conflict: &LoggedConflict) -> Option<Mismatch> 
     }
     let callee = run.log.callees.get(&conflict.place)?.iter().find_map(|callee| match callee {
         Callee::Library(path) => Some(path.to_string()),
-        _ => None,
+        // `keys.at[0].set(key)`
+        Callee::Method(name) => Some(format!("{ARRAY}.at.{name}")),
+        Callee::Function(..) | Callee::Class(_) | Callee::Unknown => None,
     })?;
-    let taken = matches!(
-        conflict.kind,
-        ImplementationConflict::Wrapped | ImplementationConflict::Width | ImplementationConflict::Taken
-    );
     Some(Mismatch {
         kind: conflict.kind,
         place: conflict.place,
@@ -66,7 +64,7 @@ fn mismatch(run: &Recording<'_>, conflict: &LoggedConflict) -> Option<Mismatch> 
         names: [name, other.name.clone()],
         widths: [width, other.width],
         origins: conflict.keys.map(|key| key.and_then(|key| origin(run, key.term, key.derivation))),
-        by_default: taken && conflict.implementations[1] == Some(Implementation::Default),
+        are_defaults: conflict.implementations.map(|one| one == Some(Implementation::Default)),
         confidence: if conflict.guard.is_true() { Confidence::High } else { Confidence::Medium },
         function: run.qualified(&conflict.activation),
     })

@@ -131,6 +131,7 @@ impl Reader<'_> {
             patterns: Vec::new(),
             writes: false,
             host: None,
+            seeded_by: None,
             exact: true,
             since: None,
             removed: None,
@@ -242,8 +243,20 @@ fn transform(take: &mut FieldReader<'_, '_>, raw: RawCallable) -> Option<Transfo
 }
 
 /// Fields that every function row may have.
-const COMMON: &[&str] =
-    &["path", "paths", "params", "effect", "lengths", "structure", "patterns", "writes", "host", "since", "removed"];
+const COMMON: &[&str] = &[
+    "path",
+    "paths",
+    "params",
+    "effect",
+    "lengths",
+    "structure",
+    "patterns",
+    "writes",
+    "host",
+    "seeded-by",
+    "since",
+    "removed",
+];
 
 /// Valid fields of an effect, besides the common ones.
 fn fields_of(effect: EffectName) -> &'static [&'static str] {

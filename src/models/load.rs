@@ -111,6 +111,7 @@ impl<'t> Reader<'t> {
                 "class" => self.rows(value, span, Self::class),
                 "annotation" => self.rows(value, span, Self::annotation),
                 "protocol" => self.rows(value, span, Self::protocol),
+                "equivalent" => self.rows(value, span, Self::equivalent),
                 "typed" => self.rows(value, span, Self::typed),
                 "reported" => self.rows(value, span, Self::reported),
                 "array-object" => self.rows(value, span, |reader, row, raw| reader.array_object(row, &raw)),
@@ -123,7 +124,7 @@ impl<'t> Reader<'t> {
                     span,
                     format!(
                         "unknown table `{other}`, expected one of `library`, `alias`, `callable`, `namespace`, \
-                         `class`, `annotation`, `protocol`, `typed`, `reported`, `array-object`, `array-protocol`, `implementation`, \
+                         `class`, `annotation`, `protocol`, `typed`, `equivalent`, `reported`, `array-object`, `array-protocol`, `implementation`, \
                          `global-implementation`, `words`"
                     ),
                 ),
@@ -234,13 +235,17 @@ impl<'t> Reader<'t> {
         let paths = self.paths(row, raw.path.clone(), raw.paths.clone());
         let params = self.params(row, &raw.params);
         let (since, removed, structure) = (raw.since.clone(), raw.removed.clone(), raw.structure.clone());
-        let (host, writes, patterns) = (raw.host, raw.writes, raw.patterns.clone());
+        let (host, seeded_by) = (raw.host, raw.seeded_by.clone());
+        let (writes, patterns) = (raw.writes, raw.patterns.clone());
         // A sampler's shape is that of its result, whether a row lists it or not; along an axis it takes the place of one.
         let has = |name: &str| params.iter().any(|param| param.name == name);
         let is_shaped = raw.effect == super::raw::EffectName::Sample && has("shape") && !has("axis");
         let lengths = raw.lengths.clone().or_else(|| is_shaped.then(|| "shape".to_owned()));
         if let Some(name) = lengths.as_ref().filter(|name| !params.iter().any(|param| param.name == **name)) {
             self.problem(row.field("lengths"), format!("`{name}` is not among `params`"));
+        }
+        if let Some(name) = seeded_by.as_ref().filter(|name| !params.iter().any(|param| param.name == **name)) {
+            self.problem(row.field("seeded-by"), format!("`{name}` is not among `params`"));
         }
         for name in patterns.iter().filter(|name| !params.iter().any(|param| param.name == **name)) {
             self.problem(row.field("patterns"), format!("`{name}` is not among `params`"));
@@ -270,6 +275,7 @@ impl<'t> Reader<'t> {
                 patterns: patterns.clone(),
                 writes,
                 host,
+                seeded_by: seeded_by.clone(),
                 exact,
                 since: since.clone(),
                 removed: removed.clone(),

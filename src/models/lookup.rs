@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::array_objects::ArrayObject;
+use super::equivalents::Equivalent;
 use super::implementations::{GlobalChoice, Implementation};
 use super::objects::{Annotation, Class, Construct, DrawsBy, Protocol, ProtocolEffect, StreamUse, Yield};
 use super::reported::ReportedName;
@@ -40,6 +41,7 @@ pub struct Models {
     pub(super) made_in: BTreeMap<String, String>,
     pub(super) draws_by: FxHashMap<String, DrawsBy>,
     pub(super) typed: BTreeMap<String, Typed>,
+    pub(super) equivalents: BTreeMap<String, Equivalent>,
     pub(super) reported: FxHashMap<String, ReportedName>,
     /// Reported attributes of a key's dtype.
     pub(super) dtype_attributes: FxHashSet<String>,
@@ -239,6 +241,7 @@ impl Models {
         self.roots.extend(other.roots);
         self.modules.extend(other.modules);
         self.typed.extend(other.typed);
+        self.equivalents.extend(other.equivalents);
         self.quiet_flags.extend(other.quiet_flags);
         self.made_in.extend(other.made_in);
         self.reported.extend(other.reported);

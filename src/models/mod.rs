@@ -3,7 +3,8 @@
 //! A model file has these tables: `[library]` (or `[[library]]`) with name and versions checked; `[[alias]]`, one public path for another;
 //! `[[callable]]`, what a function does; `[[namespace]]`, the default for functions below a path; `[[class]]`, what constructing an
 //! instance does; `[[annotation]]`, names that mark keys; `[[protocol]]`, what methods of a name do on objects of unknown class, in files
-//! that use a library or if a key is passed; `[[typed]]`, which functions accept typed keys like raw ones; `[[reported]]`, names that are gone or private;
+//! that use a library or if a key is passed; `[[typed]]`, which functions accept typed keys like raw ones; `[[equivalent]]`, the samplers that draw what functions of the host draw;
+//! `[[reported]]`, names that are gone or private;
 //! `[[array-object]]`, what functions do with objects that convert to arrays, by the methods of `[array-protocol]`; `[[implementation]]`
 //! and `[global-implementation]`, the PRNG implementations and how a program chooses one for all keys; `[words]`, words in names and comments.
 //! Methods and attributes of arrays are callables below `jax.Array`, with the array as `self`; functions of Python itself are callables
@@ -17,6 +18,7 @@
 
 mod array_objects;
 mod effects;
+mod equivalents;
 mod implementations;
 mod load;
 mod lookup;
@@ -33,6 +35,7 @@ mod words;
 use std::sync::OnceLock;
 
 pub use array_objects::{ArrayObject, Registers, Takes};
+pub use equivalents::Equivalent;
 pub use implementations::{GlobalChoice, Implementation};
 pub use load::Problem;
 pub use lookup::{ARRAY, Models, is_of_arrays};

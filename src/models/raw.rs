@@ -86,6 +86,7 @@ pub(super) struct RawCallable {
     #[serde(default)]
     pub writes: bool,
     pub host: Option<Host>,
+    pub seeded_by: Option<String>,
     pub since: Option<String>,
     pub removed: Option<String>,
     pub key: Option<OneOrMany>,

@@ -74,6 +74,8 @@ pub struct Callable {
     pub writes: bool,
     /// Its relation to Python's own randomness.
     pub host: Option<Host>,
+    /// The parameter with which a call seeds the draws of the host itself.
+    pub seeded_by: Option<String>,
     /// False if the path has no row and the default of a namespace applies.
     pub exact: bool,
     /// The version that brought it, where later than the library's first modelled version.

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** both implementations are known by name; the primary place is the call where they meet.
 
-use crate::finding::Finding;
+use crate::finding::{Finding, FixHints};
 use crate::judge::facts::{Facts, ImplementationConflict, Mismatch};
 
 use super::Rule;
@@ -15,7 +15,7 @@ pub(super) fn find(facts: &Facts) -> &[Mismatch] {
 pub(super) fn describe(rule: &Rule, found: &Mismatch) -> Finding {
     let [one, other] = &found.names;
     let callee = wording::code(&found.callee);
-    let default = if found.by_default { " (the default)" } else { "" };
+    let default = if found.is_by_default() { " (the default)" } else { "" };
     let (message, label) = match found.kind {
         ImplementationConflict::Joined => (
             format!("{callee} puts keys of `{one}` and `{other}` into one array"),
@@ -63,6 +63,10 @@ pub(super) fn describe(rule: &Rule, found: &Mismatch) -> Finding {
     };
     let text = Text { message: format!("{message}: {how}"), label: label.to_owned(), help };
     let mut finding = wording::finding(rule, found.place, found.confidence, &found.function, text);
+    // Words of no known key have no implementation.
+    if let Some(name) = found.named().filter(|name| !name.is_empty()) {
+        finding.fix_hints = Some(FixHints { implementation: Some(name.to_owned()), ..FixHints::default() });
+    }
     for origin in found.origins.iter().flatten() {
         wording::relate(&mut finding, wording::origin(Some(origin)));
     }

@@ -78,6 +78,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
         unused: hit.intended_child.as_ref().map(|child| child.name.clone()),
         used_at: None,
         wrapper: None,
+        implementation: None,
     });
     let is_one = hit.derived_at.is_none_or(|(first, again)| first == again);
     let is_constant = matches!(hit.derivation.kind(), DerivationKind::Seed(Some(_), _));

@@ -199,6 +199,19 @@ fn samplers_are_called_with_the_key_first() {
 }
 
 #[test]
+fn equivalents_name_samplers_with_their_parameters() {
+    let models = Models::builtin();
+    for row in models.equivalents() {
+        let sampler = models.callable(&row.sampler).unwrap();
+        assert!(matches!(sampler.effect, Effect::Sample { .. }), "{}", row.path);
+        assert!(sampler.position("shape").is_some(), "{}", row.path);
+        assert_eq!(sampler.position("shape"), Some(1 + row.own.len()), "{}", row.path);
+        assert!(row.bounds.is_empty() || sampler.param("minval").is_some(), "{}", row.path);
+        assert!(models.callable(&row.path).is_some_and(|host| host.host.is_some()), "{}", row.path);
+    }
+}
+
+#[test]
 fn aliases_have_targets() {
     let models = Models::builtin();
     let mut rows: Vec<&str> = models.callables().into_iter().map(|row| row.path.as_str()).collect();

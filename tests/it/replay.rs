@@ -12,7 +12,7 @@ use keylint::ir::{self, OpKind};
 use keylint::models::Models;
 use keylint::python::{SourceKind, parse};
 use keylint::text::{Edit, FileId, Span, apply_edits};
-use keylint::verify::replay::{self, Budget, Comparison, DrawKind, Entry, EntryStates, Project, Traces};
+use keylint::verify::replay::{self, Budget, Comparison, DrawKind, Entry, EntryStates, Freedom, Project, Traces};
 use serde_json::Value;
 use walkdir::WalkDir;
 
@@ -600,7 +600,7 @@ fn drawn(text: &str, edits: &[(&str, &str)]) -> Comparison {
         &project(&after),
         &edits,
         place(text, "normal"),
-        None,
+        Freedom::None,
     )
 }
 

@@ -488,7 +488,7 @@ fn implementations_and_seeds() {
         names: names.map(str::to_owned),
         widths,
         origins: [Some(origin()), None],
-        by_default: kind == ImplementationConflict::Width,
+        are_defaults: [false, kind == ImplementationConflict::Width],
         confidence: Confidence::High,
         function: "f".to_owned(),
     };

@@ -3,10 +3,10 @@
 //! **Invariant:** a method that no kind has is left to protocols; a method with a model does what the model says.
 
 use crate::analysis::domain::constraint::TEXT_METHODS;
-use crate::analysis::domain::kinds::{BufferOp, KeyKind};
+use crate::analysis::domain::kinds::{BufferOp, ImplementationConflict, KeyKind};
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ObjectId, Partial, PartialKind, Val, Value};
-use crate::analysis::library::{callbacks, containers, functions, protocols};
+use crate::analysis::library::{callbacks, containers, functions, mixed_implementations, protocols};
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, arrays, operate, suspend, writes};
 use crate::analysis::program::Program;
@@ -156,6 +156,11 @@ fn updated_at<'p>(
     place: Place,
 ) -> Value {
     let number = machine.state.int_of(index);
+    let is_of_keys = |value: &Value| value.alternatives().iter().any(|one| matches!(one.val, Val::Array(_)));
+    if let Some(new) = args.positional.first().filter(|_| &**name == "set" && is_of_keys(value)) {
+        let joined = [value.clone(), new.value.clone()];
+        mixed_implementations::note(machine, frame, ImplementationConflict::Joined, &joined, place);
+    }
     paths::on_alternatives(machine, value, |this, val| match val {
         Val::Key(key) if key.kind != KeyKind::Unknown => {
             let key = *key;

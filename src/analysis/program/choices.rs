@@ -136,8 +136,15 @@ impl<'a> Reader<'a> {
         let (OpKind::Load(_) | OpKind::Attribute(..)) = &code.ops.get(callee as usize)?.kind else { return None };
         let first = arguments.first()?;
         // Most calls are ruled out by their arguments, without resolving the callee.
+        let last = match &code.ops[callee as usize].kind {
+            OpKind::Attribute(_, name) => Some(name),
+            _ => None,
+        };
         let given = match first {
-            Argument::Positional(value) => text(code, *value),
+            Argument::Positional(value) => text(code, *value).or_else(|| {
+                let is_setter = |path: &String| last.is_some_and(|last| path.ends_with(&**last));
+                choice.setters.iter().any(is_setter).then(|| self.named_text(code, *value)).flatten()
+            }),
             _ => None,
         };
         let is_named = |names: &[String]| given.is_some_and(|given| names.iter().any(|name| **name == **given));
@@ -156,10 +163,6 @@ impl<'a> Reader<'a> {
             };
             return Some((kind, path, value));
         }
-        let last = match &code.ops[callee as usize].kind {
-            OpKind::Attribute(_, name) => Some(name),
-            _ => None,
-        };
         let is_manager = |path: &String| last.is_none_or(|last| path.ends_with(&**last));
         if choice.managers.iter().any(is_manager)
             && let Argument::Positional(value) | Argument::Keyword(_, value) = first
@@ -169,6 +172,14 @@ impl<'a> Reader<'a> {
             return Some((ChoiceKind::Block, path, *value));
         }
         self.update(code, callee, arguments)
+    }
+
+    /// The string that a variable always has.
+    fn named_text(&self, code: &'a Function, value: Temp) -> Option<&'a Name> {
+        let OpKind::Load(variable) = &code.ops.get(value as usize)?.kind else { return None };
+        let (home, values) = self.names.stored(code, variable)?;
+        let [only] = values[..] else { return None };
+        text(home, only)
     }
 
     /// `os.environ.update(NAME=value)`, `os.environ.update({"NAME": value})`

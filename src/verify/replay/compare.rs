@@ -12,13 +12,16 @@ use super::edits::{FileEdits, MovedPlaces, RecordedChoices};
 use super::hints::Hints;
 use super::machine::Draw;
 use super::search::{EntryStates, Path, Start, explore, explore_with, start_of};
-use super::{Budget, Comparison, DrawKind, Entry, Project, Replacement};
+use super::{Budget, Comparison, DrawKind, Entry, Freedom, Project, Replacement};
 use crate::finding::{Place, Sharing};
 use crate::ir::{FunctionId, Name};
 use crate::text::Edit;
 
 /// The maximum number of operations in the replays of one function, if many are compared.
 const STEPS_PER_FUNCTION: u32 = 50_000;
+
+/// Why programs that draw nothing are not compared.
+pub const NO_DRAW: &str = "no path draws";
 
 /// Most paths of the fixed program that correspond to one of the original.
 const MOST_COUNTERPARTS: usize = 16;
@@ -46,7 +49,7 @@ pub fn compare<'p>(
     });
     match verdict {
         Err(verdict) => verdict,
-        Ok(()) if drawn == 0 => Comparison::Inconclusive("no path draws".to_owned()),
+        Ok(()) if drawn == 0 => Comparison::Inconclusive(NO_DRAW.to_owned()),
         Ok(()) if entry.claim.is_some() && !claimed => {
             Comparison::Inconclusive("no path reaches both consumptions".to_owned())
         }
@@ -91,7 +94,7 @@ pub fn compare_keys<'p>(
             return comparison;
         }
         if !is_shown {
-            return Comparison::Inconclusive("no path draws".to_owned());
+            return Comparison::Inconclusive(NO_DRAW.to_owned());
         }
     }
     Comparison::Verified
@@ -274,23 +277,37 @@ pub fn compare_draws<'p>(
     patched: &Project<'_>,
     edits: &[Edit],
     place: Place,
-    instead: Option<Replacement>,
+    freedom: Freedom,
 ) -> Comparison {
+    let instead = match freedom {
+        Freedom::Successor(instead) => Some(instead),
+        Freedom::None | Freedom::NewDraws => None,
+    };
     let mut drawn = 0;
     let files = [(place.file, edits)];
     let pair = Pair { original, patched, moved: MovedPlaces { files: &files } };
     let verdict = pair.explore(place, &[place], (&mut Budget::ONE.clone(), kept), &mut |before, after| {
         // The fix may change the number of lanes, but not what each of them draws.
         let is_first = |draw: &&Draw| draws(draw) && draw.lanes.iter().all(|lane| *lane == 0);
-        let olds: Vec<&Draw> = before.draws.iter().filter(is_first).collect();
+        let mut olds: Vec<&Draw> = before.draws.iter().filter(is_first).collect();
         let mut news: Vec<&Draw> = after.draws.iter().filter(is_first).collect();
         // A call without a key drew nothing.
         let is_at = |draw: &Draw, place| draw.way.last().is_some_and(|(found, _)| *found == place);
         if let Some(there) = pair.moved.place(place).filter(|_| !olds.iter().any(|old| is_at(old, place))) {
             news.retain(|new| !is_at(new, there));
         }
-        if before.is_bounded || after.is_bounded {
-            return Err(Comparison::Inconclusive("a path was not run to its end".to_owned()));
+        if freedom == Freedom::NewDraws {
+            news.retain(|new| new.way.last().is_none_or(|(found, _)| !pair.moved.is_inserted(*found)));
+        }
+        match (before.is_bounded, after.is_bounded) {
+            (false, false) => {}
+            // What a fix adds makes a bound be reached earlier: the path is compared as far as both go.
+            (true, true) => {
+                let length = olds.len().min(news.len());
+                olds.truncate(length);
+                news.truncate(length);
+            }
+            _ => return Err(Comparison::Inconclusive("a path was not run to its end".to_owned())),
         }
         same_draws(&olds, &news, pair.moved, instead)?;
         let all: Vec<&Draw> = after.draws.iter().filter(|draw| draws(draw)).collect();
@@ -307,7 +324,7 @@ pub fn compare_draws<'p>(
     });
     match verdict {
         Err(verdict) => verdict,
-        Ok(()) if drawn == 0 => Comparison::Inconclusive("no path draws".to_owned()),
+        Ok(()) if drawn == 0 => Comparison::Inconclusive(NO_DRAW.to_owned()),
         Ok(()) => Comparison::Verified,
     }
 }

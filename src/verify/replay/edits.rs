@@ -42,6 +42,18 @@ impl<'a> MovedPlaces<'a> {
         Some(Place { file: place.file, span: Span::new(start, end) })
     }
 
+    /// Whether a place in the fixed program starts in text that an edit wrote.
+    pub(super) fn is_inserted(self, place: Place) -> bool {
+        let edits = self.of(place.file).unwrap_or_default();
+        let mut moved = 0_i64;
+        edits.iter().any(|edit| {
+            let start = i64::from(edit.span.start) + moved;
+            let length = i64::try_from(edit.content.len()).unwrap_or_default();
+            moved += length - i64::from(edit.span.len());
+            (start..start + length).contains(&i64::from(place.span.start))
+        })
+    }
+
     /// The start of something in the fixed program; code that an edit replaces is identified by the edit.
     fn choice_point(self, place: Place) -> ChoicePoint {
         let at = place.span.start;

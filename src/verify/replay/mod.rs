@@ -48,7 +48,7 @@ mod value;
 
 pub use budget::Budget;
 pub use claim::witness;
-pub use compare::{compare, compare_draws, compare_keys};
+pub use compare::{NO_DRAW, compare, compare_draws, compare_keys};
 pub use edits::FileEdits;
 pub use numbers::{Answer, Problem, Settings};
 pub(in crate::verify) use numbers::{Operand, calculated, evaluate as compute};
@@ -133,6 +133,17 @@ pub struct Replacement {
     pub gone: &'static str,
     /// The path of the one that replaces it.
     pub successor: &'static str,
+}
+
+/// What a fix may change about draws besides their keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freedom {
+    /// Nothing.
+    None,
+    /// The function that draws.
+    Successor(Replacement),
+    /// Their number: what the edits insert may draw as well.
+    NewDraws,
 }
 
 /// Replays the function that holds `place` on all paths that the bounds allow.
