@@ -313,6 +313,9 @@ impl<'r> Flows<'r> {
         let event = &self.run.log.consumptions[consumption];
         let excluded = FxHashMap::default();
         let query = Query { sees_renewal: false, ..Query::of(Path::new(), &excluded) };
+        if unused_children::is_split_for_nothing(self.run, event) {
+            return Some(Consequence::of(ConsequenceKind::Unobserved, Some(event.place)));
+        }
         let sinks =
             if event.role == Role::Split { self.follow(event, &query).sinks } else { self.reach(consumption).sinks };
         (!sinks.is_observed()).then(|| Consequence::of(unobserved(sinks), Some(event.place)))

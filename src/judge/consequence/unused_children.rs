@@ -12,13 +12,26 @@ use rustc_hash::FxHashSet;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::DerivationId;
 use crate::analysis::record::{Consumption, DrawnIn, Recording};
+use crate::finding::Place;
 use crate::judge::facts::Role;
 
-/// Whether a split's children are passed only to functions that, as called here, draw from none of them.
+/// Deepest chain of splits, each of a child of the one before.
+const CHAIN: usize = 16;
+
+/// Whether a split's children are passed only to functions that, as called here, draw from none of them, or split for nothing again.
 pub fn is_split_for_nothing(run: &Recording<'_>, event: &Consumption) -> bool {
-    if event.role != Role::Split || run.log.children.given.is_empty() {
+    event.role == Role::Split && !run.log.children.given.is_empty() && is_for_nothing(run, event, &mut Vec::new())
+}
+
+/// The same, within a chain of splits. In a loop, a split may split its own child.
+fn is_for_nothing(run: &Recording<'_>, event: &Consumption, chain: &mut Vec<Place>) -> bool {
+    if chain.contains(&event.place) {
+        return true;
+    }
+    if chain.len() >= CHAIN {
         return false;
     }
+    chain.push(event.place);
     let instances: Vec<u32> = event.iterations().iter().map(|iteration| iteration.instance).collect();
     // The next iteration may use what this one makes, and not all iterations are run.
     let is_alike = |other: &Consumption| {
@@ -42,10 +55,11 @@ pub fn is_split_for_nothing(run: &Recording<'_>, event: &Consumption) -> bool {
                 _ => return false,
             };
             let children = &run.log.children;
+            let mut used = run.log.consumptions.iter().filter(|other| is_of_child(run, other, id, parent));
             children.given.contains(&id)
                 && !children.taken.contains(&id)
                 && !children.parents.contains(&parent)
-                && !run.log.consumptions.iter().any(|other| is_of_child(run, other, id, parent))
+                && used.all(|other| other.role == Role::Split && is_for_nothing(run, other, chain))
         })
 }
 
