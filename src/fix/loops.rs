@@ -296,7 +296,7 @@ fn split_each(cx: &FixContext<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> O
     }
     let range = Span::new(start, calls.iter().map(|(call, _)| span_of(*call).end).fold(start, u32::max));
     // Exclusive branches share a child.
-    let keys = shared(&uses);
+    let keys = shared(cx, &uses);
     let first_of = |key: usize| keys.iter().position(|known| *known == key).map(|at| calls[at]);
     let firsts: Vec<_> = (0..calls.len()).map_while(first_of).collect();
     let names = cx.fresh_for(found.scope, name, &firsts, range);

@@ -10,6 +10,7 @@
 
 mod advance;
 pub mod apply;
+mod asserted;
 mod attribute_keys;
 mod buffer;
 mod captured;
@@ -53,7 +54,7 @@ mod wrappers;
 mod writer;
 
 pub use apply::{Batch, select};
-pub use context::{FixContext, Proof, Proposal};
+pub use context::{FixContext, KeptPair, Proof, Proposal};
 pub use cross_module::CrossModuleUsage;
 pub use definite_assignment::reads_unbound;
 pub use diff::{hunks, unified};

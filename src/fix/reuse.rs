@@ -6,7 +6,9 @@ use super::advance;
 use super::children;
 use super::context::{FixContext, Proposal};
 use super::elements;
-use super::key_uses::{MOST_USES, Use, family, may_be_number, only_key, pair, uses_of, with_alternatives};
+use super::key_uses::{
+    MOST_USES, Use, family, may_be_number, only_key, pair, uses_of, with_alternatives, with_ignored,
+};
 use super::layout;
 use super::liveness::Variable;
 use super::names::Action;
@@ -86,7 +88,7 @@ fn alone(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposa
         return proposals;
     }
     if let Some(uses) = uses {
-        let uses = with_alternatives(cx, uses);
+        let uses = with_alternatives(cx, with_ignored(cx, uses));
         proposals.extend(apart(cx, &uses, &family));
         proposals.extend(repeated_split(cx, &uses, &family));
         return proposals;

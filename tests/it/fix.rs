@@ -243,6 +243,13 @@ fn suppressed_findings_are_not_fixed() {
 }
 
 #[test]
+fn comments_that_a_fix_makes_unused_stay() {
+    let text = "import jax\n\n\ndef f(key):\n    key, sub = jax.random.split(key)  # keylint: ignore[KEY110] for later\n    a = jax.random.normal(key)\n    return a, jax.random.uniform(key)  # keylint: ignore[KEY104]\n";
+    let now = "import jax\n\n\ndef f(key):\n    key, sub = jax.random.split(key)  # keylint: ignore[KEY110] for later\n    a = jax.random.normal(sub)\n    return a, jax.random.uniform(key)\n";
+    assert_eq!(fixed(text), now);
+}
+
+#[test]
 fn intended_reuse_gets_no_fix() {
     let rows = "    return jax.random.permutation(key, xs), jax.random.permutation(key, ys)\n";
     let text = format!("import jax\n\n\ndef shuffled(key, xs, ys):\n{rows}");
