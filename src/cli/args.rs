@@ -120,7 +120,7 @@ pub struct Check {
     /// Show what `--fix` would change, as a diff, and write nothing.
     #[arg(long)]
     pub diff: bool,
-    /// With `--diff`, also show fixes that are not verified. They are never applied.
+    /// With `--diff`, also show fixes that are not verified, each with the reason. They are never applied.
     #[arg(long, requires = "diff")]
     pub show_unverified: bool,
     /// Exit with 0 even if there are findings.
