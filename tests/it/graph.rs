@@ -32,6 +32,22 @@ fn mermaid_shows_splits_folds_uses_and_reuse() {
     insta::assert_snapshot!(picture(&["train.py"]));
 }
 
+/// A key of a later iteration is consumed at the place of a finding, and is not reused.
+#[test]
+fn only_reused_keys_are_red() {
+    let red = |function: &str| {
+        let shown = picture(&[&format!("loop.py::{function}")]);
+        let boxes = shown.lines().filter(|line| line.contains("<b>") && line.contains(":::reused"));
+        boxes.map(|line| line.split(['>', '<']).nth(2).unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(red("train"), ["rng"]);
+    assert_eq!(red("rollout"), ["reset_rng"]);
+    assert_eq!(red("reset"), [""; 0]);
+    assert_eq!(red("step"), [""; 0]);
+    let page = picture(&["loop.py::rollout", "--output-format", "html"]);
+    assert!(page.contains("aria-label=\"source\" data-start=\"22\""));
+}
+
 #[test]
 fn dot_shows_one_function() {
     insta::assert_snapshot!(picture(&["train.py::main", "--output-format", "dot"]));
