@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a key is carried from one iteration to the next only in variables that the loop's own function binds.
 
+use super::advance;
 use super::attribute_keys::{NOT_STORED, Storage, storage_of};
 use super::carry::{self, Carried};
 use super::children::{self, SplitKey};
@@ -23,7 +24,10 @@ use crate::python::{span_of, suites};
 use crate::text::{Edit, Span};
 
 pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    let Some(found) = loop_of(cx, findings, index) else { return Vec::new() };
+    // A method that the loop calls through an object draws from the object's key.
+    let Some(found) = loop_of(cx, findings, index) else {
+        return advance::held(cx, findings, index).into_iter().collect();
+    };
     if may_be_number(cx, found.calls.iter().map(|(call, _)| *call)) {
         return Vec::new();
     }

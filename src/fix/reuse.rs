@@ -17,7 +17,7 @@ use super::tree::{self, Step};
 use crate::finding::{Finding, RuleId};
 use crate::python::ast::{Expr, Stmt};
 use crate::python::span_of;
-use crate::text::Edit;
+use crate::text::{Edit, Span};
 
 pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let mut proposals = alone(cx, findings, index);
@@ -186,6 +186,15 @@ fn unused_sibling(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Op
     // From the place where it was made.
     let bindings = cx.names.occurrences(unused).iter().filter(|one| one.scope == scope && one.action == Action::Bind);
     let made = bindings.map(|one| one.span).filter(|bound| bound.end <= span.start).max();
+    // `key` of `key, a = split(key)` is for later splits.
+    let is_carried = |made: Span| {
+        let step = cx.steps(made).pop()?;
+        let (split, _) = children::split_of(cx, step.statement())?;
+        Some(cx.code(split.arguments.args.first()?) == unused)
+    };
+    if made.and_then(is_carried) == Some(true) {
+        return None;
+    }
     let range = made.map_or(cx.names.scopes[scope].full, |made| made.cover(span));
     let is_free = !cx.is_claimed(scope, unused, range) && !cx.names.deletes(scope, unused);
     if !cx.names.binds(scope, unused) || !is_free || is_exported {
