@@ -40,7 +40,12 @@ pub(super) fn unused(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) 
 pub(super) fn extend_split(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
     // One use that is elsewhere, such as in a comprehension, may keep the key.
     let can_replace = |moves: &ChildAssignment<'_, '_>| {
-        (moves.is_all || moves.uses.len() + 1 == uses.len()) && moves.made.can_replace_all(cx, uses, &moves.uses)
+        let is_behind = |one: &Use<'_>| {
+            let step = moves.made.step;
+            one.steps.iter().any(|other| other.is_beside(step) && step.index < other.index)
+        };
+        let is_enough = moves.is_all || moves.uses.len() + 1 == uses.len() && uses.iter().all(is_behind);
+        is_enough && moves.made.can_replace_all(cx, uses, &moves.uses)
     };
     ChildAssignment::all(cx, uses).into_iter().filter(can_replace).find_map(|moves| moves.proposal(cx, resolves))
 }
