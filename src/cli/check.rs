@@ -191,12 +191,13 @@ fn show_diff(command: &Check, args: &Args, fixed: &FixOutcome, process: &mut Pro
     if !args.quiet {
         let would = fix::summary(fixed, command.show_fixes);
         let mut would: Vec<String> = would.into_iter().map(|line| line.replacen("Fixed", "Would fix", 1)).collect();
-        would.extend(unverified.and_then(|unverified| unverified.summary()));
+        would.extend(unverified.as_ref().and_then(fix::Unverified::summary));
         for line in would.into_iter().chain(fix::available(&fixed.outcome, command)) {
             writeln!(process.stderr, "{line}")?;
         }
     }
-    Ok(match (fixed.outcome.failed, fixed.changed.is_empty() || command.exit_zero) {
+    let is_empty = fixed.changed.is_empty() && unverified.is_none_or(|unverified| unverified.diff.is_empty());
+    Ok(match (fixed.outcome.failed, is_empty || command.exit_zero) {
         (true, _) => Status::Failed,
         (false, true) => Status::Clean,
         (false, false) => Status::Findings,
