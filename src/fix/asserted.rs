@@ -26,7 +26,9 @@ pub(super) fn asserts_both(cx: &FixContext<'_>, calls: [&ast::ExprCall; 2]) -> b
     for statement in flat {
         match statement {
             Stmt::Assign(_) | Stmt::AnnAssign(_) | Stmt::AugAssign(_) => {
-                results.iter_mut().for_each(|results| results.follow(statement));
+                for results in &mut results {
+                    results.follow(statement);
+                }
             }
             Stmt::Assert(assert) if measures(cx, &assert.test, &results) => return true,
             // `np.testing.assert_allclose(a, b)`
@@ -71,7 +73,7 @@ impl<'a> Results<'a> {
 
     fn is_read_by(&self, expr: &Expr) -> bool {
         let parts = tree::expressions_within(expr);
-        let shapes: Vec<Span> = parts.iter().filter(|part| is_of_shape(part)).map(|part| span_of(*part)).collect();
+        let shapes: Vec<Span> = parts.iter().filter(|&&part| is_of_shape(part)).map(|part| span_of(*part)).collect();
         let is_seen = |part: &&Expr| !shapes.iter().any(|shape| shape.covers(span_of(*part)));
         parts.into_iter().filter(is_seen).any(|part| match part {
             Expr::Name(name) => self.names.contains(name.id.as_str()),
@@ -133,7 +135,7 @@ fn measures(cx: &FixContext<'_>, test: &Expr, results: &[Results<'_>; 2]) -> boo
 }
 
 /// Whether an expression depends on the shape or type of an array, and not on its numbers: `a.shape`, `len(a)`.
-fn is_of_shape(expr: &&Expr) -> bool {
+fn is_of_shape(expr: &Expr) -> bool {
     let is_shape = |name: &str| matches!(name, "shape" | "ndim" | "size" | "dtype" | "sharding" | "len");
     match expr {
         Expr::Attribute(attribute) => is_shape(attribute.attr.as_str()),

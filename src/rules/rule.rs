@@ -136,12 +136,11 @@ impl Rule {
             page.push_str(before);
             let target = link.split(')').next().unwrap_or_default();
             // `x[i](y)` in code is no link.
-            let is_page = target.split('#').next().is_some_and(|file| file.ends_with(".md")) && !target.contains(':');
+            let file = target.split('#').next().unwrap_or_default();
+            let is_page = file.strip_suffix(".md").is_some() && !target.contains(':');
             if is_page {
-                match target.strip_prefix("../") {
-                    Some(_) => page.push_str(&format!("{base}/")),
-                    None => page.push_str(&format!("{base}/docs/rules/")),
-                }
+                page.push_str(base);
+                page.push_str(if target.starts_with("../") { "/" } else { "/docs/rules/" });
             }
             rest = if is_page { link.strip_prefix("../").unwrap_or(link) } else { link };
         }
