@@ -245,7 +245,7 @@ fn suppressed_findings_are_not_fixed() {
 #[test]
 fn comments_that_a_fix_makes_unused_stay() {
     let text = "import jax\n\n\ndef f(key):\n    key, sub = jax.random.split(key)  # keylint: ignore[KEY110] for later\n    a = jax.random.normal(key)\n    return a, jax.random.uniform(key)  # keylint: ignore[KEY104]\n";
-    let now = "import jax\n\n\ndef f(key):\n    key, sub = jax.random.split(key)  # keylint: ignore[KEY110] for later\n    a = jax.random.normal(sub)\n    return a, jax.random.uniform(key)\n";
+    let now = "import jax\n\n\ndef f(key):\n    key, sub, subkey = jax.random.split(key, 3)  # keylint: ignore[KEY110] for later\n    a = jax.random.normal(sub)\n    return a, jax.random.uniform(subkey)\n";
     assert_eq!(fixed(text), now);
 }
 
