@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, Subcommand, ValueEnum};
 
+use super::destinations::Destinations;
 use super::output::ColourChoice;
 use crate::config::{CommandLine, Options, RunSettings};
 use crate::finding::{Confidence, Level, RuleId};
@@ -89,7 +90,7 @@ pub struct Check {
     /// Files and directories; `-` reads standard input.
     #[arg(default_value = ".", value_name = "PATHS")]
     pub paths: Vec<PathBuf>,
-    /// The format of the report, `full` by default.
+    /// The format of the report, `full` by default. For a file that ends in `.html`, `.sarif`, `.json` or `.jsonl`, that format.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub output_format: Option<Format>,
     /// Write the report to this file instead of standard output (`-`); `FORMAT=FILE` writes an additional report. Repeatable.
@@ -120,7 +121,7 @@ pub struct Check {
     /// Show what `--fix` would change, as a diff, and write nothing.
     #[arg(long)]
     pub diff: bool,
-    /// With `--diff`, also show fixes that are not verified. They are never applied.
+    /// With `--diff`, also show fixes that are not verified, each with the reason. They are never applied.
     #[arg(long, requires = "diff")]
     pub show_unverified: bool,
     /// Exit with 0 even if there are findings.
@@ -154,7 +155,7 @@ pub struct Check {
     /// Do not replay findings on the reference PRNG.
     #[arg(long)]
     pub no_verify: bool,
-    /// Check again whenever a file changes.
+    /// Check again whenever a file changes, and say when and which.
     #[arg(short, long, conflicts_with_all = ["add_ignores", "show_files"])]
     pub watch: bool,
     /// List the files that would be checked, and exit.
@@ -194,7 +195,8 @@ impl Check {
     pub(super) fn completed(&self, configured: RunSettings) -> Self {
         let flag = |yes, no, configured: Option<bool>| either(yes, no).or(configured).unwrap_or(false);
         let mut all = self.clone();
-        all.output_format = self.output_format.or(configured.output_format.map(Format::from));
+        let implied = Destinations::of(&self.output_file).ok().and_then(|to| to.implied_format());
+        all.output_format = self.output_format.or(implied).or(configured.output_format.map(Format::from));
         all.unsafe_fixes = flag(self.unsafe_fixes, self.no_unsafe_fixes, configured.unsafe_fixes);
         all.show_fixes = flag(self.show_fixes, self.no_show_fixes, configured.show_fixes);
         all.force_exclude = flag(self.force_exclude, self.no_force_exclude, configured.force_exclude);
@@ -258,6 +260,9 @@ pub struct Migrate {
     /// Write the changes to the files instead of printing them as a diff.
     #[arg(long)]
     pub write: bool,
+    /// Print the changes as a diff, and write nothing; this is the default.
+    #[arg(long, conflicts_with = "write")]
+    pub diff: bool,
     /// Ask about each undecided place. Answers (`y`, `n`, `a` for all, `q`) come from the terminal or standard input.
     #[arg(short, long)]
     pub interactive: bool,

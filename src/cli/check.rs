@@ -183,16 +183,21 @@ fn source_of(stdin: &Stdin) -> Result<SourceFile, Failure> {
 fn show_diff(command: &Check, args: &Args, fixed: &FixOutcome, process: &mut Process<'_>) -> Result<Status, Failure> {
     let colour = Colour::new(args.color, process.env).on(process.stdout_is_terminal);
     let diff = fix::diff(fixed, process.stdout_is_terminal, colour);
+    let unverified =
+        command.show_unverified.then(|| fix::unverified(&fixed.outcome, process.stdout_is_terminal, colour));
     process.stdout.write_all(diff.as_bytes())?;
+    process.stdout.write_all(unverified.as_ref().map_or("", |unverified| &unverified.diff).as_bytes())?;
     process.stdout.flush()?;
     if !args.quiet {
         let would = fix::summary(fixed, command.show_fixes);
-        let would = would.into_iter().map(|line| line.replacen("Fixed", "Would fix", 1));
-        for line in would.chain(fix::available(&fixed.outcome, command)) {
+        let mut would: Vec<String> = would.into_iter().map(|line| line.replacen("Fixed", "Would fix", 1)).collect();
+        would.extend(unverified.as_ref().and_then(fix::Unverified::summary));
+        for line in would.into_iter().chain(fix::available(&fixed.outcome, command)) {
             writeln!(process.stderr, "{line}")?;
         }
     }
-    Ok(match (fixed.outcome.failed, fixed.changed.is_empty() || command.exit_zero) {
+    let is_empty = fixed.changed.is_empty() && unverified.is_none_or(|unverified| unverified.diff.is_empty());
+    Ok(match (fixed.outcome.failed, is_empty || command.exit_zero) {
         (true, _) => Status::Failed,
         (false, true) => Status::Clean,
         (false, false) => Status::Findings,

@@ -99,8 +99,28 @@ impl<'a> Destinations<'a> {
     }
 }
 
-/// Refuses what was probably written as `FORMAT=PATH`.
+impl Destinations<'_> {
+    /// The format that the name of the main report's file implies.
+    pub(super) fn implied_format(&self) -> Option<Format> {
+        let Destination::File(path) = self.main else { return None };
+        let suffix = path.extension()?.to_str()?.to_ascii_lowercase();
+        match suffix.as_str() {
+            "html" | "htm" => Some(Format::Html),
+            "sarif" => Some(Format::Sarif),
+            "json" => Some(Format::Json),
+            "jsonl" => Some(Format::JsonLines),
+            _ => None,
+        }
+    }
+}
+
+/// Refuses what was probably written as `FORMAT=PATH`, or as the format.
 fn is_no_format(value: &str) -> Result<(), Failure> {
+    if Format::from_str(value, false).is_ok() {
+        return Err(Failure::Usage(format!(
+            "`--output-file {value}`: `{value}` is a format; write `--output-format {value}`, or `./{value}` for a file with that name"
+        )));
+    }
     let is_word = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphabetic() || c == '-');
     let Some(word) = value.split_once('=').map(|(word, _)| word).filter(is_word) else { return Ok(()) };
     let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();

@@ -13,15 +13,11 @@ use crate::finding::{Applicability, RuleId};
 use crate::fix;
 use crate::report;
 use crate::source::{self, SourceFile};
-use crate::text::Cell;
+use crate::text::{Cell, Edit, FileId, Span, apply_edits};
 
 /// The least safe kind of fixes to apply.
 pub(super) fn least(command: &Check) -> Applicability {
-    match (command.show_unverified && command.diff && !command.fix, command.unsafe_fixes) {
-        (true, _) => Applicability::Display,
-        (false, true) => Applicability::Unsafe,
-        (false, false) => Applicability::Safe,
-    }
+    if command.unsafe_fixes { Applicability::Unsafe } else { Applicability::Safe }
 }
 
 /// Writes the fixed files; the one from standard input goes to standard output.
@@ -62,6 +58,68 @@ pub(super) fn diff(fixed: &FixOutcome, to_terminal: bool, colour: bool) -> Strin
         diff.push_str(&if colour { report::coloured_diff(&one) } else { one });
     }
     diff
+}
+
+/// Fixes that are only displayed.
+pub(super) struct Unverified {
+    /// Each after a line that says why, as a diff of the file with the fixes that would be applied.
+    pub diff: String,
+    /// How many findings they are for.
+    pub count: usize,
+}
+
+impl Unverified {
+    /// How many findings have such a fix.
+    pub(super) fn summary(&self) -> Option<String> {
+        let verb = if self.count == 1 { "has a fix that is" } else { "have fixes that are" };
+        let findings = counted(self.count, "finding");
+        (self.count > 0).then(|| format!("{findings} {verb} not verified, shown above and never applied."))
+    }
+}
+
+/// The fixes of the findings that remain, if no option applies them.
+pub(super) fn unverified(outcome: &Outcome, to_terminal: bool, colour: bool) -> Unverified {
+    let mut found = Unverified { diff: String::new(), count: 0 };
+    let mut shown: Vec<(FileId, &[Edit])> = Vec::new();
+    let findings = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
+    for finding in findings {
+        let Some(fix) = finding.fix.as_ref().filter(|fix| fix.applicability == Applicability::Display) else {
+            continue;
+        };
+        found.count += 1;
+        let file = finding.primary.file;
+        if shown.contains(&(file, &fix.edits)) {
+            continue;
+        }
+        shown.push((file, &fix.edits));
+        let reason = fix.reason.as_deref().unwrap_or("nothing shows that it is right");
+        let place = outcome.files.locus(finding.primary);
+        let head = format!("# not verified: {place} {}: {reason}\n", finding.rule);
+        let one = head + &difference(outcome, file, &fix.edits);
+        let one = if to_terminal { report::neutral_line(&one) } else { one };
+        found.diff.push_str(&if colour { report::coloured_diff(&one) } else { one });
+    }
+    found
+}
+
+/// What edits of a file change, as a unified diff; of a notebook, one for each cell.
+fn difference(outcome: &Outcome, file: FileId, edits: &[Edit]) -> String {
+    let path = outcome.files.path(file).display().to_string();
+    let (text, cells) = (outcome.files.text(file), outcome.files.cells(file));
+    if cells.is_empty() {
+        let after = apply_edits(text, edits).unwrap_or_default();
+        return fix::unified(&path, text, &after);
+    }
+    let of_cell = |cell: Cell| {
+        let own = edits.iter().filter(|edit| cell.span.covers(edit.span)).map(|edit| {
+            let moved = |offset: u32| offset - cell.span.start;
+            Edit::replace(Span::new(moved(edit.span.start), moved(edit.span.end)), edit.content.clone())
+        });
+        let before = text.get(cell.span.range()).unwrap_or_default();
+        let after = apply_edits(before, &own.collect::<Vec<_>>()).unwrap_or_default();
+        fix::unified(&format!("{path}:cell {}", cell.number), before, &after)
+    };
+    cells.iter().map(of_cell).collect()
 }
 
 impl Changed {
@@ -117,7 +175,12 @@ pub(super) fn available(outcome: &Outcome, command: &Check) -> Option<String> {
     // These findings are counted in one line, which shows no fix.
     let raw =
         outcome.findings.iter().filter(|reported| reported.shown && reported.finding.rule == RuleId::LegacyPrngkey);
-    let raw = raw.filter(|reported| reported.finding.fix.is_some()).count();
+    let is_counted = |one: Applicability| {
+        one == Applicability::Safe && !command.fix
+            || one == Applicability::Unsafe && !(command.fix && command.unsafe_fixes)
+    };
+    let raw = raw.filter_map(|reported| reported.finding.fix.as_ref());
+    let raw = raw.filter(|fix| is_counted(fix.applicability)).count();
     if !line.is_empty() && raw > 0 {
         let _ = write!(line, " ({raw} of {})", RuleId::LegacyPrngkey);
     }

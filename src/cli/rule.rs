@@ -1,6 +1,6 @@
 //! `keylint rule`.
 //!
-//! **Invariant:** the printed text is that of the registry, word for word.
+//! **Invariant:** the printed text is that of the registry, word for word; links are absolute.
 
 use std::io::Write;
 
@@ -34,7 +34,7 @@ pub(super) fn run(command: &args::Rule, process: &mut Process<'_>) -> Result<Sta
         TextOrJson::Text => {
             for (index, rule) in chosen.iter().enumerate() {
                 let gap = if index == 0 { "" } else { "\n" };
-                writeln!(out, "{gap}{}", rule.page.trim_end())?;
+                writeln!(out, "{gap}{}", rule.linked_page().trim_end())?;
             }
         }
     }
@@ -52,7 +52,7 @@ struct Described<'a> {
     fix: FixAvailability,
     url: String,
     summary: &'a str,
-    explanation: &'a str,
+    explanation: String,
 }
 
 fn described(rule: &Rule) -> Described<'_> {
@@ -65,7 +65,7 @@ fn described(rule: &Rule) -> Described<'_> {
         fix: rule.fix,
         url: rule.url(),
         summary: &rule.summary,
-        explanation: rule.page,
+        explanation: rule.linked_page(),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use notify::event::EventKind;
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
@@ -12,6 +12,7 @@ use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 use super::args::Args;
 use super::{Failure, Process, Status};
 use crate::engine::is_source;
+use crate::report;
 
 /// Changes within this time after another change belong to the same run.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -44,9 +45,14 @@ pub(super) fn run(
         let (folder, mode) = watched(&process.cwd.join(path));
         watcher.watch(&folder, mode).map_err(failed)?;
     }
+    let mut heading = String::new();
     loop {
         if process.stdout_is_terminal {
             write!(process.stdout, "\u{1b}[2J\u{1b}[H")?;
+        }
+        if !heading.is_empty() {
+            let gap = if process.stdout_is_terminal { "" } else { "\n" };
+            writeln!(process.stderr, "{gap}{heading}")?;
         }
         match check(process) {
             Ok(_) => {}
@@ -59,7 +65,13 @@ pub(super) fn run(
         }
         loop {
             let Ok(event) = changes.recv() else { return Ok(Status::Clean) };
-            if event.is_ok_and(|event| matters(&event)) {
+            if let Ok(event) = event
+                && let Some(path) = changed(&event)
+            {
+                if !args.quiet {
+                    let path = path.strip_prefix(&process.cwd).unwrap_or(path).display().to_string();
+                    heading = format!("[{}] `{}` changed.", time_of_day(), report::neutral(&path));
+                }
                 break;
             }
         }
@@ -75,8 +87,16 @@ fn watched(path: &Path) -> (PathBuf, RecursiveMode) {
     (path.parent().unwrap_or(path).to_owned(), RecursiveMode::NonRecursive)
 }
 
-/// Whether an event can change the findings.
-fn matters(event: &Event) -> bool {
+/// The time in UTC, because the standard library does not know the time zone.
+fn time_of_day() -> String {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let seconds = since.as_secs() % 86_400;
+    format!("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+/// The file through which an event can change the findings.
+fn changed(event: &Event) -> Option<&PathBuf> {
     let is_ours = |path: &PathBuf| is_source(path) || path.extension().is_some_and(|suffix| suffix == "toml");
-    !matches!(event.kind, EventKind::Access(_)) && event.paths.iter().any(is_ours)
+    let mut paths = event.paths.iter().filter(|_| !matches!(event.kind, EventKind::Access(_)));
+    paths.find(|path| is_ours(path))
 }

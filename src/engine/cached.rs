@@ -167,7 +167,7 @@ impl CacheEntry {
                 }
                 let source = source::decoded(bytes, &member.display).ok()?;
                 let (text, cells) = (source.text, source.cells);
-                Some(Some(FileReport { file: member.file, findings, text, cells, failed: false }))
+                Some(Some(FileReport { file: member.file, findings, ignored: Vec::new(), text, cells, failed: false }))
             })
             .collect();
         let reports: Vec<FileReport> = reports?.into_iter().flatten().collect();

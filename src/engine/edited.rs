@@ -4,6 +4,7 @@
 //! consumed already.
 
 use crate::finding::{Finding, Place, RuleId};
+use crate::fix::KeptPair;
 use crate::text::{Edit, Span, moved, written};
 
 /// The rules about keys that are consumed twice.
@@ -25,6 +26,15 @@ pub(super) fn shares_a_key(before: &[Finding], after: &[Finding], edits: &[Edit]
         let is_new = edited == 1 || both[0] != both[1] && both.iter().any(is_written);
         is_new && !known.contains(&both.map(|call| call.start))
     })
+}
+
+/// Whether the calls that a comment allows to share a key still share one after the edits.
+pub(super) fn keeps(pairs: &[KeptPair], before: &[Finding], after: &[Finding], edits: &[Edit]) -> bool {
+    let starts = |both: [Span; 2]| both.map(|call| call.start);
+    let is_in = |findings: &[Finding], both: [u32; 2]| findings.iter().any(|one| calls(one).map(starts) == Some(both));
+    // Only some functions may have been analysed.
+    let mut pairs = pairs.iter().filter(|pair| is_in(before, starts(pair.reported)));
+    pairs.all(|pair| is_in(after, starts(pair.calls).map(|start| moved(start, edits))))
 }
 
 /// The two calls of a finding, where its file makes both.

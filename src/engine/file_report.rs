@@ -24,6 +24,8 @@ use crate::text::{Cells, FileId, LineIndex, Span};
 pub(super) struct FileReport {
     pub(super) file: FileId,
     pub(super) findings: Vec<Finding>,
+    /// The findings that comments suppress.
+    pub(super) ignored: Vec<Finding>,
     pub(super) text: String,
     pub(super) cells: Cells,
     /// Whether the file was not checked as it should.
@@ -95,14 +97,15 @@ pub(super) fn file_report(
     name_all(subject, &mut findings);
     let commented = suppress::Source { file, text: &text, lines: &lines, cells: &cells, comments, statements };
     let selected = project.settings.for_file(&member.path);
-    let mut findings = if project.settings.ignores_comments {
-        findings
+    let (mut findings, ignored) = if project.settings.ignores_comments {
+        (findings, Vec::new())
     } else {
-        suppress::apply(commented, &|rule| selected.is_selected(rule), findings).findings
+        let applied = suppress::apply(commented, &|rule| selected.is_selected(rule), findings);
+        (applied.findings, applied.suppressed.into_iter().map(|one| one.finding).collect())
     };
     name_all(subject, &mut findings);
     sort(&mut findings);
-    Some(FileReport { file, findings, text, cells, failed: loaded.broke.is_some() })
+    Some(FileReport { file, findings, ignored, text, cells, failed: loaded.broke.is_some() })
 }
 
 /// The comments and statements of a file. Most files need them for nothing, so they are read again.
@@ -167,7 +170,7 @@ fn used_by(is_imported: bool, member: &Member) -> Option<UsedBy> {
 pub(super) fn unreadable(file: FileId, path: &str, message: &str) -> FileReport {
     let mut findings = vec![rules::unreadable_file(Place { file, span: Span::default() }, message)];
     name_all(Subject { path, text: "", statements: &[] }, &mut findings);
-    FileReport { file, findings, text: String::new(), cells: Cells::NONE, failed: true }
+    FileReport { file, findings, ignored: Vec::new(), text: String::new(), cells: Cells::NONE, failed: true }
 }
 
 fn sort(findings: &mut [Finding]) {

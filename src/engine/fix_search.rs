@@ -210,7 +210,8 @@ impl FixValidator<'_, '_, '_> {
         let mut cx =
             FixContext::new(self.report.file, text, &parsed.module, self.project.models, &self.project.settings.roots)
                 .in_cells(cells.iter().map(|cell| cell.span))
-                .in_project(self.usage);
+                .in_project(self.usage)
+                .keeping(&self.report.ignored, findings);
         let wanted = fix::in_order(findings, wanted.to_vec());
         let mut before: Option<Rc<Analysis>> = None;
         let mut fixes: BTreeMap<usize, Fix> = BTreeMap::new();
@@ -322,6 +323,9 @@ impl FixValidator<'_, '_, '_> {
                 }
                 let findings = &self.report.findings;
                 let before_findings = &before.findings;
+                if !edited::keeps(cx.kept(), before_findings, &after.findings, &proposal.edits) {
+                    return None;
+                }
                 let stays = |at: &usize| {
                     findings.get(*at).is_some_and(|one| hidden_pair_remains(before, &after, one, &proposal.edits))
                 };

@@ -37,6 +37,9 @@ pub fn facts(job: &Job<'_>) -> Result<String, String> {
     with_facts(job, |seen| Ok(format!("{:#?}\n", seen.facts)))
 }
 
+/// Rows that are searched for facts if a row has none.
+const NEAR: u32 = 40;
+
 /// The key facts of a 1-based row of the only file of the job, or of a cell of it; otherwise why there are none.
 pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String> {
     with_facts(job, |&Seen { facts, files, file, problems, .. }| {
@@ -62,12 +65,18 @@ pub fn why(job: &Job<'_>, cell: Option<u32>, row: u32) -> Result<String, String>
         }
         let row = row.saturating_add(first - 1);
         let mut answer = String::new();
-        for remark in remarks(facts).iter().filter(|remark| remark.touches(file, row, &lines)) {
+        let remarks = remarks(facts);
+        for remark in remarks.iter().filter(|remark| remark.touches(file, row, &lines)) {
             // Writing to a string cannot fail.
             let _ = writeln!(answer, "{}", remark.worded(files));
         }
         if answer.is_empty() {
-            let _ = writeln!(answer, "nothing is known about keys on {line} of `{path}`");
+            // On the line of a `def`, what is known is on the lines of its body.
+            let is_known = |row: &u32| remarks.iter().any(|remark| remark.touches(file, *row, &lines));
+            let end = first - 1 + u32::try_from(last).unwrap_or(u32::MAX);
+            let next = (row + 1..=end.min(row + NEAR)).find(is_known).map(|next| next - (first - 1));
+            let hint = next.map(|next| format!("; the next line with keys is {next}")).unwrap_or_default();
+            let _ = writeln!(answer, "nothing is known about keys on {line} of `{path}`{hint}");
         }
         if let Some(problem) = syntax_error(files, file, problems) {
             let _ = writeln!(answer, "{problem}, so that more may happen here than keylint knows");

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::inspect::{Seen, syntax_error, with_facts};
 use super::{FileTable, Job};
-use crate::finding::{Derivation, DerivationKind, Label, Place};
-use crate::judge::facts::{KeyKind, KeyValue, ReuseKind, Role};
+use crate::finding::{Confidence, Derivation, DerivationKind, Label, Place};
+use crate::judge::facts::{KeyKind, KeyReuse, KeyValue, ReuseKind, Role};
 use crate::models::Words;
 use crate::text::{FileId, Span};
 use crate::verify::derived;
@@ -24,6 +24,8 @@ pub struct Keys {
     pub notes: Vec<KeyNote>,
     /// Where a key is consumed again: the later and the earlier consumption.
     pub again: Vec<(Place, Place)>,
+    /// The same with the keys, for findings that `keylint check` shows by default.
+    pub reused: Vec<Reused>,
     /// The first syntax error of the file, with its place.
     pub broken: Option<String>,
 }
@@ -51,6 +53,25 @@ pub struct KeyNote {
     pub function: String,
     /// The definition of that function.
     pub within: Span,
+}
+
+/// Two consumptions of one key, or of equal keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reused {
+    /// The earlier consumption: the call in the reporting frame, and the consuming call itself.
+    pub first: [Place; 2],
+    /// The later one.
+    pub second: [Place; 2],
+    /// The key, unless the two were derived differently.
+    pub derivation: Option<Derivation>,
+}
+
+impl Reused {
+    /// Whether a place consumes a key of this derivation in this pair.
+    pub fn concerns(&self, derivation: &Derivation, place: Place) -> bool {
+        let is_key = self.derivation.as_ref().is_none_or(|own| own == derivation);
+        is_key && (self.first.contains(&place) || self.second.contains(&place))
+    }
 }
 
 /// Something that is done with a key.
@@ -82,10 +103,23 @@ pub fn keys(job: &Job<'_>) -> Result<Keys, String> {
         drop_unknown(&mut notes, &facts.values, files.text(file), &models.words);
         find_uses_elsewhere(&mut notes);
         let reported = facts.reuses.iter().filter(|reuse| !reuse.is_harmless());
-        let reported = reported.filter(|reuse| reuse.kind != ReuseKind::FoldAndSampled);
-        let again = reported.map(|reuse| (reuse.second.place, reuse.first.place)).collect::<Vec<_>>();
+        let reported: Vec<&KeyReuse> = reported.filter(|reuse| reuse.kind != ReuseKind::FoldAndSampled).collect();
+        let shown = reported.iter().filter(|reuse| reuse.confidence > Confidence::Low);
+        let reused = shown.map(|reuse| {
+            let [first, second] = [&reuse.first, &reuse.second].map(|used| [used.place, used.leaf]);
+            let same = Some(reuse.derivation.clone()).filter(|_| reuse.derived_at.is_none());
+            let mut reused = Reused { first, second, derivation: same };
+            let is_shown = |note: &KeyNote| note.uses.iter().any(|used| reused.concerns(&note.derivation, used.place));
+            // The caller may derive the key in another way than the function knows.
+            if !notes.iter().any(is_shown) {
+                reused.derivation = None;
+            }
+            reused
+        });
+        let reused = reused.collect();
+        let again = reported.iter().map(|reuse| (reuse.second.place, reuse.first.place)).collect::<Vec<_>>();
         let broken = syntax_error(files, file, problems);
-        Ok(Keys { files: files.clone(), file, notes, again, broken })
+        Ok(Keys { files: files.clone(), file, notes, again, reused, broken })
     })
 }
 

@@ -156,7 +156,7 @@ impl FunctionKeys {
             self.omitted += 1;
             return;
         }
-        let is_reuse = |place: Place| keys.again.iter().any(|(second, first)| place == *second || place == *first);
+        let is_reuse = |place: Place| keys.reused.iter().any(|reused| reused.concerns(&note.derivation, place));
         let uses = note.uses.iter().map(|used| LineageUse {
             place: used.place,
             callee: used.callee.clone(),
@@ -210,8 +210,12 @@ impl FunctionKeys {
 
     /// Different derivations that give equal keys: according to the findings, and to their words if those are known.
     fn find_equals(&mut self, keys: &Keys) {
-        let user = |place: &Place| self.keys.iter().position(|key| key.uses.iter().any(|used| used.place == *place));
-        let reported = keys.again.iter().filter_map(|(second, first)| user(first).zip(user(second)));
+        let user = |places: [Place; 2]| {
+            let is_there = |key: &LineageKey| key.uses.iter().any(|used| places.contains(&used.place));
+            self.keys.iter().position(is_there)
+        };
+        let pairs = keys.reused.iter().filter(|reused| reused.derivation.is_none());
+        let reported = pairs.filter_map(|reused| user(reused.first).zip(user(reused.second)));
         let mut equal: Vec<(usize, usize)> = reported.filter(|(first, second)| first != second).collect();
         let mut by_data: FxHashMap<&str, usize> = FxHashMap::default();
         for (index, key) in self.keys.iter().enumerate().filter(|(_, key)| !key.uses.is_empty()) {

@@ -17,7 +17,7 @@ use crate::judge::facts::Facts;
 use crate::models::Models;
 use crate::source::{self, Files, MemoryFiles, OsFiles, Problem, Selection, SourceFile, discover, discover_where};
 use crate::suppress::Baseline;
-use crate::text::{Digest, Digester, Edit, FileId, Span, apply_edits};
+use crate::text::{Digest, Digester, Edit, FileId, Span, apply_edits, moved};
 
 /// How often files are fixed and checked again.
 const ROUNDS: usize = 10;
@@ -207,13 +207,27 @@ impl<'a> RunContext<'a> {
         let mut changed: BTreeMap<FileId, Changed> = BTreeMap::new();
         let mut resolved = 0;
         let mut rounds = 0;
+        // Where comments were unused before any fix; a comment that a fix makes unused may hold a reason that is still worth reading.
+        let mut unused: BTreeMap<FileId, Vec<u32>> = BTreeMap::new();
         loop {
             let outcome = self.check(given, how);
+            if rounds == 0 {
+                let all = outcome.findings.iter().map(|reported| &reported.finding);
+                for finding in all.filter(|finding| finding.rule == RuleId::UnusedSuppression) {
+                    unused.entry(finding.primary.file).or_default().push(finding.primary.span.start);
+                }
+            }
+            let was_unused = |finding: &Finding| {
+                let starts = unused.get(&finding.primary.file);
+                starts.is_some_and(|starts| starts.contains(&finding.primary.span.start))
+            };
+            let may_change = |finding: &&Finding| finding.rule != RuleId::UnusedSuppression || was_unused(finding);
             let mut goes_on = false;
             if rounds < ROUNDS {
                 rounds += 1;
                 let shown = outcome.findings.iter().filter(|reported| reported.shown);
-                let wanted = shown.map(|reported| &reported.finding).filter(|finding| is_wanted(finding));
+                let wanted =
+                    shown.map(|reported| &reported.finding).filter(|finding| is_wanted(finding)).filter(may_change);
                 for (file, batch) in fix::select(wanted, |file| outcome.files.text(file)) {
                     let Some(input) = given.inputs.get(file.0 as usize) else { continue };
                     let Some((before, after)) = fixed(&given.files, input, outcome.files.text(file), &batch.edits)
@@ -223,6 +237,9 @@ impl<'a> RunContext<'a> {
                     // Text that the encoding cannot represent is not changed.
                     let Ok(bytes) = before.rewrite(&batch.edits) else { continue };
                     given.files.insert(input.path.clone(), bytes.clone());
+                    for start in unused.get_mut(&file).into_iter().flatten() {
+                        *start = moved(*start, &batch.edits);
+                    }
                     resolved += batch.resolved.len();
                     goes_on = true;
                     let known = changed.entry(file).or_insert_with(|| Changed {

@@ -4,6 +4,7 @@
 //! **Invariant:** a key is split in the statement before the one that draws from it, and only that draw's argument is renamed.
 
 use super::attribute_keys::{NOT_STORED, Storage, storage_of};
+use super::children::SplitKey;
 use super::context::{FixContext, Proof, Proposal, is_plain};
 use super::jax;
 use super::key_uses::{Use, only_key};
@@ -66,12 +67,19 @@ pub(super) fn held(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> O
     let mut edits = Vec::new();
     let mut reserved = Vec::new();
     let mut is_doubtful = false;
+    let mut extended: Vec<Span> = Vec::new();
     for one in &uses {
         let scope = cx.names.frame_at(one.span().start)?;
         match storage_of(cx, one.key) {
             Storage::None => return None,
             Storage::Unknown => is_doubtful = true,
             Storage::Writable => {}
+        }
+        if let Some(child) = child_of_split(cx, one).filter(|child| !extended.contains(&child.statement)) {
+            extended.push(child.statement);
+            edits.extend(child.edits);
+            reserved.extend(cx.claim_within(scope, &child.names, child.range));
+            continue;
         }
         let start = span_of(one.steps.last()?.statement()).start;
         let code = cx.code(one.key);
@@ -92,6 +100,25 @@ pub(super) fn held(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> O
         proposal.make_display_only(NOT_STORED);
     }
     Some(proposal)
+}
+
+/// A child of the split that made a key, for one use of it.
+struct Child {
+    /// The statement of the split.
+    statement: Span,
+    edits: Vec<Edit>,
+    names: Vec<String>,
+    range: Span,
+}
+
+/// `self.key, _ = split(self.key)` before the draw: the draw gets the child that is left aside, or one more.
+fn child_of_split(cx: &FixContext<'_>, one: &Use<'_>) -> Option<Child> {
+    let made = SplitKey::of(cx, one).filter(|made| made.can_replace(cx, one) && made.is_carried(cx))?;
+    let mut unused = made.unused_until(cx, one.span());
+    unused.truncate(1);
+    let (mut edits, names, range) = made.assign(cx, &[one], &unused)?;
+    edits.push(Edit::replace(one.span(), names.first()?.clone()));
+    Some(Child { statement: span_of(made.step.statement()), edits, names, range })
 }
 
 /// The ways to the two draws of a finding that are in functions it calls.
@@ -150,6 +177,10 @@ fn split_before(
     if cx.is_split(call) {
         let edits = one_more(cx, step.statement(), call, code)?;
         return Some(proposal(edits, &[]));
+    }
+    let used = Use { call, key, steps: cx.steps(span_of(call)) };
+    if let Some(child) = child_of_split(cx, &used) {
+        return Some(proposal(child.edits, &child.names));
     }
     // A suite that is repeated would pass on a key that its earlier statements used.
     let names = cx.fresh(scope, code, 1);

@@ -38,8 +38,15 @@ pub(super) fn unused(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) 
 
 /// `key, a = split(key)` right before draws from `key`, or from `a`: the same split makes a child for each.
 pub(super) fn extend_split(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -> Option<Proposal> {
-    let can_replace =
-        |moves: &ChildAssignment<'_, '_>| moves.is_all && moves.made.can_replace_all(cx, uses, &moves.uses);
+    // One use that is elsewhere, such as in a comprehension, may keep the key.
+    let can_replace = |moves: &ChildAssignment<'_, '_>| {
+        let is_behind = |one: &Use<'_>| {
+            let step = moves.made.step;
+            one.steps.iter().any(|other| other.is_beside(step) && step.index < other.index)
+        };
+        let is_enough = moves.is_all || moves.uses.len() + 1 == uses.len() && uses.iter().all(is_behind);
+        is_enough && moves.made.can_replace_all(cx, uses, &moves.uses)
+    };
     ChildAssignment::all(cx, uses).into_iter().filter(can_replace).find_map(|moves| moves.proposal(cx, resolves))
 }
 
@@ -200,6 +207,11 @@ impl<'a> SplitKey<'a> {
         self.is_of(cx, one) && loop_below(one, cx.steps(span_of(self.step.statement())).len() - 1).is_none()
     }
 
+    /// Whether one of its children takes the place of the key that it splits, as in `key, a = split(key)`.
+    pub fn is_carried(&self, cx: &FixContext<'_>) -> bool {
+        self.split.arguments.args.first().is_some_and(|parent| cx.code(parent) == self.key)
+    }
+
     /// Names of children for some uses, existing ones first, the edits that make the others, and the range in which they are needed.
     pub fn assign(
         &self,
@@ -215,8 +227,7 @@ impl<'a> SplitKey<'a> {
         let range = Span::new(start, uses.iter().map(|one| span_of(one.call).end).fold(least, u32::max));
         let (unnamed, named): (Vec<&ast::ExprName>, Vec<_>) = unused.iter().partition(|child| child.id.as_str() == "_");
         let known: Vec<&str> = self.names.iter().map(|name| cx.code(name)).filter(|name| *name != "_").collect();
-        let is_parent = |argument: &Expr| cx.code(argument) == self.key;
-        let is_carried = self.split.arguments.args.first().is_some_and(is_parent);
+        let is_carried = self.is_carried(cx);
         let missing: Vec<KeyArgument<'_>> = uses.iter().skip(named.len()).map(|one| one.given()).collect();
         let mut fresh = cx.more_children(self.scope, self.key, (&known, is_carried), &missing, range).into_iter();
         let mut edits = Vec::new();
@@ -241,8 +252,8 @@ impl<'a> SplitKey<'a> {
             && made_by(cx, self.scope, one).is_some_and(|(step, ..)| step.is(self.step))
     }
 
-    /// The use that keeps the key: the one that makes the next key, or else, if nothing else reads it, a split, the first use of one of
-    /// several children, or the last use of a carried key.
+    /// The use that keeps the key: the one that makes the next key, or else, if nothing else reads it, a split, or the first use of one of
+    /// several children. No draw keeps a carried key.
     fn keeping_use<'u>(
         &self,
         cx: &FixContext<'a>,
@@ -257,8 +268,8 @@ impl<'a> SplitKey<'a> {
         if goes_on.is_some() || is_live || uses.len() < 2 {
             return goes_on.copied();
         }
-        let is_carried = self.split.arguments.args.first().is_some_and(|parent| cx.code(parent) == self.key);
-        let either = if is_carried { own.last() } else { own.first() };
+        // Whoever reads `key, a = split(key)` expects that later code splits `key` again, and that no draw uses it.
+        let either = own.first().filter(|_| !self.is_carried(cx));
         own.iter().find(is_split).or(either).copied()
     }
 
@@ -269,8 +280,8 @@ impl<'a> SplitKey<'a> {
         place.is_some_and(|keyword| span_of(&keyword.value) == span_of(one.key))
     }
 
-    /// The children that nothing reads, and that nothing rebinds up to the last use. The one that replaces the parent comes last, because
-    /// later code may continue with it.
+    /// The children that nothing reads, and that nothing rebinds up to the last use. The one that replaces the parent is none of them,
+    /// because later code may continue with it.
     fn unused(&self, cx: &FixContext<'a>, way: &[Step<'a>], last: Span) -> Vec<&'a ast::ExprName> {
         let statement = span_of(self.step.statement());
         let between = Span::new(statement.end, last.start.max(statement.end));
@@ -289,10 +300,8 @@ impl<'a> SplitKey<'a> {
             |name: &str| name == "_" || self.names.iter().filter(|target| cx.code(target) == name).count() == 1;
         let parent = self.split.arguments.args.first().map(|parent| cx.code(parent));
         let names = self.names.iter().filter_map(Expr::as_name_expr);
-        let is_free = |name: &str| name != self.key && is_bound_once(name) && is_unused(name);
-        let mut unused: Vec<&ast::ExprName> = names.filter(|name| is_free(name.id.as_str())).collect();
-        unused.sort_by_key(|name| Some(name.id.as_str()) == parent);
-        unused
+        let is_free = |name: &str| name != self.key && Some(name) != parent && is_bound_once(name) && is_unused(name);
+        names.filter(|name| is_free(name.id.as_str())).collect()
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use super::cross_module::CrossModuleUsage;
 use super::imports::Imports;
 use super::jax;
+use super::key_uses::pair;
 use super::layout;
 use super::names::{Names, ScopeId, ScopeKind};
 use super::naming::Reserved;
@@ -113,6 +114,15 @@ impl Proposal {
     }
 }
 
+/// Two calls that a comment allows to share a key; every fix keeps their keys equal.
+#[derive(Clone, Copy, Debug)]
+pub struct KeptPair {
+    /// The calls of the finding.
+    pub reported: [Span; 2],
+    /// The calls that the comment means.
+    pub calls: [Span; 2],
+}
+
 /// Lines beyond which a reader would not look back for the origin of a key.
 const FAR: usize = 12;
 
@@ -128,6 +138,7 @@ pub struct FixContext<'a> {
     ir: OnceCell<ir::Module>,
     cells: Vec<Span>,
     usage: Option<&'a CrossModuleUsage>,
+    kept: Vec<KeptPair>,
     pub(super) claimed: Vec<Reserved>,
     resolved: BTreeSet<usize>,
 }
@@ -147,6 +158,7 @@ impl<'a> FixContext<'a> {
             ir: OnceCell::new(),
             cells: Vec::new(),
             usage: None,
+            kept: Vec::new(),
             claimed: Vec::new(),
             resolved: BTreeSet::new(),
         }
@@ -164,6 +176,39 @@ impl<'a> FixContext<'a> {
     pub fn in_project(mut self, usage: &'a CrossModuleUsage) -> Self {
         self.usage = Some(usage);
         self
+    }
+
+    /// Sets the findings that comments ignore; `others` are the remaining findings.
+    #[must_use]
+    pub fn keeping(mut self, ignored: &[Finding], others: &[Finding]) -> Self {
+        let pairs: Vec<_> = others.iter().filter_map(|finding| pair(&self, finding)).collect();
+        let kept = ignored.iter().filter_map(|finding| {
+            let [first, second] = pair(&self, finding)?;
+            let is_alike = |one: &ast::ExprCall| self.slice(span_of(one)) == self.slice(span_of(second));
+            // The finding names the first of all calls that share the key. The comment may mean another one.
+            let is_of_key = |both: &&[&ast::ExprCall; 2]| both.iter().any(|one| span_of(*one) == span_of(first));
+            let mut same = pairs.iter().filter(is_of_key).flatten().filter(|one| is_alike(one));
+            let meant = if is_alike(first) { first } else { same.next().copied().unwrap_or(first) };
+            let [reported, calls] = [[first, second], [meant, second]].map(|both| both.map(span_of));
+            Some(KeptPair { reported, calls })
+        });
+        self.kept = kept.collect();
+        self
+    }
+
+    /// The pairs of calls that must keep one key.
+    pub fn kept(&self) -> &[KeptPair] {
+        &self.kept
+    }
+
+    /// The calls that must keep the key of a call.
+    pub(super) fn kept_with(&self, call: Span) -> Vec<Span> {
+        let other = |KeptPair { calls: [one, other], .. }: &KeptPair| match (*one == call, *other == call) {
+            (true, false) => Some(*other),
+            (false, true) => Some(*one),
+            _ => None,
+        };
+        self.kept.iter().filter_map(other).collect()
     }
 
     /// The operations of the file, with all functions: code that the analysis skips is edited as well.

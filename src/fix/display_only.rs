@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a result only makes a fix display-only; whether a finding is shown is decided by the judge alone.
 
+use super::asserted::asserts_both;
 use super::context::FixContext;
 use super::key_uses::{draws, only_key, pair, root_name};
 use super::names::Action;
@@ -25,8 +26,12 @@ pub(super) fn reason(cx: &FixContext<'_>, finding: &Finding) -> Option<String> {
     let alike = || {
         (!are_combined && are_calls_alike(cx, finding)).then(|| "the two calls may need the same numbers".to_owned())
     };
+    let asserted = || {
+        let is_asserted = pair(cx, finding).is_some_and(|calls| asserts_both(cx, calls));
+        is_asserted.then(|| "an assertion compares the two results".to_owned())
+    };
     let words = || pair(cx, finding)?.into_iter().find_map(|call| of_a_key_in_use(cx, call));
-    intent.or_else(fate).or_else(alike).or_else(words)
+    intent.or_else(fate).or_else(alike).or_else(asserted).or_else(words)
 }
 
 /// `words = key_data(key)` after a call that takes `key`: a split of the words comes too late for that call.

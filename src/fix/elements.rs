@@ -93,7 +93,7 @@ pub(super) fn rows(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) ->
     {
         return None;
     }
-    let keys = shared(uses);
+    let keys = shared(cx, uses);
     let given: Vec<_> = (0..uses.len()).map_while(|key| uses.get(keys.iter().position(|one| *one == key)?)).collect();
     let range = Span::new(span_of(assign).start, uses.iter().map(|one| one.call_span().end).max()?);
     let names = names_of_rows(cx, scope, array, &given, range)?;

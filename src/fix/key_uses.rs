@@ -176,14 +176,35 @@ fn is_unknown(cx: &FixContext<'_>, call: &ast::ExprCall) -> bool {
     !is_builtin && !is_visible && cx.model_of(&call.func).is_none()
 }
 
-/// Which key each use gets, counted from zero: uses on exclusive paths share one.
-pub(super) fn shared(uses: &[Use<'_>]) -> Vec<usize> {
+/// The uses, and those that must keep the key of one of them because a comment ignores their reuse.
+pub(super) fn with_ignored<'a>(cx: &FixContext<'a>, mut uses: Vec<Use<'a>>) -> Vec<Use<'a>> {
+    let mut next = 0;
+    while let Some(one) = uses.get(next).filter(|_| uses.len() < MOST_USES) {
+        let mut others: Vec<Use<'a>> = Vec::new();
+        for span in cx.kept_with(one.call_span()) {
+            let written = Some(cx.code(one.key));
+            let found = tree::call_at(cx.module, span).and_then(|call| Some((call, only_key(cx, call, written)?)));
+            let is_known = uses.iter().chain(&others).any(|known| known.call_span() == span);
+            others.extend(found.filter(|_| !is_known).map(|(call, key)| Use { call, key, steps: cx.steps(span) }));
+        }
+        uses.extend(others);
+        next += 1;
+    }
+    uses.sort_by_key(Use::span);
+    uses
+}
+
+/// Which key each use gets, counted from zero: uses on exclusive paths share one, and so do those that must keep one key.
+pub(super) fn shared(cx: &FixContext<'_>, uses: &[Use<'_>]) -> Vec<usize> {
     let mut keys: Vec<usize> = Vec::with_capacity(uses.len());
     for one in uses {
+        let kept = cx.kept_with(one.call_span());
+        let is_kept = |other: &Use<'_>| kept.contains(&other.call_span());
+        let same = keys.iter().zip(uses).find(|(_, other)| is_kept(other)).map(|(key, _)| *key);
         let is_free = |key: &usize| {
             keys.iter().zip(uses).all(|(known, other)| known != key || tree::exclude(&other.steps, &one.steps))
         };
-        keys.push((0..uses.len()).find(is_free).unwrap_or_default());
+        keys.push(same.or_else(|| (0..uses.len()).find(is_free)).unwrap_or_default());
     }
     keys
 }

@@ -25,7 +25,8 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     let found = copied(cx, call).or_else(|| {
         let mapping = mapping(cx, call)?;
         let mut copies = mapping.called.arguments.args.iter().filter_map(|argument| copied(cx, made(cx, argument)?));
-        copies.next().or_else(|| unmapped(cx, &mapping)).or_else(|| captured(cx, &mapping, finding))
+        let found = copies.next().or_else(|| unmapped(cx, &mapping)).or_else(|| bound(cx, &mapping));
+        found.or_else(|| captured(cx, &mapping, finding))
     });
     let Some((key, mut edits, names)) = found else { return Vec::new() };
     edits.sort_by_key(|edit| edit.span);
@@ -194,37 +195,98 @@ impl<'a> Mapping<'a> {
         match cx.counted(rows) {
             Some(Expr::NumberLiteral(count)) if !matches!(count.value, Number::Int(_)) => None,
             Some(count) => Some(cx.code(count).to_owned()),
-            None if is_plain(rows) && self.takes_array(cx, at) => Some(format!("{}.shape[0]", cx.code(rows))),
+            None if is_plain(rows) && self.are_rows(cx, at, rows) => Some(format!("{}.shape[0]", cx.code(rows))),
             None => None,
         }
     }
+
+    /// Whether an argument is an array, not a dict or list of arrays: its function, or the mapped one, computes with it.
+    fn are_rows(&self, cx: &FixContext<'a>, at: usize, rows: &Expr) -> bool {
+        let frame = cx.names.frame_at(span_of(self.called).start).map(|frame| cx.names.scopes[frame].full);
+        let computes = || match (rows, frame) {
+            (Expr::Name(name), Some(frame)) => computes_with(cx, frame, name.id.as_str()),
+            _ => false,
+        };
+        takes_array(cx, self.function, at, FOLLOWED) || computes()
+    }
 }
 
-impl Mapping<'_> {
-    /// Whether the mapped function computes with its argument: then it is an array, not a dict or list of arrays.
-    fn takes_array(&self, cx: &FixContext<'_>, at: usize) -> bool {
-        let (parameters, body) = match self.function {
-            Expr::Lambda(lambda) => match lambda.parameters.as_deref() {
-                Some(parameters) => (parameters, span_of(&*lambda.body)),
-                None => return false,
-            },
-            Expr::Name(name) => {
-                let mut named = cx.module.body.iter().flat_map(functions).filter(|def| def.name == *name.id);
-                match (named.next(), named.next()) {
-                    (Some(def), None) => (&*def.parameters, span_of(def)),
-                    _ => return false,
-                }
+/// Functions that are followed from one to the next to see what becomes of an argument.
+const FOLLOWED: usize = 3;
+
+/// Whether a function computes with its argument, or passes it to one that does.
+fn takes_array(cx: &FixContext<'_>, function: &Expr, at: usize, further: usize) -> bool {
+    let (parameters, body) = match function {
+        Expr::Lambda(lambda) => match lambda.parameters.as_deref() {
+            Some(parameters) => (parameters, span_of(&*lambda.body)),
+            None => return false,
+        },
+        Expr::Name(name) => {
+            let mut named = cx.module.body.iter().flat_map(functions).filter(|def| def.name == *name.id);
+            match (named.next(), named.next()) {
+                (Some(def), None) => (&*def.parameters, span_of(def)),
+                _ => return false,
             }
+        }
+        Expr::Call(call) => match partial(cx, call) {
+            Some((of, bound)) if further > 0 => return takes_array(cx, of, at + bound.len(), further - 1),
             _ => return false,
-        };
-        let Some(parameter) = parameters.iter_non_variadic_params().nth(at) else { return false };
-        let is_it = |expr: &Expr| matches!(expr, Expr::Name(name) if *name.id == *parameter.parameter.name.as_str());
-        tree::expressions(cx.module).into_iter().filter(|expr| body.covers(span_of(*expr))).any(|expr| match expr {
-            Expr::BinOp(sum) => is_it(&sum.left) || is_it(&sum.right),
-            Expr::Attribute(of) => is_it(&of.value) && cx.models.of_array(&of.attr).is_some(),
-            _ => false,
+        },
+        _ => return false,
+    };
+    let Some(parameter) = parameters.iter_non_variadic_params().nth(at) else { return false };
+    let name = parameter.parameter.name.as_str();
+    let passes_on = || {
+        let within = tree::calls(cx.module).into_iter().filter(|call| body.covers(span_of(*call)));
+        within.into_iter().any(|call| {
+            let is_it = |argument: &Expr| argument.as_name_expr().is_some_and(|argument| argument.id.as_str() == name);
+            let position = call.arguments.args.iter().position(is_it);
+            position.is_some_and(|position| takes_array(cx, &call.func, position, further - 1))
         })
+    };
+    computes_with(cx, body, name) || further > 0 && passes_on()
+}
+
+/// Whether some code computes with a variable as with an array.
+fn computes_with(cx: &FixContext<'_>, body: Span, name: &str) -> bool {
+    let is_it = |expr: &Expr| matches!(expr, Expr::Name(one) if one.id.as_str() == name);
+    tree::expressions(cx.module).into_iter().filter(|expr| body.covers(span_of(*expr))).any(|expr| match expr {
+        Expr::BinOp(sum) => is_it(&sum.left) || is_it(&sum.right),
+        Expr::Attribute(of) => is_it(&of.value) && cx.models.of_array(&of.attr).is_some(),
+        _ => false,
+    })
+}
+
+/// The function of `partial(f, a, key=key)`, and its positional arguments.
+fn partial<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall) -> Option<(&'a Expr, &'a [Expr])> {
+    let is_partial = cx.path_of(&call.func).is_some_and(|path| path == "functools.partial");
+    let (function, bound) = call.arguments.args.split_first()?;
+    is_partial.then_some((function, bound))
+}
+
+/// `vmap(partial(f, key=key))(xs)` becomes `vmap(f)(xs, key=split(key, n))`: keyword arguments are mapped over their first axis.
+fn bound<'a>(cx: &FixContext<'a>, of: &Mapping<'a>) -> Option<Found<'a>> {
+    let Expr::Call(call) = of.function else { return None };
+    let (function, others) = partial(cx, call)?;
+    let is_key = |expr: &Expr| is_plain(expr) && cx.is_keyish(cx.code(expr));
+    let mut keys = call.arguments.keywords.iter().filter(|keyword| is_key(&keyword.value));
+    let (keyword, None) = (keys.next()?, keys.next()) else { return None };
+    let (name, key) = (keyword.arg.as_ref()?.as_str(), cx.code(&keyword.value));
+    if others.iter().any(is_key) {
+        return None;
     }
+    let split = cx.spelled(span_of(of.called).start, jax::SPLIT, None)?;
+    let children = format!(", {name}={split}({key}, {})", of.lanes(cx)?);
+    let is_only = others.is_empty() && call.arguments.keywords.len() == 1;
+    let before = call.arguments.keywords.iter().map(span_of).chain(call.arguments.args.iter().map(span_of));
+    let start = before.map(|span| span.end).filter(|end| *end <= span_of(keyword).start).max()?;
+    let shortened = if is_only {
+        Edit::replace(span_of(call), cx.code(function).to_owned())
+    } else {
+        Edit::delete(Span::new(start, span_of(keyword).end))
+    };
+    let edits = vec![shortened, Edit::insert(span_of(of.called.arguments.args.last()?).end, children)];
+    Some((key, edits, Vec::new()))
 }
 
 /// `vmap(f, in_axes=(None, 0))(key, xs)` becomes `vmap(f, in_axes=(0, 0))(split(key, n), xs)`.

@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a key is carried from one iteration to the next only in variables that the loop's own function binds.
 
+use super::advance;
 use super::attribute_keys::{NOT_STORED, Storage, storage_of};
 use super::carry::{self, Carried};
 use super::children::{self, SplitKey};
@@ -23,7 +24,10 @@ use crate::python::{span_of, suites};
 use crate::text::{Edit, Span};
 
 pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
-    let Some(found) = loop_of(cx, findings, index) else { return Vec::new() };
+    // A method that the loop calls through an object draws from the object's key.
+    let Some(found) = loop_of(cx, findings, index) else {
+        return advance::held(cx, findings, index).into_iter().collect();
+    };
     if may_be_number(cx, found.calls.iter().map(|(call, _)| *call)) {
         return Vec::new();
     }
@@ -296,7 +300,7 @@ fn split_each(cx: &FixContext<'_>, found: &Loop<'_>, body: Option<&[Stmt]>) -> O
     }
     let range = Span::new(start, calls.iter().map(|(call, _)| span_of(*call).end).fold(start, u32::max));
     // Exclusive branches share a child.
-    let keys = shared(&uses);
+    let keys = shared(cx, &uses);
     let first_of = |key: usize| keys.iter().position(|known| *known == key).map(|at| calls[at]);
     let firsts: Vec<_> = (0..calls.len()).map_while(first_of).collect();
     let names = cx.fresh_for(found.scope, name, &firsts, range);

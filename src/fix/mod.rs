@@ -11,6 +11,7 @@
 mod advance;
 pub mod apply;
 mod arguments;
+mod asserted;
 mod attribute_keys;
 mod bridges;
 mod buffer;
@@ -60,7 +61,7 @@ mod wrappers;
 mod writer;
 
 pub use apply::{Batch, select};
-pub use context::{FixContext, Proof, Proposal};
+pub use context::{FixContext, KeptPair, Proof, Proposal};
 pub use cross_module::CrossModuleUsage;
 pub use definite_assignment::reads_unbound;
 pub use diff::{hunks, unified};

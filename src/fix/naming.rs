@@ -129,7 +129,13 @@ impl FixContext<'_> {
         }
         // If there is a `params_key`, another key is named after its use as well.
         let is_general = |name: &&str| *name == key || is_general_child(name, key) || ends_in_digit(name);
-        if count == 1 && is_usual && (bound.is_empty() || bound.iter().any(is_general)) {
+        // Beside `sub`, a second child with a general name would say nothing.
+        let is_second = bound.iter().any(|name| *name != key && is_general_child(name, key) && !ends_in_digit(name));
+        let is_first = bound.is_empty() || bound.iter().any(is_general);
+        if let Some(names) = self.purposes_beside(scope, key, uses, (range, bound)).filter(|_| is_second) {
+            return names;
+        }
+        if count == 1 && is_usual && is_first {
             let single = self.fresh_beside(scope, key, 1, (range, bound));
             if !single.iter().any(|name| ends_in_digit(name)) {
                 return single;

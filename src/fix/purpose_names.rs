@@ -5,7 +5,7 @@
 
 use super::context::FixContext;
 use super::names::ScopeId;
-use super::naming::base_name;
+use super::naming::{base_name, ends_in_digit};
 use super::tree;
 use crate::models::Words;
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
@@ -14,6 +14,9 @@ use crate::text::Span;
 
 /// The maximum number of such names: with more, the assignment becomes too long for one line.
 const MOST: usize = 6;
+
+/// The highest number behind such a name.
+const LAST: usize = 9;
 
 /// A longer word is less useful than a number.
 const LONGEST: usize = 16;
@@ -104,8 +107,18 @@ impl FixContext<'_> {
         // The second of two `a` gets the same name as a single `a_2`.
         let are_distinguished = names.iter().enumerate().all(|(at, name)| !names[..at].contains(name));
         let is_free = |name: &str| !bound.contains(&name) && self.is_free_within(scope, name, range);
-        let are_free = names.iter().all(|name| is_free(name));
-        (are_distinguished && are_free).then_some(names)
+        if !are_distinguished {
+            return None;
+        }
+        // `noise_key_2` beside a `noise_key` that is in use.
+        let free = |name: &String| {
+            let mut numbered = (2..=LAST).map(|number| format!("{name}_{number}"));
+            let known = ends_in_digit(name) || self.names.is_taken(scope, name);
+            if is_free(name) { Some(name.clone()) } else { numbered.find(|name| known && is_free(name)) }
+        };
+        let names: Vec<String> = names.iter().map(free).collect::<Option<_>>()?;
+        let are_distinguished = names.iter().enumerate().all(|(at, name)| !names[..at].contains(name));
+        are_distinguished.then_some(names)
     }
 
     /// The word for a key's purpose: the name of the argument, dict entry or variable that the draw goes to, otherwise

@@ -6,7 +6,9 @@ use super::advance;
 use super::children;
 use super::context::{FixContext, Proposal};
 use super::elements;
-use super::key_uses::{MOST_USES, Use, family, may_be_number, only_key, pair, uses_of, with_alternatives};
+use super::key_uses::{
+    MOST_USES, Use, family, may_be_number, only_key, pair, uses_of, with_alternatives, with_ignored,
+};
 use super::layout;
 use super::liveness::Variable;
 use super::names::Action;
@@ -15,7 +17,7 @@ use super::tree::{self, Step};
 use crate::finding::{Finding, RuleId};
 use crate::python::ast::{Expr, Stmt};
 use crate::python::span_of;
-use crate::text::Edit;
+use crate::text::{Edit, Span};
 
 pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposal> {
     let mut proposals = alone(cx, findings, index);
@@ -86,7 +88,7 @@ fn alone(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposa
         return proposals;
     }
     if let Some(uses) = uses {
-        let uses = with_alternatives(cx, uses);
+        let uses = with_alternatives(cx, with_ignored(cx, uses));
         proposals.extend(apart(cx, &uses, &family));
         proposals.extend(repeated_split(cx, &uses, &family));
         return proposals;
@@ -184,6 +186,15 @@ fn unused_sibling(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Op
     // From the place where it was made.
     let bindings = cx.names.occurrences(unused).iter().filter(|one| one.scope == scope && one.action == Action::Bind);
     let made = bindings.map(|one| one.span).filter(|bound| bound.end <= span.start).max();
+    // `key` of `key, a = split(key)` is for later splits.
+    let is_carried = |made: Span| {
+        let step = cx.steps(made).pop()?;
+        let (split, _) = children::split_of(cx, step.statement())?;
+        Some(cx.code(split.arguments.args.first()?) == unused)
+    };
+    if made.and_then(is_carried) == Some(true) {
+        return None;
+    }
     let range = made.map_or(cx.names.scopes[scope].full, |made| made.cover(span));
     let is_free = !cx.is_claimed(scope, unused, range) && !cx.names.deletes(scope, unused);
     if !cx.names.binds(scope, unused) || !is_free || is_exported {

@@ -120,7 +120,7 @@ pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -
 
 /// Keys for the uses before exclusive branches, each of which continues with the key.
 fn before_branches(writer: &Writer<'_, '_>, uses: &[Use<'_>]) -> Option<Proposal> {
-    let keys = shared(uses);
+    let keys = shared(writer.cx, uses);
     let last = keys.iter().max()?;
     let (others, branches) = uses.split_at(keys.iter().filter(|key| *key < last).count());
     let are_last = branches.len() > 1 && keys[others.len()..].iter().all(|key| key == last);

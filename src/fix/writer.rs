@@ -91,7 +91,7 @@ impl Writer<'_, '_> {
 
     /// `a, b = split(key)` or `key, a, b = split(key, 3)`, and each use gets its own.
     pub(super) fn split_into(&self, uses: &[Use<'_>], keeps: bool) -> Option<Proposal> {
-        let keys = shared(uses);
+        let keys = shared(self.cx, uses);
         let first_of = |key: usize| keys.iter().position(|known| *known == key).and_then(|at| uses.get(at));
         let firsts: Vec<&Use<'_>> = (0..uses.len()).map_while(first_of).collect();
         if firsts.is_empty() || (firsts.len() < 2 && !keeps) {

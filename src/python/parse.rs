@@ -164,6 +164,7 @@ pub fn parse_raw(text: &str, kind: SourceKind) -> Raw {
         .map(|error| SyntaxProblem { span: within(span_of(error), text), message: worded(&error.error.to_string()) })
         .collect();
     problems.sort_by_key(|problem| problem.span);
+    name_unclosed(text, parsed.tokens(), &mut problems);
 
     let mut comments = Vec::new();
     let mut meter = nesting::Meter::default();
@@ -277,6 +278,24 @@ fn worded(message: &str) -> String {
         }
     }
     result
+}
+
+/// A text that ends within brackets: the problem is the last bracket that is still open, as Python says.
+fn name_unclosed(text: &str, tokens: &ast::token::Tokens, problems: &mut [SyntaxProblem]) {
+    let end = text.trim_end().len();
+    let Some(last) = problems.first_mut().filter(|problem| problem.span.start as usize >= end) else { return };
+    let mut open: Vec<Span> = Vec::new();
+    for token in tokens {
+        match token.kind() {
+            TokenKind::Lpar | TokenKind::Lsqb | TokenKind::Lbrace => open.push(span_of(token)),
+            TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace => drop(open.pop()),
+            _ => {}
+        }
+    }
+    if let Some(span) = open.pop() {
+        last.message = format!("`{}` was never closed", text.get(span.range()).unwrap_or_default());
+        last.span = span;
+    }
 }
 
 fn starts_line(text: &str, offset: u32) -> bool {

@@ -99,7 +99,15 @@ impl Excerpt {
     pub(super) fn render(&self, diagnostic: &Diagnostic<()>, colour: bool, out: &mut dyn Write) -> io::Result<()> {
         let mut buffer = if colour { termcolor::Buffer::ansi() } else { termcolor::Buffer::no_color() };
         term::emit_to_write_style(&mut buffer, &Config::default(), self, diagnostic).map_err(io::Error::other)?;
-        out.write_all(buffer.as_slice())
+        if colour {
+            return out.write_all(buffer.as_slice());
+        }
+        // Lines between labels end in spaces.
+        for line in buffer.as_slice().split_inclusive(|byte| *byte == b'\n') {
+            out.write_all(line.trim_ascii_end())?;
+            out.write_all(if line.ends_with(b"\n") { b"\n" } else { b"" })?;
+        }
+        Ok(())
     }
 }
 

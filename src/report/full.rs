@@ -130,7 +130,7 @@ fn fix_note<'f>(
         Applicability::Unsafe => "unsafe",
         Applicability::Display => {
             let reason = fix.reason.as_ref().map(|reason| format!(": {}", neutral(reason))).unwrap_or_default();
-            return format!("fix: {message} (not verified{reason})");
+            return format!("possible fix: {message} (not verified{reason})");
         }
     };
     let is_same = |shown: &&&Finding| {

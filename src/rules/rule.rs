@@ -126,6 +126,27 @@ impl Rule {
         format!("{}/blob/main/docs/rules/{}.md", env!("CARGO_PKG_REPOSITORY"), self.name())
     }
 
+    /// The page with absolute links, for readers who do not see it beside the other pages.
+    pub fn linked_page(&self) -> String {
+        let base = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main");
+        let mut page = String::with_capacity(self.page.len());
+        let mut rest = self.page;
+        while let Some(at) = rest.find("](") {
+            let (before, link) = rest.split_at(at + 2);
+            page.push_str(before);
+            let target = link.split(')').next().unwrap_or_default();
+            // `x[i](y)` in code is no link.
+            let file = target.split('#').next().unwrap_or_default();
+            let is_page = file.strip_suffix(".md").is_some() && !target.contains(':');
+            if is_page {
+                page.push_str(base);
+                page.push_str(if target.starts_with("../") { "/" } else { "/docs/rules/" });
+            }
+            rest = if is_page { link.strip_prefix("../").unwrap_or(link) } else { link };
+        }
+        page + rest
+    }
+
     /// Whether `selector` names this very rule: its code, its name or an alias.
     pub fn is_called(&self, selector: &str) -> bool {
         let names = [self.code(), self.name()].into_iter().chain(self.aliases.iter().map(String::as_str));

@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** findings keep their order; findings about comments follow at the end, in source order.
 
+use std::collections::BTreeSet;
+
 use super::parse::{Directive, NoqaPlace, Problem, parse};
 use crate::config::suggest;
 use crate::finding::{Applicability, Family, Finding, Fix, Place, RuleId, Verdict};
@@ -63,6 +65,7 @@ pub fn apply(source: Source<'_>, is_selected: &dyn Fn(RuleId) -> bool, findings:
     for comment in source.comments {
         read.add(source, *comment);
     }
+    read.suggest_codes(source, &findings);
     let mut applied = Applied::default();
     let (about_comments, findings): (Vec<Finding>, Vec<Finding>) =
         findings.into_iter().partition(|finding| is_about_comments(finding.rule));
@@ -251,6 +254,24 @@ impl Comments {
                     let named = Some(named);
                     self.suppressions.push(Suppression { scope, line, own_line, named, ours: true, reason, span });
                 }
+            }
+        }
+    }
+
+    /// Lets the advice about invalid comments name the rules that report something there.
+    fn suggest_codes(&mut self, source: Source<'_>, findings: &[Finding]) {
+        for problem in &mut self.problems {
+            let Some(help) = problem.help.as_mut().filter(|help| help.contains(": ignore[KEY101]")) else { continue };
+            let start = problem.primary.span.start;
+            let row = source.lines.row(start);
+            let is_alone = source.comments.iter().any(|comment| comment.own_line && comment.span.contains(start));
+            let row = if is_alone { source.after_comments(row) } else { row };
+            let there = findings.iter().filter(|finding| can_be_ignored(finding.rule));
+            let there = there.filter(|finding| source.reach(finding.primary.span).contains(row));
+            let codes: BTreeSet<&str> = there.map(|finding| finding.rule.code()).collect();
+            if !codes.is_empty() {
+                let codes: Vec<&str> = codes.into_iter().collect();
+                *help = help.replace("[KEY101]", &format!("[{}]", codes.join(", ")));
             }
         }
     }

@@ -243,6 +243,41 @@ fn suppressed_findings_are_not_fixed() {
 }
 
 #[test]
+fn comments_that_a_fix_makes_unused_stay() {
+    let text = "import jax\n\n\ndef f(key):\n    key, sub = jax.random.split(key)  # keylint: ignore[KEY110] for later\n    a = jax.random.normal(key)\n    return a, jax.random.uniform(key)  # keylint: ignore[KEY104]\n";
+    let now = "import jax\n\n\ndef f(key):\n    key, sub, subkey = jax.random.split(key, 3)  # keylint: ignore[KEY110] for later\n    a = jax.random.normal(sub)\n    return a, jax.random.uniform(subkey)\n";
+    assert_eq!(fixed(text), now);
+}
+
+#[test]
+fn fixes_that_are_not_verified_are_shown_apart() {
+    let text = "import jax\n\n\ndef f(key, image, mask):\n    a = jax.random.normal(key)\n    b = jax.random.uniform(key)\n    return a, b\n\n\ndef g(key):\n    a = jax.random.normal(key)\n    b = jax.random.uniform(key)\n    assert abs(a - b) < 1\n    return a\n";
+    let (status, out, err) =
+        keylint(&["--diff", "--unsafe-fixes", "--show-unverified", "-"], nowhere(), text.as_bytes());
+    let out = String::from_utf8(out).unwrap();
+    let (applied, shown) =
+        out.split_once("# not verified: -:13:9 KEY101: an assertion compares the two results\n").unwrap();
+    assert!(applied.contains("b_key = jax.random.split") && !applied.contains("abs"), "{out}");
+    // The second diff is one of the fixed file.
+    assert!(shown.contains("\n     assert abs(a - b) < 1\n") && !shown.contains("# not verified"), "{out}");
+    let lines =
+        "Would fix 1 finding in 1 file.\n1 finding has a fix that is not verified, shown above and never applied.\n";
+    assert_eq!((status, err.as_str()), (Status::Findings, lines));
+}
+
+/// A fix of KEY301 that is not verified is not counted among those that would be applied.
+#[test]
+fn only_fixes_that_would_be_applied_are_counted() {
+    let text = "import jax\n\nkey = jax.random.PRNGKey(1)\nprint(key.shape)\na = jax.random.normal(key)\nprint(a, jax.random.uniform(key))\n";
+    let (_, out, _) = keylint(&["-"], nowhere(), text.as_bytes());
+    let out = String::from_utf8(out).unwrap();
+    assert!(
+        out.contains("1 warning") && out.ends_with("\n1 fix would be applied with --fix --unsafe-fixes.\n"),
+        "{out}"
+    );
+}
+
+#[test]
 fn intended_reuse_gets_no_fix() {
     let rows = "    return jax.random.permutation(key, xs), jax.random.permutation(key, ys)\n";
     let text = format!("import jax\n\n\ndef shuffled(key, xs, ys):\n{rows}");

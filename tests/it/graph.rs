@@ -32,6 +32,22 @@ fn mermaid_shows_splits_folds_uses_and_reuse() {
     insta::assert_snapshot!(picture(&["train.py"]));
 }
 
+/// A key of a later iteration is consumed at the place of a finding, and is not reused.
+#[test]
+fn only_reused_keys_are_red() {
+    let red = |function: &str| {
+        let shown = picture(&[&format!("loop.py::{function}")]);
+        let boxes = shown.lines().filter(|line| line.contains("<b>") && line.contains(":::reused"));
+        boxes.map(|line| line.split(['>', '<']).nth(2).unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(red("train"), ["rng"]);
+    assert_eq!(red("rollout"), ["reset_rng"]);
+    assert_eq!(red("reset"), [""; 0]);
+    assert_eq!(red("step"), [""; 0]);
+    let page = picture(&["loop.py::rollout", "--output-format", "html"]);
+    assert!(page.contains("aria-label=\"source\" data-start=\"22\""));
+}
+
 #[test]
 fn dot_shows_one_function() {
     insta::assert_snapshot!(picture(&["train.py::main", "--output-format", "dot"]));
@@ -102,13 +118,17 @@ fn graphs_report_syntax_errors() {
     std::fs::write(&file, "import jax\nkey = jax.random.key(0)\nx = jax.random.normal(key)\ny = (\n").unwrap();
     let ran = run::keylint(dir.path(), ["graph", "--isolated", file.to_str().unwrap()], &[]);
     assert_eq!(ran.status, Status::Clean);
-    assert!(ran.err.starts_with("warning: ") && ran.err.contains("a.py:5:1: syntax error: "), "{}", ran.err);
+    assert!(
+        ran.err.starts_with("warning: ") && ran.err.contains("a.py:4:5: syntax error: `(` was never closed"),
+        "{}",
+        ran.err
+    );
     assert!(ran.text().contains("jax.random.normal"));
     // `why` does not show everything about such a file.
     let line = format!("{}:4", file.to_str().unwrap());
     let ran = run::keylint(dir.path(), ["why", "--isolated", &line], &[]);
     let said = ran.text();
-    assert!(said.contains("a.py:5:1: syntax error: "), "{said}");
+    assert!(said.contains("a.py:4:5: syntax error: `(` was never closed"), "{said}");
     // A file that imports no library may still receive keys.
     std::fs::write(&file, "def f(:\n").unwrap();
     let ran = run::keylint(dir.path(), ["graph", "--isolated", file.to_str().unwrap()], &[]);

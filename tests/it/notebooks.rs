@@ -411,7 +411,7 @@ fn syntax_errors_belong_to_one_cell() {
     let start = "import jax\nkey = jax.random.key(0)\na = jax.random.normal(key)";
     let again = "b = jax.random.normal(key)";
     for (open, row) in
-        [("x = (", 1), ("s = \"\"\"a", 1), ("if a:", 1), ("@jax.jit", 1), ("x = 1 + \\", 1), ("y = [1,\n2", 2)]
+        [("x = (", 1), ("s = \"\"\"a", 1), ("if a:", 1), ("@jax.jit", 1), ("x = 1 + \\", 1), ("y = [1,\n2", 1)]
     {
         let found = findings(&[start, open, again, "%time c = jax.random.normal(key)"]);
         assert_eq!(found.last().map(String::as_str), Some("a.ipynb:cell 3:1:5 KEY101"), "{open}: {found:?}");
@@ -429,7 +429,7 @@ fn syntax_errors_belong_to_one_cell() {
         "def f(n, key:\n    return jax.random.normal(key) + jax.random.normal(key)\nc = jax.random.normal(key)";
     assert_eq!(findings(&[start, broken, again]), ["a.ipynb:cell 2:1:14 KEY001", "a.ipynb:cell 3:1:5 KEY101"]);
     // Names that the broken cell binds are bound.
-    assert_eq!(findings(&[start, "key = jax.random.key(1)\nx = (", again]), ["a.ipynb:cell 2:2:6 KEY001"]);
+    assert_eq!(findings(&[start, "key = jax.random.key(1)\nx = (", again]), ["a.ipynb:cell 2:2:5 KEY001"]);
 }
 
 #[test]

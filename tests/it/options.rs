@@ -282,6 +282,32 @@ fn fixes_keep_permissions_links_and_encoding() {
 }
 
 #[test]
+fn names_of_files_imply_formats() {
+    let project = Project::new(&[("a.py", REUSE)]);
+    for (name, options, start) in [
+        ("r.html", &[][..], "<!DOCTYPE html>"),
+        ("r.sarif", &[], "{\n  \"$schema\""),
+        ("r.jsonl", &[], "{\""),
+        ("r.txt", &[], "error[KEY101]"),
+        ("c.html", &["--output-format", "json"], "["),
+    ] {
+        let (status, _, _) = project.check(&[&["-o", name], options].concat(), &[]);
+        assert_eq!(status, Status::Findings);
+        assert!(fs::read_to_string(project.0.path().join(name)).unwrap().starts_with(start), "{name}");
+    }
+    let (status, _, err) = project.check(&["-o", "sarif"], &[]);
+    assert!(status == Status::Failed && err.contains("`--output-format sarif`"), "{err}");
+}
+
+#[test]
+fn advice_about_comments_names_the_rules_that_report_there() {
+    let text = "import jax\n\nkey = jax.random.key(0)\nfor _ in range(3):\n    print(jax.random.normal(key))  # keylint: ignore\n";
+    let project = Project::new(&[("a.py", text)]);
+    let (_, out, _) = project.check(&[], &[]);
+    assert!(out.contains("= help: write `# keylint: ignore[KEY102] reason`"), "{out}");
+}
+
+#[test]
 fn watch_checks_again_when_a_file_changes() {
     let project = Project::new(&[("a.py", REUSE)]);
     let mut child = Command::new(env!("CARGO_BIN_EXE_keylint"))
@@ -297,6 +323,7 @@ fn watch_checks_again_when_a_file_changes() {
     assert!(err.any(|line| line.starts_with("Watching")));
     project.write("a.py", "import jax\n");
     assert!(out.any(|line| line.starts_with("All checks passed")));
+    assert!(err.any(|line| line.starts_with('[') && line.ends_with(" UTC] `a.py` changed.")));
     project.write("keylint.toml", "selct = 1\n");
     assert!(err.any(|line| line.contains("unknown key `selct`")));
     child.kill().unwrap();

@@ -135,7 +135,10 @@ fn source(picture: &Picture<'_>, out: &mut String) {
     let uses = picture.functions.iter().flat_map(|function| &function.keys).flat_map(|key| &key.uses);
     let reused = uses.filter(|used| used.is_reuse).filter_map(|used| picture.row(used.place));
     let reused: BTreeSet<u32> = reused.collect();
-    out.push_str("<div id=\"source\" tabindex=\"0\" aria-label=\"source\"><ol>\n");
+    // The pane starts at the first function that is drawn; the lines above it can still be read.
+    let first = picture.functions.iter().map(|function| function.within.start).min().unwrap_or_default();
+    let start = picture.lines.row(first);
+    let _ = writeln!(out, "<div id=\"source\" tabindex=\"0\" aria-label=\"source\" data-start=\"{start}\"><ol>");
     for row in 1..=picture.lines.line_count().min(ROWS) {
         let span = picture.lines.line(text, row);
         let line = text.get(span.range()).unwrap_or_default();

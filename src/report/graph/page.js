@@ -1,5 +1,8 @@
 "use strict";
 const keys = [...document.querySelectorAll(".key")];
+const source = document.getElementById("source");
+const start = document.getElementById("row-" + source.dataset.start);
+if (start) source.scrollTop = start.offsetTop - source.offsetTop;
 const rows = (element) => (element.dataset.rows || "").split(" ").filter(Boolean);
 function choose(key) {
   for (const other of document.querySelectorAll(".chosen")) other.classList.remove("chosen");

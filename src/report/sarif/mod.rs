@@ -106,7 +106,7 @@ fn descriptor(rule: &Rule) -> Descriptor {
         name: pascal_case(rule.name()),
         short_description: Text { text: cut(&sentence(&rule.summary)) },
         full_description: Text { text: cut(&first_paragraph(rule.page)) },
-        help: Help { text: plain(rule.page), markdown: rule.page.to_owned() },
+        help: Help { text: plain(rule.page), markdown: rule.linked_page() },
         help_uri: rule.url(),
         default_configuration: Configuration { enabled: !rule.opt_in, level },
         properties: Properties {
