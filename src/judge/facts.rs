@@ -15,6 +15,7 @@ use crate::ir::FunctionId;
 use crate::judge::closures::ClosureCall;
 use crate::judge::default_fields::KeyFields;
 use crate::judge::default_keys::DefaultCall;
+use crate::judge::equality::KeyEquality;
 use crate::models::ReportedName;
 use crate::text::{FileId, Span};
 
@@ -91,28 +92,7 @@ pub struct Facts {
     pub jax: Option<[u32; 3]>,
 }
 
-/// The first version of JAX in which `jax_threefry_partitionable` is the default.
-const PARTITIONABLE: [u32; 3] = [0, 5, 0];
-
 impl Facts {
-    /// The facts for the newest version of JAX that a project admits. Before 0.5, the children of a key depend on how many are made, and
-    /// `fold_in` makes none of them: two different splits of one key are still a mistake, and a fold and a split are none.
-    #[must_use]
-    pub fn for_version(mut self, newest: Option<[u32; 3]>) -> Self {
-        if newest.is_some_and(|newest| newest < PARTITIONABLE) {
-            self.reuses.retain_mut(|reuse| {
-                let is_by_default = reuse.equality == KeyEquality::ByDefault;
-                if is_by_default {
-                    reuse.equality = KeyEquality::Later;
-                    reuse.confidence = reuse.confidence.min(Confidence::Medium);
-                }
-                !is_by_default || reuse.kind == ReuseKind::SplitTwice
-            });
-        }
-        self.jax = newest;
-        self
-    }
-
     /// Adds what the analysis of another function of the same module found.
     pub(crate) fn absorb(&mut self, other: Self) {
         self.reuses.extend(other.reuses);
@@ -294,17 +274,6 @@ pub enum KeyBinding {
     Changing,
     /// It binds it itself: `for k in repeat(key)`.
     Target,
-}
-
-/// In which versions of JAX two keys, or the children of two splits, are equal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyEquality {
-    /// In all of them.
-    Always,
-    /// With `jax_threefry_partitionable`, the default since 0.5, which the project has.
-    ByDefault,
-    /// With it, but the project has an older version.
-    Later,
 }
 
 /// Two consumptions of equal keys on one feasible path; `second` is second in execution order.

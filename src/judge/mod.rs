@@ -14,6 +14,7 @@ mod consequence;
 mod default_fields;
 mod default_keys;
 mod derivation;
+pub mod equality;
 mod extract;
 pub mod facts;
 mod forward;

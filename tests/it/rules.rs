@@ -5,6 +5,7 @@
 use std::fmt::Write;
 
 use keylint::finding::{Confidence, Derivation, DerivationKind, Finding, Intent, IntentKind, Level, Place};
+use keylint::judge::equality::KeyEquality;
 use keylint::judge::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, ChoiceKind,
     ConstantKey, Discarded, Facts, GlobalChoice, HostDraw, IgnoredCaller, ImplementationConflict, KeyBinding,

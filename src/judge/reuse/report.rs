@@ -10,12 +10,12 @@ use crate::analysis::is_entry;
 use crate::analysis::program::names::is_named_for_a_key;
 use crate::analysis::record::{Activation, Chain, Consumption, DrawnIn, Escape, Recording};
 use crate::finding::{Confidence, Consequence, ConsequenceKind, Place};
-use crate::ir::{Argument, Constant, OpKind};
 use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::repeating_loop::RepeatingLoop;
 use crate::judge::consequence::{Flows, consequence};
 use crate::judge::derivation::derivation;
-use crate::judge::facts::{KeyBinding, KeyEquality, KeyReuse, LoopKind, ReuseKind, Role, UnusedChild, Use};
+use crate::judge::equality::equality_of;
+use crate::judge::facts::{KeyBinding, KeyReuse, LoopKind, ReuseKind, Role, UnusedChild, Use};
 use crate::judge::intent;
 use crate::judge::intent::Pair;
 use crate::judge::intent::default_key::{is_fallback, waits_for_none};
@@ -282,11 +282,7 @@ pub fn report(
         is_adjacent: are_adjacent(&first, &second),
         is_seeded_again: matches!(run.terms.get(second.target.term), Term::Seed(_))
             && are_made_apart((first.target.derivation, second.target.derivation)),
-        equality: if are_equal_by_default(run, kind, &first, &second) {
-            KeyEquality::ByDefault
-        } else {
-            KeyEquality::Always
-        },
+        equality: equality_of(run, kind, &first, &second),
         binding,
         intended_child: unused_sibling(run, &first, &second, kind),
         intent,
@@ -390,30 +386,6 @@ fn is_key_by_name(run: &Recording<'_>, event: &Consumption) -> bool {
 /// Whether these derivations of two equal keys are two.
 fn are_made_apart(derivations: (u32, u32)) -> bool {
     derivations.0 != derivations.1 && derivations.0 != 0 && derivations.1 != 0
-}
-
-/// Whether the keys of two consumptions, or the children of two splits, are equal only because the children of a key do not depend on how many
-/// are made, and `fold_in` makes them too.
-fn are_equal_by_default(run: &Recording<'_>, kind: ReuseKind, first: &Consumption, second: &Consumption) -> bool {
-    let counts =
-        (kind == ReuseKind::SplitTwice).then(|| split_count(run, first).zip(split_count(run, second))).flatten();
-    first.target.folded != second.target.folded || counts.is_some_and(|(first, second)| first != second)
-}
-
-/// How many keys a split makes, if it says so.
-fn split_count(run: &Recording<'_>, split: &Consumption) -> Option<i128> {
-    let code = run.code(&split.activation);
-    let call = run.call_at(&split.activation, split.place)?;
-    let OpKind::Call(_, arguments) = &code.ops[call as usize].kind else { return None };
-    let of = |given: &Argument| match &code.ops[given.value() as usize].kind {
-        OpKind::Constant(Constant::Int(count)) => Some(**count),
-        _ => None,
-    };
-    match arguments.as_ref() {
-        [_] => Some(2),
-        [_, count] => of(count),
-        _ => None,
-    }
 }
 
 fn kind_of(run: &Recording<'_>, first: &Consumption, second: &Consumption, iterated: bool) -> ReuseKind {

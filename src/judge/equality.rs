@@ -1,0 +1,67 @@
+//! In which versions of JAX two keys are equal: since 0.5, the children of a key do not depend on how many are made, and `fold_in` makes them too.
+//!
+//! **Invariant:** two splits count as different only if both say how many keys they make.
+
+use crate::analysis::record::{Consumption, Recording};
+use crate::finding::Confidence;
+use crate::ir::{Argument, Constant, OpKind};
+use crate::judge::facts::{Facts, ReuseKind};
+
+/// The first version of JAX in which `jax_threefry_partitionable` is the default.
+const PARTITIONABLE: [u32; 3] = [0, 5, 0];
+
+/// In which versions of JAX two keys, or the children of two splits, are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyEquality {
+    /// In all of them.
+    Always,
+    /// With `jax_threefry_partitionable`, the default since 0.5, which the project has.
+    ByDefault,
+    /// With it, but the project has an older version.
+    Later,
+}
+
+impl Facts {
+    /// The facts for the newest version of JAX that a project admits. Before 0.5, the children of a key depend on how many are made, and
+    /// `fold_in` makes none of them: two different splits of one key are still a mistake, and a fold and a split are none.
+    #[must_use]
+    pub fn for_version(mut self, newest: Option<[u32; 3]>) -> Self {
+        if newest.is_some_and(|newest| newest < PARTITIONABLE) {
+            self.reuses.retain_mut(|reuse| {
+                let is_by_default = reuse.equality == KeyEquality::ByDefault;
+                if is_by_default {
+                    reuse.equality = KeyEquality::Later;
+                    reuse.confidence = reuse.confidence.min(Confidence::Medium);
+                }
+                !is_by_default || reuse.kind == ReuseKind::SplitTwice
+            });
+        }
+        self.jax = newest;
+        self
+    }
+}
+
+/// In which versions the keys of two consumptions, or the children of two splits, are equal.
+pub fn equality_of(run: &Recording<'_>, kind: ReuseKind, first: &Consumption, second: &Consumption) -> KeyEquality {
+    let counts =
+        (kind == ReuseKind::SplitTwice).then(|| split_count(run, first).zip(split_count(run, second))).flatten();
+    let is_by_default =
+        first.target.folded != second.target.folded || counts.is_some_and(|(first, second)| first != second);
+    if is_by_default { KeyEquality::ByDefault } else { KeyEquality::Always }
+}
+
+/// How many keys a split makes, if it says so.
+fn split_count(run: &Recording<'_>, split: &Consumption) -> Option<i128> {
+    let code = run.code(&split.activation);
+    let call = run.call_at(&split.activation, split.place)?;
+    let OpKind::Call(_, arguments) = &code.ops[call as usize].kind else { return None };
+    let of = |given: &Argument| match &code.ops[given.value() as usize].kind {
+        OpKind::Constant(Constant::Int(count)) => Some(**count),
+        _ => None,
+    };
+    match arguments.as_ref() {
+        [_] => Some(2),
+        [_, count] => of(count),
+        _ => None,
+    }
+}
