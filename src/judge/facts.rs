@@ -6,6 +6,7 @@ pub use crate::analysis::domain::kinds::{
     BufferOp, CarryKind, ImplementationConflict, KeyKind, ReferenceKind, Role, WrapperWay,
 };
 pub use crate::analysis::program::choices::ChoiceKind;
+pub use crate::judge::equality::KeyEquality;
 pub use crate::judge::implementation_facts::{GlobalChoice, Mismatch, RawBridge, UnstableSeed};
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,7 +16,6 @@ use crate::ir::FunctionId;
 use crate::judge::closures::ClosureCall;
 use crate::judge::default_fields::KeyFields;
 use crate::judge::default_keys::DefaultCall;
-use crate::judge::equality::KeyEquality;
 use crate::models::ReportedName;
 use crate::text::{FileId, Span};
 

@@ -14,7 +14,7 @@ mod consequence;
 mod default_fields;
 mod default_keys;
 mod derivation;
-pub mod equality;
+mod equality;
 mod extract;
 pub mod facts;
 mod forward;

@@ -3,8 +3,7 @@
 //! **Invariant:** if the children in use are disjoint, the finding is a note.
 
 use crate::finding::{Finding, IntentKind};
-use crate::judge::equality::KeyEquality;
-use crate::judge::facts::{Facts, KeyReuse, ReuseKind};
+use crate::judge::facts::{Facts, KeyEquality, KeyReuse, ReuseKind};
 
 use super::Rule;
 use super::reuse;

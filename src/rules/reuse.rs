@@ -5,8 +5,7 @@
 use crate::finding::{
     Consequence, ConsequenceKind, Derivation, DerivationKind, Evidence, Finding, FixHints, Label, Level, Sharing,
 };
-use crate::judge::equality::KeyEquality;
-use crate::judge::facts::{KeyReuse, ReuseKind, Role, Use};
+use crate::judge::facts::{KeyEquality, KeyReuse, ReuseKind, Role, Use};
 
 use super::Rule;
 use super::wording::{self, Text};

@@ -5,12 +5,12 @@
 use std::fmt::Write;
 
 use keylint::finding::{Confidence, Derivation, DerivationKind, Finding, Intent, IntentKind, Level, Place};
-use keylint::judge::equality::KeyEquality;
 use keylint::judge::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, ChoiceKind,
-    ConstantKey, Discarded, Facts, GlobalChoice, HostDraw, IgnoredCaller, ImplementationConflict, KeyBinding, KeyKind,
-    KeyName, KeyReuse, LeakKind, LeakedKey, LoopKind, Mismatch, Origin, RawBridge, Reference, ReferenceKind, ReuseKind,
-    Role, StaleState, Trace, TraceKind, UnstableSeed, UntypedKey, UnusedChild, Use, WrappedKey, WrapperWay,
+    ConstantKey, Discarded, Facts, GlobalChoice, HostDraw, IgnoredCaller, ImplementationConflict, KeyBinding,
+    KeyEquality, KeyKind, KeyName, KeyReuse, LeakKind, LeakedKey, LoopKind, Mismatch, Origin, RawBridge, Reference,
+    ReferenceKind, ReuseKind, Role, StaleState, Trace, TraceKind, UnstableSeed, UntypedKey, UnusedChild, Use,
+    WrappedKey, WrapperWay,
 };
 use keylint::models::Models;
 use keylint::rules;
