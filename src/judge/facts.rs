@@ -583,6 +583,8 @@ pub struct TraceStep {
     pub source: Option<u32>,
     /// Number of parameters. Where all of them are the caller's own objects or static, each trace runs once.
     pub parameters: u32,
+    /// Whether its name says that it makes a part of the program's state: as a rule it is called once.
+    pub makes_state: bool,
 }
 
 /// The trace in which something happened.

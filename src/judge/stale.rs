@@ -243,10 +243,8 @@ fn runs_once(run: &Recording<'_>, code: &Function, callers: u32) -> bool {
 /// run once: they are also parts of a script. A second call on one object would be visible there.
 fn is_called_once(run: &Recording<'_>, code: &Function) -> bool {
     let is_it = |kind: &OpKind| matches!(kind, OpKind::Attribute(_, name) if *name == code.name);
-    // Others may call a public method again that makes something anew.
-    let words = &run.program.models.words;
-    let remakes = words.names_a_construction(&code.name) && !words.names_a_first_construction(&code.name);
-    let is_setup = |reader: &Function| is_constructor(&reader.name) && (code.name.starts_with('_') || !remakes);
+    // Others may call a public method again.
+    let is_setup = |reader: &Function| is_constructor(&reader.name) && code.name.starts_with('_');
     let mut reads = operations(run, &is_it).peekable();
     reads.peek().is_some()
         && reads.all(|(id, reader, read)| {

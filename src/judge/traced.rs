@@ -161,7 +161,6 @@ pub fn extract_constant_keys(
                 trace: None,
                 is_noise,
                 confidence: match event.role {
-                    _ if makes_state(run, &derivation.activation) => Confidence::Low,
                     Role::Sample if is_known => Confidence::High,
                     // Keys of a state are often not drawn from at all.
                     _ if !is_drawn_from(run, event) && !flows.keys_reach(index).has(Sinks::ESCAPES) => Confidence::Low,
@@ -170,12 +169,6 @@ pub fn extract_constant_keys(
             });
         }
     }
-}
-
-/// Whether a function around an activation is named for making a part of the program's state: it is traced, but as a rule called once.
-fn makes_state(run: &Recording<'_>, activation: &Activation) -> bool {
-    let words = &run.program.models.words;
-    activation.outwards().take(STEPS).any(|around| words.names_a_single_construction(&run.code(around).name))
 }
 
 /// The key that is made from a number, directly or before a fold, and the number.
@@ -229,7 +222,7 @@ fn draws_from_a_given_key(run: &Recording<'_>, activation: &Activation) -> bool 
 
 /// Whether a key is used to create parameters, which happens once: in `init`, or in a stream with which modules are
 /// created.
-fn is_initialiser(run: &Recording<'_>, event: &Consumption) -> bool {
+pub fn is_initialiser(run: &Recording<'_>, event: &Consumption) -> bool {
     let models = run.program.models;
     let method = event.callee.rsplit('.').next().unwrap_or_default();
     let makes_modules = models
@@ -254,7 +247,8 @@ fn steps(
         if place.file == file && !matches!(code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
             let source = key.and_then(|key| source(run, key, &activation));
             let step = step(run.module(activation.module), code, (place, leaf), needs(&activation));
-            steps.push(TraceStep { source, ..step });
+            let makes_state = run.program.models.words.names_a_single_construction(&code.name);
+            steps.push(TraceStep { source, makes_state, ..step });
         }
         current.clone_from(&activation.caller);
     }
@@ -271,6 +265,7 @@ pub fn step(module: &Module, code: &Function, (place, leaf): (Place, Place), bou
         bound,
         source: None,
         parameters: u32::try_from(code.parameters.len()).unwrap_or(u32::MAX),
+        makes_state: false,
     }
 }
 
@@ -471,6 +466,12 @@ pub fn reconcile(modules: &mut [Facts]) {
                 };
                 is_repeated && way.bound < step.parameters
             });
+        }
+        for ConstantKey { steps, trace, confidence, .. } in &mut facts.constant {
+            let is_it = |step: &TraceStep| trace.as_ref().is_some_and(|trace| trace.function == step.function);
+            if steps.iter().any(|step| step.makes_state && is_it(step)) {
+                *confidence = Confidence::Low;
+            }
         }
         facts.constant.sort_by_key(|constant| (constant.made_at, constant.trace.as_ref().map(|trace| trace.place)));
         let mut made = BTreeSet::new();

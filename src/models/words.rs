@@ -132,6 +132,9 @@ lists! {
 /// Most words that a `*` of a phrase matches.
 const BETWEEN: usize = 2;
 
+/// Words after a phrase among which its verb is: `the same key always gives`.
+const ADVERBS: usize = 2;
+
 /// Most words of a clause that only says that something is on purpose.
 const ALONE: usize = 3;
 
@@ -299,10 +302,12 @@ impl Words {
                 let words = plain_words(clause);
                 let alone = if words.len() <= ALONE { alone } else { &[] };
                 let mut phrases = phrases.into_iter().flatten().chain(alone);
-                let at = phrases.find_map(|phrase| self.find(phrase, &words));
-                at.is_some_and(|Range { start, end }| {
-                    !words[..start].iter().any(|word| holds(&self.denials, word))
-                        && !words.get(end).is_some_and(|word| holds(&self.laws, word))
+                phrases.any(|phrase| {
+                    self.find(phrase, &words).is_some_and(|Range { start, end }| {
+                        let mut next = words[end..].iter().take(ADVERBS);
+                        !words[..start].iter().any(|word| holds(&self.denials, word))
+                            && !next.any(|word| holds(&self.laws, word))
+                    })
                 })
             })
         })

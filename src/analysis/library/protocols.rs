@@ -97,13 +97,13 @@ pub fn protocol_or_unknown<'p>(
         Some((ProtocolEffect::Consume, protocol, key)) => {
             consume_streams(machine, frame, val, (protocol, &key), (&args, &text, place));
             machine.escape_arguments(&args);
-            stored_callables::havoc_receiver(machine, &receiver, name);
+            stored_callables::havoc_receiver(machine, frame, (&receiver, name), place);
             name_cache::unknown_result(machine, &text, place)
         }
         Some((ProtocolEffect::Split, _, key)) => derive::split(machine, frame, &key, None, &text, place),
         // The analysis has seen what the code that ran consumes.
         None if has_run => {
-            stored_callables::havoc_receiver(machine, &receiver, name);
+            stored_callables::havoc_receiver(machine, frame, (&receiver, name), place);
             name_cache::unknown_result(machine, &text, place)
         }
         Some(_) => name_cache::unknown_result(machine, &text, place),

@@ -296,7 +296,7 @@ impl<'p> Machine<'p> {
         }
         self.escape_arguments(args);
         if let Some((receiver, name)) = receiver {
-            stored_callables::havoc_receiver(self, receiver, name);
+            stored_callables::havoc_receiver(self, frame, (receiver, name), place);
         }
         // A method that nothing defines is called through its receiver.
         let is_receiver = |callee: &Val| receiver.is_some_and(|(of, _)| of.single() == Some(callee));

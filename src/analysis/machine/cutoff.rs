@@ -119,7 +119,7 @@ fn data(machine: &mut Machine<'_>, value: &Value) -> Option<Vec<ObjectId>> {
 }
 
 /// Whether the program uses the result of a call as a value: a test of it, and `_ = step(sim)`, show that it is a status.
-fn is_used(machine: &Machine<'_>, frame: &Frame<'_>, place: Place) -> bool {
+pub fn is_used(machine: &Machine<'_>, frame: &Frame<'_>, place: Place) -> bool {
     // A frame of the prelude has the activation of its caller.
     if frame.inlined.is_some() {
         return true;

@@ -1,18 +1,22 @@
-//! Calls of what an object stores, `self.layer(x)`: unlike its methods, that changes nothing in the object.
+//! Calls of what an object stores, `y = self.layer(x)`: unlike its methods, that changes nothing in the object.
 //!
 //! **Invariant:** a callable counts as stored only if methods of the visible class store it, nothing in the class defines a method of that
-//! name, and no stored value is computed from the object itself, which would give the callable a way to change it.
+//! name, and the class passes itself and its methods to nothing, which would give the callable a way to change the object. A call whose
+//! result is not used is made for its effects.
 
 use crate::analysis::domain::value::{ClassHandle, Val, Value};
-use crate::analysis::machine::Machine;
-use crate::ir::{Function, Name, OpKind, Temp, Variable};
-
-/// Most operations that a stored value is searched for the object.
-const STEPS: usize = 64;
+use crate::analysis::machine::{Frame, Machine, cutoff};
+use crate::finding::Place;
+use crate::ir::{Function, FunctionKind, Name, OpKind, Temp, Variable};
 
 /// Unknown code that is called through an attribute of an object may have changed the object, unless the object only stores it.
-pub fn havoc_receiver(machine: &mut Machine<'_>, receiver: &Value, name: &Name) {
-    if !is_stored(machine, receiver, name) {
+pub fn havoc_receiver<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    (receiver, name): (&Value, &Name),
+    place: Place,
+) {
+    if !cutoff::is_used(machine, frame, place) || !is_stored(machine, receiver, name) {
         machine.state.havoc(receiver);
     }
 }
@@ -34,7 +38,7 @@ fn is_stored(machine: &mut Machine<'_>, receiver: &Value, name: &Name) -> bool {
     is_stored
 }
 
-/// Whether methods of a class and its bases store an attribute, and never something computed from the object.
+/// Whether methods of a class and its bases store an attribute, and keep the object to themselves.
 fn stores(machine: &Machine<'_>, class: ClassHandle, name: &Name) -> bool {
     let state = &machine.state;
     if state.class_attribute(class, name).is_some() {
@@ -44,40 +48,41 @@ fn stores(machine: &Machine<'_>, class: ClassHandle, name: &Name) -> bool {
     let mut is_stored = false;
     for of in state.lineage(class).iter() {
         let info = &state.store.classes[of.0 as usize];
-        let methods = machine.module(info.module).functions.iter().filter(|code| code.class == Some(info.class));
+        let is_method_code = |code: &&Function| code.kind == FunctionKind::Def && code.class == Some(info.class);
+        let methods = machine.module(info.module).functions.iter().filter(is_method_code);
         for code in methods {
-            for op in &code.ops {
-                let OpKind::StoreAttribute(object, stored, value) = &op.kind else { continue };
-                if stored != name || !is_receiver(code, *object) {
-                    continue;
-                }
-                if involves_receiver(code, *value, &is_method) {
-                    return false;
-                }
-                is_stored = true;
+            if passes_receiver_on(code, &is_method) {
+                return false;
             }
+            is_stored |= code.ops.iter().any(|op| match &op.kind {
+                OpKind::StoreAttribute(object, stored, _) => stored == name && is_receiver(code, *object),
+                _ => false,
+            });
         }
     }
     is_stored
 }
 
-/// Whether a value is the object of a method.
+/// Whether a temp is the object of a method.
 fn is_receiver(code: &Function, temp: Temp) -> bool {
     matches!(code.ops[temp as usize].kind, OpKind::Load(Variable::Local(0)))
 }
 
-/// Whether a value is computed from the object of a method itself, one of its methods or a function that may capture it, and not only from what
-/// the object stores.
-fn involves_receiver(code: &Function, value: Temp, is_method: &dyn Fn(&Name) -> bool) -> bool {
-    let mut work = vec![value];
-    for _ in 0..STEPS {
-        let Some(temp) = work.pop() else { return false };
-        match &code.ops[temp as usize].kind {
-            OpKind::Attribute(object, read) if is_receiver(code, *object) && !is_method(read) => {}
-            OpKind::Function(..) => return true,
-            _ if is_receiver(code, temp) => return true,
-            kind => kind.operands(&mut |operand| work.push(operand)),
+/// Whether a method gives other code its object, one of the methods of the object without calling it, or a function that may capture it.
+fn passes_receiver_on(code: &Function, is_method: &dyn Fn(&Name) -> bool) -> bool {
+    let is_bound = |temp: Temp| match &code.ops[temp as usize].kind {
+        OpKind::Attribute(object, read) => is_receiver(code, *object) && is_method(read),
+        OpKind::Function(..) => true,
+        _ => is_receiver(code, temp),
+    };
+    code.ops.iter().any(|op| match &op.kind {
+        OpKind::Attribute(..) | OpKind::DeleteAttribute(..) | OpKind::Return(_) => false,
+        OpKind::StoreAttribute(_, _, value) => is_bound(*value),
+        OpKind::Call(_, arguments) => arguments.iter().any(|argument| is_bound(argument.value())),
+        kind => {
+            let mut is_passed = false;
+            kind.operands(&mut |operand| is_passed |= is_bound(operand));
+            is_passed
         }
-    }
-    true
+    })
 }

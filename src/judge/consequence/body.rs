@@ -70,8 +70,10 @@ impl Sinks {
     /// It is passed to an unknown function whose result is returned: that function may store it, unless what becomes of the result shows
     /// that it only makes an example of a shape.
     pub const PASSED: Self = Self(1024);
+    /// It is an example of a shape for what a library makes: an input of `init`. It is also a [`SHAPE`](Self::SHAPE).
+    pub const EXAMPLE: Self = Self(2048 | Self::SHAPE.0);
     /// The sinks that depend on no number.
-    const NO_NUMBERS: u16 = Self::SHAPE.0 | Self::TIMED.0;
+    const NO_NUMBERS: u16 = Self::EXAMPLE.0 | Self::TIMED.0;
 
     /// Adds another sink.
     pub fn add(&mut self, other: Self) {
@@ -81,13 +83,18 @@ impl Sinks {
     /// The sinks, with what unknown functions do decided.
     fn decided(self) -> u16 {
         let others = self.0 & !Self::PASSED.0;
-        let is_example = others & Self::SHAPE.0 != 0 && others & !Self::NO_NUMBERS == 0;
+        let is_example = others & Self::EXAMPLE.0 == Self::EXAMPLE.0 && others & !Self::NO_NUMBERS == 0;
         if self.0 == others || is_example { others } else { others | Self::ESCAPES.0 }
     }
 
     /// Whether it reaches this sink.
     pub fn has(self, sink: Self) -> bool {
         self.decided() & sink.0 != 0
+    }
+
+    /// Whether it reaches all of these sinks.
+    pub fn has_all(self, sinks: Self) -> bool {
+        self.decided() & sinks.0 == sinks.0
     }
 
     /// Whether its numbers can make a difference, or could once the code is finished.

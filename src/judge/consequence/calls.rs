@@ -46,7 +46,7 @@ impl Body<'_, '_> {
             return;
         }
         if given == ArgumentRole::Argument && self.reads_only_shapes(callee, arguments, temp, is_modelled) {
-            self.add(Sinks::SHAPE);
+            self.add(Sinks::EXAMPLE);
             return;
         }
         if given == ArgumentRole::Argument && self.flows.constant.contains(&place) {

@@ -291,7 +291,7 @@ impl<'r> Flows<'r> {
         let sinks = match () {
             () if effects.sinks.is_observed() || !effects.mutated.is_empty() => Sinks::ESCAPES,
             () if !effects.returned.is_empty() => Sinks::PASSED,
-            () if effects.sinks.has(Sinks::SHAPE) => Sinks::default(),
+            () if effects.sinks.has_all(Sinks::EXAMPLE) => Sinks::default(),
             () => Sinks::ESCAPES,
         };
         self.by_unknown.borrow_mut().insert((code, call), Some(sinks));

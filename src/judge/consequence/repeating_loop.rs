@@ -77,7 +77,10 @@ impl<'r> RepeatingLoop<'r> {
             match self.kind(*temp) {
                 OpKind::Load(variable) if reached.contains(temp) => match self.first_store(variable) {
                     None => kept.beside = true,
-                    Some(_) => kept.carried |= self.is_of_earlier(*temp, variable) && !self.is_only_compared(*temp),
+                    Some(_) => {
+                        let is_earlier = self.is_of_earlier((*temp, variable), reached);
+                        kept.carried |= is_earlier && !self.is_only_compared(*temp);
+                    }
                 },
                 OpKind::Append(container, _) => {
                     kept.beside |= reached.contains(container) && !self.body.contains(container);
@@ -92,13 +95,14 @@ impl<'r> RepeatingLoop<'r> {
     /// Whether a load of a variable that the body binds, and whose value has something of the draw, reads what an earlier iteration left: code
     /// before the draw, or before the variable is bound, is reached through the next iteration only. What each iteration makes anew before
     /// the load has nothing of an earlier one, even if the draw changes it.
-    fn is_of_earlier(&self, load: Temp, variable: &Variable) -> bool {
+    fn is_of_earlier(&self, (load, variable): (Temp, &Variable), reached: &FxHashSet<Temp>) -> bool {
         let Some(bound) = self.first_store(variable) else { return false };
-        load < bound || self.call.is_none_or(|call| load < call) && !self.is_made_anew(bound)
+        load < bound || self.call.is_none_or(|call| load < call) && !self.is_made_anew(bound, reached)
     }
 
-    /// Whether every iteration runs a store, and stores an element of the loop or the result of a call: neither is shared with other iterations.
-    fn is_made_anew(&self, store: Temp) -> bool {
+    /// Whether every iteration runs a store, and stores an element of the loop, or what a call computes from one and from nothing that has
+    /// something of the draw.
+    fn is_made_anew(&self, store: Temp, reached: &FxHashSet<Temp>) -> bool {
         let OpKind::Store(_, value) = self.kind(store) else { return false };
         let is_nested = |temp: &Temp| {
             let kind = self.kind(*temp);
@@ -112,7 +116,12 @@ impl<'r> RepeatingLoop<'r> {
         }
         let is_own = match self.kind(made_by) {
             OpKind::Next(iterator) => Some(*iterator) == self.iterator,
-            OpKind::Call(..) => true,
+            OpKind::Call(_, arguments) => {
+                let is_of_draw = |argument: &Argument| {
+                    self.operands_of(argument.value()).iter().any(|operand| reached.contains(operand))
+                };
+                self.varies(made_by, &self.varying()) && !arguments.iter().any(is_of_draw)
+            }
             _ => false,
         };
         is_own && !self.body.iter().any(is_nested)
@@ -243,7 +252,8 @@ impl<'r> RepeatingLoop<'r> {
         let is_earlier = |load: Temp| match self.kind(load) {
             OpKind::Load(variable) => {
                 frame.effects.reached.contains(&load)
-                    && (self.first_store(variable).is_none() || self.is_of_earlier(load, variable))
+                    && (self.first_store(variable).is_none()
+                        || self.is_of_earlier((load, variable), &frame.effects.reached))
             }
             _ => false,
         };

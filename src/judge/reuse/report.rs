@@ -25,6 +25,7 @@ use crate::judge::origin::origin;
 use crate::judge::paths::PathQueries;
 use crate::judge::reuse::Reuse;
 use crate::judge::reuse::repetition::{are_adjacent, binding, carried_at, loop_kind, repeated_by, returned_at};
+use crate::judge::traced::is_initialiser;
 use crate::judge::unused::unread_children;
 
 /// How the two consumptions of a reuse are assigned to a frame.
@@ -299,7 +300,8 @@ pub fn report(
 fn is_doubtful_in_loop(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequence, confidence: Confidence) -> bool {
     let (first, second) = (pair.first.role, pair.second.role);
     let is_unknown = first == Role::Unresolved && second == Role::Unresolved;
-    let draws = matches!(&pair.second.drawn_in, DrawnIn::Submodules(names) if !names.is_empty());
+    let draws = matches!(&pair.second.drawn_in, DrawnIn::Submodules(names) if !names.is_empty())
+        && !is_initialiser(flows.run, pair.second);
     let is_stored = matches!(second, Role::Protocol | Role::Unresolved)
         && !draws
         && consequence.kind == ConsequenceKind::Stored
