@@ -75,13 +75,11 @@ impl<'r> RepeatingLoop<'r> {
         let reached = &frame.effects.reached;
         for temp in &self.body {
             match self.kind(*temp) {
-                OpKind::Load(variable) if reached.contains(temp) => match self.first_store(variable) {
-                    None => kept.beside = true,
-                    Some(_) => {
-                        let is_earlier = self.is_of_earlier((*temp, variable), reached);
-                        kept.carried |= is_earlier && !self.is_only_compared(*temp);
-                    }
-                },
+                OpKind::Load(variable) if reached.contains(temp) => {
+                    kept.beside |= self.first_store(variable).is_none();
+                    let is_earlier = self.is_of_earlier((*temp, variable), reached);
+                    kept.carried |= is_earlier && !self.is_only_compared(*temp);
+                }
                 OpKind::Append(container, _) => {
                     kept.beside |= reached.contains(container) && !self.body.contains(container);
                 }
