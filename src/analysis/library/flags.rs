@@ -15,6 +15,9 @@ use crate::models::{Protocol, ProtocolEffect};
 /// The argument that names another method to run.
 const METHOD: &str = "method";
 
+/// How many arguments the receiver of a method is.
+const BOUND: usize = 1;
+
 /// What a flag implies for a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FlagEffect {
@@ -93,7 +96,7 @@ fn flags_by_position(machine: &Machine<'_>, receiver: &Val, protocol: &Protocol,
         let Val::Object(id) = receiver else { return None };
         let class = machine.state.store.objects[id.0 as usize].class?;
         match machine.state.class_attribute(class, &method.as_str().into())?.single() {
-            Some(Val::Function(closure)) => Some((closure.clone(), 1)),
+            Some(Val::Function(closure)) => Some(closure.clone()),
             _ => None,
         }
     };
@@ -101,9 +104,9 @@ fn flags_by_position(machine: &Machine<'_>, receiver: &Val, protocol: &Protocol,
         return Vec::new();
     }
     let (parameters, defaults) = match protocol.runs.as_ref().and_then(of_class) {
-        Some((closure, bound)) => {
+        Some(closure) => {
             let code = machine.module(closure.module).function(closure.function);
-            (code.parameters.get(bound..).unwrap_or_default(), Some((closure, bound)))
+            (code.parameters.get(BOUND..).unwrap_or_default(), Some(closure))
         }
         None => match function_of(machine, receiver) {
             Some((module, function)) => (machine.module(module).function(function).parameters.as_slice(), None),
@@ -121,8 +124,8 @@ fn flags_by_position(machine: &Machine<'_>, receiver: &Val, protocol: &Protocol,
         let is_named = || args.keyword(&parameter.name).is_some();
         let value = match (passed, &defaults) {
             (Some(value), _) => Some(value),
-            (None, Some((closure, bound))) if !is_named() => {
-                let slot = number + bound;
+            (None, Some(closure)) if !is_named() => {
+                let slot = number + BOUND;
                 closure.defaults.iter().find(|(of, _)| *of as usize == slot).map(|(_, value)| value)
             }
             _ => None,
