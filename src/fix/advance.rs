@@ -142,11 +142,17 @@ pub(super) fn passed_on(cx: &FixContext<'_>, findings: &[Finding], index: usize)
     if is_held {
         return stored(cx, findings, index);
     }
-    let rebinds = |cx: &FixContext<'_>, scope: ScopeId, key: &Expr| match key {
-        Expr::Name(name) => can_rebind(cx, scope, name.id.as_str()),
-        _ => false,
-    };
-    split_before(cx, findings, index, &rebinds).into_iter().collect()
+    split_before(cx, findings, index, &is_rebindable).into_iter().collect()
+}
+
+/// The same for a function that consumes its key and then returns it, so that its caller consumes it again.
+pub(super) fn returned(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+    split_before(cx, findings, index, &is_rebindable).map(|proposal| proposal.proved_by(Proof::Claim))
+}
+
+/// Whether a key is a variable that a statement in this scope can bind.
+fn is_rebindable(cx: &FixContext<'_>, scope: ScopeId, key: &Expr) -> bool {
+    matches!(key, Expr::Name(name) if can_rebind(cx, scope, name.id.as_str()))
 }
 
 fn split_before(

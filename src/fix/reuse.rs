@@ -91,9 +91,11 @@ fn alone(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Vec<Proposa
         let uses = with_alternatives(cx, with_ignored(cx, uses));
         proposals.extend(apart(cx, &uses, &family));
         proposals.extend(repeated_split(cx, &uses, &family));
+        proposals.extend(advance::returned(cx, findings, index));
         return proposals;
     }
     proposals.extend(advance::held(cx, findings, index));
+    proposals.extend(advance::returned(cx, findings, index));
     // If some uses do not get their key here, separating the others may be enough to separate all.
     let is_passed_on = |at: &usize| uses_of(cx, findings, &[*at]).is_some();
     let passed_on: Vec<usize> = family.iter().copied().filter(is_passed_on).collect();

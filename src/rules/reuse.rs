@@ -76,7 +76,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
         repeated_by: hit.repeated_by,
         is_seeded_alike: hit.kind == ReuseKind::SeededTwice,
         unused: hit.intended_child.as_ref().map(|child| child.name.clone()),
-        used_at: None,
+        used_at: hit.returned_at.as_ref().map(|_| hit.first.leaf),
         wrapper: None,
         implementation: None,
     });

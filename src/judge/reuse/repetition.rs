@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::analysis::record::{Consumption, Iteration, Recording};
 use crate::finding::Place;
-use crate::ir::{Element, Function, Op, OpKind, Temp, Variable};
+use crate::ir::{Argument, Element, Function, Op, OpKind, Temp, Uses, Variable};
 use crate::judge::facts::{KeyBinding, LoopKind};
 use crate::judge::slice::is_computed_from;
 
@@ -64,12 +64,12 @@ pub fn returned_at(
     run: &Recording<'_>,
     first: &Consumption,
     second: &Consumption,
-    name: Option<&str>,
+    names: [Option<&str>; 2],
 ) -> Option<(String, Place)> {
     let (activation, spent) = (&first.activation, first.written.as_deref()?);
     let is_inside = second.chain().iter().any(|(around, _)| around.id == activation.id);
     let is_its_own = first.target.term >= activation.born;
-    if is_inside || !(is_its_own || name.is_some_and(|name| reads_result(run, first, second, name))) {
+    if is_inside || !(is_its_own || reads_result(run, first, second, names)) {
         return None;
     }
     let (module, code) = (run.module(activation.module), run.code(activation));
@@ -88,7 +88,7 @@ pub fn returned_at(
     let holds_it = |load: Temp| {
         code.ops[load as usize].span.start >= consumed.end && definitions.iter().any(|loads| loads.contains(&load))
     };
-    let returns = |kind: &OpKind| matches!(kind, OpKind::Return(Some(value)) if load_in(code, *value, slot, DEPTH).is_some_and(holds_it));
+    let returns = |kind: &OpKind| matches!(kind, OpKind::Return(Some(value)) if is_returned_in(code, &uses, *value, &holds_it, DEPTH));
     let consuming = run.call_at(activation, first.place)?;
     // Two branches of one `if`: the key that one returns was not consumed in the other.
     let is_apart = |returned: Temp| {
@@ -102,23 +102,28 @@ pub fn returned_at(
     Some((code.name.to_string(), Place { file: module.file, span: returned.span }))
 }
 
-/// Whether the frame that sees both consumptions knows the key of the second by a variable that holds a result of the call around the first.
-fn reads_result(run: &Recording<'_>, first: &Consumption, second: &Consumption, name: &str) -> bool {
+/// Whether the second consumption gets its key from the result of the call around the first, in the frame that sees both. `names` are those of
+/// the key at the two calls: the second is a variable that holds a part of the result, or the variable of the first is not read again.
+fn reads_result(run: &Recording<'_>, first: &Consumption, second: &Consumption, names: [Option<&str>; 2]) -> bool {
     let (a, b) = (first.chain(), second.chain());
     let shared = a.iter().zip(b.iter()).take_while(|(x, y)| x.0.id == y.0.id).last();
     let Some(((frame, call), (_, read))) = shared else { return false };
     let (Some(call), code) = (run.call_at(frame, *call), run.code(frame)) else { return false };
     let uses = run.uses_of(frame.module, frame.function);
+    let is_read = |load: &Temp| read.span.contains(code.ops[*load as usize].span.start);
+    let root = |name: &'_ str| name.split(['.', '[']).next().unwrap_or(name).to_owned();
+    let [given, used] = names.map(|name| name.map(root));
+    let is_spent = given
+        .and_then(|given| slot_of(code, &given))
+        .is_some_and(|slot| !uses.is_captured(slot) && !uses.loads_of(slot).iter().any(is_read));
+    let is_used = |variable: &Variable| match variable {
+        Variable::Local(slot) => code.slots.get(*slot as usize).map(|slot| &**slot) == used.as_deref(),
+        Variable::Global(global) => Some(&**global) == used.as_deref(),
+        Variable::Outer(..) => false,
+    };
     let from_call = |temp: Temp| {
         let OpKind::Store(variable, value) = &code.ops[temp as usize].kind else { return false };
-        let root = name.split(['.', '[']).next().unwrap_or(name);
-        let is_it = match variable {
-            Variable::Local(slot) => code.slots.get(*slot as usize).is_some_and(|slot| &**slot == root),
-            Variable::Global(global) => &**global == root,
-            Variable::Outer(..) => false,
-        };
-        let is_read = |load: &Temp| read.span.contains(code.ops[*load as usize].span.start);
-        is_it
+        (is_spent || is_used(variable))
             && is_part_of(code, *value, &|temp| temp == call)
             && uses.reaching(code, variable).loads_of(temp).iter().any(is_read)
     };
@@ -200,6 +205,27 @@ fn is_part_of(code: &Function, temp: Temp, is_it: &dyn Fn(Temp) -> bool) -> bool
 fn slot_of(code: &Function, name: &str) -> Option<u32> {
     let slot = code.slots.iter().take(code.named as usize).position(|slot| &**slot == name)?;
     u32::try_from(slot).ok()
+}
+
+/// Whether a returned value is or holds such a read of a variable: as an element of a display, as an argument of the call that makes it, or
+/// through another variable that is assigned once.
+fn is_returned_in(code: &Function, uses: &Uses, value: Temp, is_it: &dyn Fn(Temp) -> bool, depth: u32) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let within = |value: &Temp| is_returned_in(code, uses, *value, is_it, depth);
+    match code.ops.get(value as usize).map(|op| &op.kind) {
+        Some(OpKind::Load(_)) if is_it(value) => true,
+        Some(OpKind::Load(Variable::Local(read))) => match uses.stores_of(*read) {
+            [store] => matches!(&code.ops[*store as usize].kind, OpKind::Store(_, stored) if within(stored)),
+            _ => false,
+        },
+        Some(OpKind::Build(_, elements)) => elements
+            .iter()
+            .any(|element| matches!(element, Element::Value(value) | Element::Pair(_, value) if within(value))),
+        Some(OpKind::Call(_, arguments)) => arguments.iter().any(
+            |argument| matches!(argument, Argument::Positional(value) | Argument::Keyword(_, value) if within(value)),
+        ),
+        _ => false,
+    }
 }
 
 /// The read of a variable that a value is, or that is an element of the display that it is.

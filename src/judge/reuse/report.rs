@@ -265,8 +265,9 @@ pub fn report(
     let repeated = repeated_by.as_ref().map(|iteration| iteration.place);
     let loop_kind = repeated.map_or(LoopKind::Statement, |head| loop_kind(run, &second, head, placed.second.place));
     let carried_at = repeated.and_then(|_| carried_at(run, &first, &second));
-    let name = placed.second.name.as_ref().map(|name| name.text.as_str());
-    let returned_at = carried_at.is_none().then(|| returned_at(run, &first, &second, name)).flatten();
+    let names = [&placed.first, &placed.second].map(|it| it.name.as_ref().map(|name| name.text.as_str()));
+    let returned_at = carried_at.is_none().then(|| returned_at(run, &first, &second, names)).flatten();
+    let name = names[1];
     let binding = repeated.map_or(KeyBinding::Constant, |head| binding(run, &second, name, head));
     let reuse = KeyReuse {
         kind,
