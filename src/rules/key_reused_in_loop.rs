@@ -17,6 +17,10 @@ pub(super) fn find(facts: &Facts) -> Vec<&KeyReuse> {
 pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
     let subject = reuse::subject(hit);
     let callee = wording::callee(&hit.second.callee);
+    let (each, later) = match hit.loop_kind {
+        LoopKind::Leaves => ("for every leaf of the tree", "for a later leaf"),
+        _ => ("in every iteration", "in a later iteration"),
+    };
     let message = if hit.derived_at.is_some() {
         let first = wording::callee(&hit.first.callee);
         format!(
@@ -31,7 +35,7 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
             format!("{first} and {callee} get the same key")
         };
         match hit.second.name {
-            Some(_) => format!("{subject} is created from the same seed in every iteration, so {effect}"),
+            Some(_) => format!("{subject} is created from the same seed {each}, so {effect}"),
             None => format!("every iteration starts from {subject}, so {effect}"),
         }
     } else if hit.first.leaf == hit.second.leaf && (!hit.is_adjacent || hit.binding != KeyBinding::Constant) {
@@ -41,14 +45,13 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
         match hit.second.role {
             Role::Split => {
                 format!(
-                    "{subject} is split in every iteration but never replaced, so {callee} returns the same keys \
-                     each time"
+                    "{subject} is split {each} but never replaced, so {callee} returns the same keys each time"
                 )
             }
             Role::Fold => {
                 format!(
-                    "{subject} and the data folded into it are the same in every iteration, so {callee} returns \
-                     the same key each time"
+                    "{subject} and the data folded into it are the same {each}, so {callee} returns the same key each \
+                     time"
                 )
             }
             // The index of the element, or the number folded in, may be that of the iteration.
@@ -61,12 +64,12 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
                 )
             }
             Role::Sample => {
-                format!("{subject} is consumed in every iteration, so {callee} draws the same numbers each time")
+                format!("{subject} is consumed {each}, so {callee} draws the same numbers each time")
             }
             Role::Library | Role::Protocol => {
-                format!("{subject} is consumed in every iteration, so {callee} gets the same key each time")
+                format!("{subject} is consumed {each}, so {callee} gets the same key each time")
             }
-            Role::Unresolved => format!("{subject} is passed to {callee} in every iteration, and never replaced"),
+            Role::Unresolved => format!("{subject} is passed to {callee} {each}, and never replaced"),
         }
     } else {
         let name = hit.first.name.as_ref().filter(|_| reuse::two_names(hit).is_some());
@@ -86,7 +89,7 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
     };
     let text = Text {
         message,
-        label: format!("{} in a later iteration", wording::here(&hit.second, &reuse::again(&hit.first, &hit.second))),
+        label: format!("{} {later}", wording::here(&hit.second, &reuse::again(&hit.first, &hit.second))),
         help: help(hit),
     };
     reuse::finding(rule, hit, text)

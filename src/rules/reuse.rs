@@ -5,7 +5,7 @@
 use crate::finding::{
     Consequence, ConsequenceKind, Derivation, DerivationKind, Evidence, Finding, FixHints, Label, Level, Sharing,
 };
-use crate::judge::facts::{KeyEquality, KeyReuse, ReuseKind, Role, Use};
+use crate::judge::facts::{KeyEquality, KeyReuse, LoopKind, ReuseKind, Role, Use};
 
 use super::Rule;
 use super::wording::{self, Text};
@@ -44,7 +44,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
     wording::relate(&mut finding, wording::inner_steps(&hit.second, &again(&hit.first, &hit.second)));
     wording::relate(
         &mut finding,
-        hit.repeated_by.map(|place| wording::label(place, "repeated by this loop".to_owned())),
+        hit.repeated_by.map(|place| wording::label(place, repeats(hit.loop_kind).to_owned())),
     );
 
     let both_before_use = match (derived_again.first(), first.first()) {
@@ -93,6 +93,15 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
         .chain(second)
         .collect();
     finding
+}
+
+/// What a label says at the loop, or at the call that repeats its function.
+fn repeats(kind: LoopKind) -> &'static str {
+    match kind {
+        LoopKind::Leaves => "called for every leaf here",
+        LoopKind::Call => "repeated by this call",
+        LoopKind::Statement | LoopKind::Comprehension => "repeated by this loop",
+    }
 }
 
 /// Where two draws meet, for the message: calls that are no draws themselves lead to them.

@@ -277,6 +277,28 @@ pub fn note_truth<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, test: &Value
     }
 }
 
+/// A key has no hash: JAX raises for `key in cache` if that is a dict or a set.
+pub fn note_hash<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    [element, container]: [&Value; 2],
+    [written, of]: &[Option<Name>; 2],
+    op: &Op,
+) {
+    let is_hashed = container.single().is_some_and(|container| {
+        matches!(container, Val::Object(id)
+            if matches!(machine.state.store.objects[id.0 as usize].kind, ObjectKind::Dict { .. } | ObjectKind::Set(_)))
+    });
+    if let Some(Val::Key(key)) = element.single().cloned()
+        && key.kind != KeyKind::Unknown
+        && is_hashed
+    {
+        let place = machine.place(frame, op.span);
+        let [written, of] = [written, of].map(|text| text.as_deref().unwrap_or("…"));
+        buffer_use(machine, frame, key, place, BufferUse::new(BufferOp::Number, format!("{written} in {of}"), true));
+    }
+}
+
 /// Records that a function reads a global that holds a key.
 pub fn note_global_read<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, name: &Name, value: &Value, op: &Op) {
     if frame.code.kind == crate::ir::FunctionKind::Module || frame.module != machine.context.home {

@@ -100,6 +100,8 @@ pub fn operate<'p>(
     }
     let Some(right) = right else {
         return if operator == Operator::Not {
+            let [written, _] = texts;
+            notes::note_truth(machine, frame, &left, written, op);
             let left = machine.state.with_truth(&left);
             let holds = machine.state.truth(&left);
             boolean(&mut machine.state, holds, Operator::Not, &left)
@@ -120,6 +122,7 @@ pub fn operate<'p>(
         }
         Operator::MatchClass => instances::test(machine, &left, &right),
         Operator::In | Operator::NotIn => {
+            notes::note_hash(machine, frame, [&left, &right], &texts, op);
             let changed = machine.state.with_members(&right);
             if changed != right && are_terms(&changed) {
                 let needle = machine.state.term_of(&left);

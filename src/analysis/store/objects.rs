@@ -151,8 +151,10 @@ impl State {
 
     pub fn havoc_object(&mut self, id: ObjectId) {
         self.store.mutations += 1;
-        // A new identity from here on: copies of one object share its contents so far, not later changes.
-        let changed = self.terms.fresh(Symbol::Opaque, "<changed>", None);
+        // A new identity from here on, by the same name: copies of one object share its contents so far, not later changes.
+        let known = self.terms.symbol(self.store.objects[id.0 as usize].symbol);
+        let name = known.map_or_else(|| "<changed>".into(), |known| known.text.clone());
+        let changed = self.terms.fresh(Symbol::Opaque, name, None);
         let object = &mut self.store.objects[id.0 as usize];
         let symbol = object.symbol;
         object.epoch += 1;
