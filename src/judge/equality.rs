@@ -1,11 +1,11 @@
 //! In which versions of JAX two keys are equal: since 0.5, the children of a key do not depend on how many are made, and `fold_in` makes them too.
 //!
-//! **Invariant:** two splits count as different only if both say how many keys they make.
+//! **Invariant:** two splits count as equal in all versions only if they are known to make equally many keys, or neither says how many.
 
 use crate::analysis::record::{Consumption, Recording};
 use crate::finding::Confidence;
 use crate::ir::{Argument, Constant, OpKind};
-use crate::judge::facts::{Facts, ReuseKind};
+use crate::judge::facts::{Facts, ReuseKind, Role};
 
 /// The first version of JAX in which `jax_threefry_partitionable` is the default.
 const PARTITIONABLE: [u32; 3] = [0, 5, 0];
@@ -31,7 +31,7 @@ impl Facts {
                 let is_by_default = reuse.equality == KeyEquality::ByDefault;
                 if is_by_default {
                     reuse.equality = KeyEquality::Later;
-                    reuse.confidence = reuse.confidence.min(Confidence::Medium);
+                    reuse.confidence = Confidence::Low;
                 }
                 !is_by_default || reuse.kind == ReuseKind::SplitTwice
             });
@@ -43,10 +43,11 @@ impl Facts {
 
 /// In which versions the keys of two consumptions, or the children of two splits, are equal.
 pub fn equality_of(run: &Recording<'_>, kind: ReuseKind, first: &Consumption, second: &Consumption) -> KeyEquality {
-    let counts =
-        (kind == ReuseKind::SplitTwice).then(|| split_count(run, first).zip(split_count(run, second))).flatten();
-    let is_by_default =
-        first.target.folded != second.target.folded || counts.is_some_and(|(first, second)| first != second);
+    let is_split = matches!(kind, ReuseKind::SplitTwice | ReuseKind::Iterated)
+        && [first, second].iter().all(|event| event.role == Role::Split)
+        && (first.place, &first.callee) != (second.place, &second.callee);
+    let has_other_counts = is_split && split_count(run, first) != split_count(run, second);
+    let is_by_default = first.target.folded != second.target.folded || has_other_counts;
     if is_by_default { KeyEquality::ByDefault } else { KeyEquality::Always }
 }
 

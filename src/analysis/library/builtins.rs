@@ -108,7 +108,7 @@ pub fn builtin<'p>(
             container_construction::put_in_order(machine, op, args, &listed);
             listed
         }
-        BuiltinOp::Tuple => tuple(machine, frame, first),
+        BuiltinOp::Tuple => tuple(machine, frame, first, place),
         BuiltinOp::Dict | BuiltinOp::OrderedDict | BuiltinOp::Defaultdict => {
             container_construction::dict_of(machine, frame, op, args, place)
         }
@@ -189,8 +189,18 @@ fn applied(state: &mut State, path: &Name, args: &Args) -> Value {
     Value::term(state.terms.intern(Term::Apply(path.into(), parts.into())))
 }
 
-fn tuple<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, first: Option<Value>) -> Value {
+fn tuple<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, first: Option<Value>, place: Place) -> Value {
     let Some(value) = first else { return Value::of(Val::Tuple([].into())) };
+    // An iterator is empty afterwards, so its elements are listed first.
+    let is_iterator = |of: &Val| {
+        matches!(of, Val::Object(id)
+            if matches!(machine.state.store.objects[id.0 as usize].kind, ObjectKind::Iterator(..)))
+    };
+    let value = if value.single().is_some_and(is_iterator) {
+        container_construction::list_of(machine, frame, BuiltinOp::List, Some(value), place)
+    } else {
+        value
+    };
     match machine.items_of(frame, &value) {
         Some(items) if items.iter().all(|item| item.guard.is_true()) => {
             Value::of(Val::Tuple(items.into_iter().map(|item| item.value).collect()))
@@ -411,8 +421,9 @@ fn super_of<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, args: &Args, place
         let attributes = state.store.classes[base.0 as usize].attributes.clone();
         for (name, value) in attributes {
             if matches!(value.single(), Some(Val::Function(_) | Val::Wrapped(_))) {
-                let method = Value::of(Val::Method(Arc::new((receiver.clone(), value))));
-                bound.insert(name, method);
+                // Not a method of the receiver: no class that inherits from its own overrides what `super()` gets.
+                let method = Partial { positional: vec![receiver.clone()], ..Partial::of(PartialKind::Bound, value) };
+                bound.insert(name, Value::of(Val::Partial(Arc::new(method))));
             }
         }
     }

@@ -173,7 +173,7 @@ impl State {
                     let (kept, forgotten): (BTreeMap<Name, Value>, BTreeMap<Name, Value>) =
                         std::mem::take(&mut object.attributes)
                             .into_iter()
-                            .partition(|(name, _)| container_mutation::is_part(name));
+                            .partition(|(name, value)| container_mutation::is_part(name) || is_callable(value));
                     object.attributes = kept;
                     object.changed.extend(forgotten.keys().cloned());
                     // The term of a value from outside stays the same: its epoch distinguishes the contents.
@@ -291,4 +291,9 @@ impl State {
 
 fn item_name(term: TermId) -> Name {
     format!("[{}]", term.0).into()
+}
+
+/// Whether a value is behaviour rather than data: what unknown code changes in an object is its data.
+fn is_callable(value: &Value) -> bool {
+    matches!(value.single(), Some(Val::Function(_) | Val::Method(_) | Val::Wrapped(_) | Val::Partial(_)))
 }
