@@ -145,7 +145,7 @@ impl Finding {
         let Self { primary, related, flow, evidence, fix_hints, witness, intent, consequence, .. } = self;
         visit(primary);
         related.iter_mut().chain(flow).for_each(|label| visit(&mut label.place));
-        if let Some(Evidence { sharing: _, first, second, draws_numbers: _, is_open: _ }) = evidence {
+        if let Some(Evidence { sharing: _, first, second, draws_numbers: _, ends_in_split: _, is_open: _ }) = evidence {
             first.iter_mut().chain(second).for_each(&mut *visit);
         }
         if let Some(FixHints {

@@ -31,6 +31,8 @@ pub struct Evidence {
     pub second: Vec<Place>,
     /// Whether both consumptions draw numbers by calling functions of the library itself.
     pub draws_numbers: bool,
+    /// Whether the second one is a split, of a key that the first consumed.
+    pub ends_in_split: bool,
     /// Whether the result of one of them is not followed to its end.
     pub is_open: bool,
 }

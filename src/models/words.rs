@@ -200,6 +200,12 @@ impl Words {
         self.unmistakable_keys.iter().any(|part| name.contains(part.as_str()))
     }
 
+    /// Whether a type is named for single keys, and nothing else: `PRNGKey`, `RNGKey`.
+    pub fn names_a_key_type(&self, name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        name.ends_with("key") && self.is_unmistakable(&name)
+    }
+
     /// Whether a name indicates a comparison: `compare_methods`, `benchmark`.
     pub fn names_a_comparison(&self, name: &str) -> bool {
         name.split('_').any(|word| holds(&self.comparisons, &word.to_ascii_lowercase()))

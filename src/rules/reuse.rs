@@ -68,6 +68,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
         first: wording::way(&hit.first),
         second: wording::way(&hit.second),
         draws_numbers: hit.first.role == Role::Sample && hit.second.role == Role::Sample,
+        ends_in_split: hit.second.role == Role::Split,
         is_open: hit.open_end.is_some(),
     });
     finding.fix_hints = Some(FixHints {

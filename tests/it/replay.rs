@@ -63,7 +63,7 @@ fn status(text: &str, sharing: Sharing, first: &str, second: &str) -> WitnessSta
 fn witness(text: &str, sharing: Sharing, first: &str, second: &str) -> Witness {
     let module = lowered(text);
     let (first, second) = (vec![place(text, first)], vec![place(text, second)]);
-    let evidence = Evidence { sharing, first, second, draws_numbers: true, is_open: false };
+    let evidence = Evidence { sharing, first, second, draws_numbers: true, ends_in_split: false, is_open: false };
     replay::witness(&project(&module), &evidence, &[], &mut Budget::FILE.clone(), &mut EntryStates::default())
 }
 
@@ -321,7 +321,8 @@ def f(key, other, flag):
     assert_eq!(gap("if flag: jax.random.u", "key = other\n    jax.random.u"), Some(Inconclusive::KeysDiffer));
     let module = lowered(text);
     let (first, second) = (vec![place(text, FIRST)], vec![place(text, SECOND)]);
-    let evidence = Evidence { sharing: Sharing::Twice, first, second, draws_numbers: true, is_open: false };
+    let evidence =
+        Evidence { sharing: Sharing::Twice, first, second, draws_numbers: true, ends_in_split: false, is_open: false };
     let mut nothing = Budget::FILE.clone().part(0);
     let spent = replay::witness(&project(&module), &evidence, &[], &mut nothing, &mut EntryStates::default());
     assert_eq!((spent.status, spent.gap), (WitnessStatus::Inconclusive, Some(Inconclusive::NoBudget)));
@@ -517,8 +518,14 @@ def outer(key):
 ";
     let way = vec![place(text, "sample(key)"), place(text, FIRST)];
     let module = lowered(text);
-    let evidence =
-        Evidence { sharing: Sharing::Iteration, first: way.clone(), second: way, draws_numbers: true, is_open: false };
+    let evidence = Evidence {
+        sharing: Sharing::Iteration,
+        first: way.clone(),
+        second: way,
+        draws_numbers: true,
+        ends_in_split: false,
+        is_open: false,
+    };
     let witness =
         replay::witness(&project(&module), &evidence, &[], &mut Budget::FILE.clone(), &mut EntryStates::default());
     assert_eq!(witness.status, WitnessStatus::Confirmed);
@@ -554,6 +561,7 @@ fn compared(text: &str, edits: &[(&str, &str)], claim: Option<(&str, &str)>) -> 
         first: vec![place(text, first)],
         second: vec![place(text, second)],
         draws_numbers: true,
+        ends_in_split: false,
         is_open: false,
     });
     let entry = claim.as_ref().map_or_else(|| place(text, "normal"), |claim| claim.second[0]);
@@ -681,6 +689,7 @@ fn any_place_can_be_replayed() {
                         first: vec![pair[0]],
                         second: vec![pair[1]],
                         draws_numbers: true,
+                        ends_in_split: false,
                         is_open: false,
                     };
                     let witness = replay::witness(

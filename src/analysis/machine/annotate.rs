@@ -246,8 +246,13 @@ fn annotation_path(machine: &mut Machine<'_>, module: ModuleIndex, path: &[Name]
 fn evidence_of(machine: &mut Machine<'_>, module: ModuleIndex, annotation: &Annotation) -> Option<Evidence> {
     match annotation {
         Annotation::Path(path, _) => {
-            let path = annotation_path(machine, module, path)?;
-            let model = machine.program.models.annotation(&path)?;
+            let words = &machine.program.models.words;
+            let is_named_for_keys = path.last().is_some_and(|name| words.names_a_key_type(name));
+            let full = annotation_path(machine, module, path);
+            let Some(model) = full.and_then(|full| machine.program.models.annotation(&full)) else {
+                // A name that the project made: `PRNGKey = jax.Array`.
+                return is_named_for_keys.then_some(Evidence { kind: KeyKind::Unknown, rank: None });
+            };
             let rank = match model.rank {
                 AnnotationRank::Known(rank) => Some(rank),
                 AnnotationRank::Shape | AnnotationRank::Unknown => None,

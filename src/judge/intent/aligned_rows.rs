@@ -2,9 +2,11 @@
 //!
 //! **Invariant:** all arguments but the arrays are the same.
 
+use std::rc::Rc;
+
 use crate::analysis::domain::term::{PlaceKey, Term, TermId, place_key};
 use crate::analysis::domain::value::{Val, Value};
-use crate::analysis::record::{Consumption, Recording, Stage};
+use crate::analysis::record::{Consumption, Iteration, Recording, Stage};
 use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{Annotation, Function, OpKind, Temp, Variable};
 use crate::judge::intent::{Pair, intent};
@@ -36,7 +38,10 @@ fn are_of_two_arrays(run: &Recording<'_>, pair: &Pair<'_>, rows: [TermId; 2]) ->
         made.is_some_and(|made| calls.contains(&made) && !is_own(made))
     };
     let is_computed = |rows: TermId| pair.repeated_by.is_some() && is_part(run, rows);
-    first.callee == second.callee
+    // A loop within the one that repeats the draws goes through the same arrays again.
+    let is_inner = |outer: &Rc<Iteration>| first.iterations().first().is_some_and(|inner| inner.place != outer.place);
+    !pair.repeated_by.as_ref().is_some_and(is_inner)
+        && first.callee == second.callee
         && !rows.into_iter().any(|rows| is_number(run, rows) || is_computed(rows))
         && !rows.into_iter().zip([first, second]).any(|(rows, draw)| is_drawn(rows, draw))
 }

@@ -46,7 +46,8 @@ pub fn note_evaluations(written: Written<'_>, words: &Words, script: &str, findi
 fn is_certain_mistake(finding: &Finding) -> bool {
     let kind = finding.consequence.as_ref().map(|consequence| consequence.kind);
     let meet = matches!(kind, Some(ConsequenceKind::Meet | ConsequenceKind::Returned));
-    meet && !matches!(finding.rule, RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice)
+    let ends_in_split = finding.evidence.as_ref().is_some_and(|evidence| evidence.ends_in_split);
+    meet && !(ends_in_split && matches!(finding.rule, RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice))
 }
 
 /// The reason why a finding is in code that evaluates or shows something, and the definition that says so.

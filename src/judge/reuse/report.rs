@@ -246,6 +246,12 @@ pub fn report(
     {
         placed.confidence = Confidence::Low;
     }
+    // Unknown code may not draw from either key, but the author made one for each of them.
+    let intended_child = unused_sibling(run, &first, &second, kind);
+    let is_unresolved = [&first, &second].iter().any(|event| event.role == Role::Unresolved);
+    if kind == ReuseKind::Sampled && is_unresolved && intended_child.is_some() {
+        placed.confidence = placed.confidence.max(Confidence::Medium);
+    }
     let pair = Pair { first: &first, second: &second, reuse, repeated_by: repeated_by.clone() };
     let mut consequence = consequence(flows, reuse.first, reuse.second);
     if matches!(consequence.kind, ConsequenceKind::Stored | ConsequenceKind::Escapes) && is_carried(flows, &pair) {
@@ -286,7 +292,7 @@ pub fn report(
             && are_made_apart((first.target.derivation, second.target.derivation)),
         equality: equality_of(run, kind, &first, &second),
         binding,
-        intended_child: unused_sibling(run, &first, &second, kind),
+        intended_child,
         intent,
         consequence: Some(consequence),
         open_end,
