@@ -131,7 +131,8 @@ fn result_use_of(run: &Recording<'_>, activation: &Activation, place: Place) -> 
                         unread.push(Child { name, slot: *slot, store: *store });
                     }
                 }
-                let are_all_named = unread.len() == parts.len() && !unread.iter().any(|child| child.name.starts_with('_'));
+                let are_all_named =
+                    unread.len() == parts.len() && !unread.iter().any(|child| child.name.starts_with('_'));
                 match unread.first() {
                     Some(child) if are_all_named => Some(ResultUse::Unread(child.name.clone())),
                     _ => Some(ResultUse::Children(unread)),

@@ -20,21 +20,24 @@ pub fn target_copy(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
         _ => None,
     };
     let ((one, given), (other, taken)) = (call(once)?, call(again)?);
+    let alike = |one: Temp, other: Temp| is_defined_alike(code, &calls.uses, one, other);
+    // `Model.create(network, …)` and `FrozenModel.create(network, …)` make one network.
+    let is_one_function = alike(one, other);
     let is_one_network = match (given, taken) {
         (Some(Argument::Positional(given)), Some(Argument::Positional(taken))) => {
-            is_written_alike(code, *given, *taken)
+            (is_one_function || is_one_method(code, one, other)) && alike(*given, *taken)
         }
-        (Some(Argument::Keyword(..)), Some(Argument::Keyword(..))) | (None, None) => true,
+        (Some(Argument::Keyword(..)), Some(Argument::Keyword(..))) | (None, None) => is_one_function,
         _ => false,
     };
     let [named, others] = [once, again].map(|temp| names_of(code, &calls.uses, temp));
     // `target_state = uniform(key, …)` is no network.
     let is_made = |event: &Consumption| event.role != Role::Sample || calls_apart(run, pair, 1).is_some();
+    let method = |event: &Consumption| event.callee.rsplit('.').next().map(str::to_owned);
     let is_pair = once != again
         && is_made(pair.first)
         && is_made(pair.second)
-        && pair.first.callee == pair.second.callee
-        && is_written_alike(code, one, other)
+        && method(pair.first) == method(pair.second)
         && is_one_network;
     let words = &run.program.models.words;
     let has_target = |names: &[Name], others: &[Name]| {
@@ -48,6 +51,40 @@ pub fn target_copy(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
         _ => return None,
     };
     is_pair.then(|| intent(IntentKind::TargetCopy, place))
+}
+
+/// Whether two operations compute the same expression, as written: a variable that is assigned once is what is assigned to it.
+fn is_defined_alike(code: &Function, uses: &Uses, one: Temp, other: Temp) -> bool {
+    let defined = |temp: Temp| match &code.ops[temp as usize].kind {
+        OpKind::Load(Variable::Local(slot)) => match uses.stores_of(*slot) {
+            [store] => match code.ops[*store as usize].kind {
+                OpKind::Store(_, value) => Some(value),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    };
+    if is_written_alike(code, one, other) {
+        return true;
+    }
+    match (&code.ops[one as usize].kind, &code.ops[other as usize].kind) {
+        (OpKind::Attribute(of, name), OpKind::Attribute(from, other)) => {
+            name == other && is_defined_alike(code, uses, *of, *from)
+        }
+        _ => defined(one).zip(defined(other)).is_some_and(|(one, other)| is_written_alike(code, one, other)),
+    }
+}
+
+/// Whether two functions are methods of one name that two classes have.
+fn is_one_method(code: &Function, one: Temp, other: Temp) -> bool {
+    let is_class = |of: Temp| matches!(code.ops[of as usize].kind, OpKind::Load(Variable::Global(_)));
+    match (&code.ops[one as usize].kind, &code.ops[other as usize].kind) {
+        (OpKind::Attribute(of, name), OpKind::Attribute(from, other)) => {
+            name == other && is_class(*of) && is_class(*from)
+        }
+        _ => false,
+    }
 }
 
 /// The names of a result, or of what is computed from it: of keywords, entries, attributes and variables.
@@ -80,9 +117,17 @@ fn names_of(code: &Function, uses: &Uses, temp: Temp) -> Vec<Name> {
                 continue;
             }
             OpKind::Item(..) | OpKind::Attribute(..) | OpKind::Project(..) => {}
+            OpKind::Store(Variable::Local(slot), _) => {
+                names.push(code.slots[*slot as usize].clone());
+                // `params = network.init(…)`, of which `target = State(params)` is made.
+                match (uses.stores_of(*slot), uses.loads_of(*slot)) {
+                    ([_], [load]) if !uses.is_captured(*slot) => temp = *load,
+                    _ => break,
+                }
+                continue;
+            }
             kind => {
                 names.extend(match kind {
-                    OpKind::Store(Variable::Local(slot), _) => Some(code.slots[*slot as usize].clone()),
                     OpKind::Store(Variable::Global(name), _) | OpKind::StoreAttribute(_, name, _) => Some(name.clone()),
                     OpKind::StoreItem(_, key, _) => entry(*key),
                     _ => None,
