@@ -31,7 +31,7 @@ impl Facts {
                 let is_by_default = reuse.equality == KeyEquality::ByDefault;
                 if is_by_default {
                     reuse.equality = KeyEquality::Later;
-                    reuse.confidence = Confidence::Low;
+                    reuse.confidence = reuse.confidence.min(Confidence::Medium);
                 }
                 !is_by_default || reuse.kind == ReuseKind::SplitTwice
             });

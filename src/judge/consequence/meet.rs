@@ -60,8 +60,14 @@ pub fn meeting(
         let mut unpacked = uses.readers(temp).iter().filter(is_unpacked);
         unpacked.any(|unpack| !uses.readers(*unpack).iter().any(|part| is_shared(*part)))
     };
-    let is_load = |temp: Temp| matches!(code.ops[temp as usize].kind, OpKind::Load(_));
-    shared.retain(|temp| !is_load(*temp) && !is_apart(*temp));
+    // What later statements put the draws into does not get them where it is made.
+    let is_before = |temp: Temp| {
+        let kind = &code.ops[temp as usize].kind;
+        let mut gets_both = false;
+        kind.operands(&mut |operand| gets_both |= is_shared(operand));
+        matches!(kind, OpKind::Load(_)) || !gets_both && matches!(kind, OpKind::Attribute(..) | OpKind::Build(..))
+    };
+    shared.retain(|temp| !is_before(*temp) && !is_apart(*temp));
     // What was computed before a draw does not depend on it, except in the next iteration of a loop around both draws.
     let calls = [once, frame_of(second, here.activation)?.1].map(|place| run.call_at(&activation, place));
     let last = calls.into_iter().flatten().max().unwrap_or_default();
@@ -77,7 +83,7 @@ pub fn meeting(
         let place = Place { file, span: code.ops[call as usize].span };
         let message = match &*run.module(module).function(function).name {
             name if name.starts_with('<') => ConsequenceKind::Meet.sentence().to_owned(),
-            name => format!("both draws flow into `{name}`"),
+            name => format!("both draws meet in `{name}`"),
         };
         return Some(Consequence { kind: ConsequenceKind::Meet, message, place: Some(place) });
     };

@@ -70,7 +70,8 @@ pub fn of(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Con
     as_written(flows.run, kind, pair)
         .or_else(|| in_parts(flows, kind, pair))
         .or_else(|| match kind {
-            ReuseKind::Iterated => repeated_evaluation::repeated_evaluation(flows, pair, consequence)
+            ReuseKind::Iterated => sweep::seed_sweep(flows.run, pair, consequence)
+                .or_else(|| repeated_evaluation::repeated_evaluation(flows, pair, consequence))
                 .or_else(|| sweep::settings_compared(flows, pair, consequence)),
             _ => None,
         })
@@ -83,11 +84,9 @@ fn as_written(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<I
         ReuseKind::SplitTwice => &[&PAIRED],
         ReuseKind::SeededTwice => &[&[default_key::documented_default, timing::run_again]],
         ReuseKind::Sampled => &[&[aligned_rows::aligned_rows], &PAIRED],
-        ReuseKind::Iterated => &[
-            &[aligned_rows::aligned_rows, sweep::seed_sweep, sweep::methods_compared],
-            &PAIRED,
-            &[default_key::both_fallbacks],
-        ],
+        ReuseKind::Iterated => {
+            &[&[aligned_rows::aligned_rows, sweep::methods_compared], &PAIRED, &[default_key::both_fallbacks]]
+        }
         ReuseKind::SplitAndSampled => &[&[compared_results::compared_results]],
         ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => &[],
     };
