@@ -64,8 +64,6 @@ lists! {
     predictors,
     /// Words of names of seeds that are numbers, not keys.
     seeds,
-    /// Words for the spread of a sample: with zero, the result is the mean or the most likely value.
-    spreads => scales_noise,
     /// Last names of base classes of tests.
     test_cases => is_test_case,
     /// Names of functions that show their arguments to people.

@@ -342,15 +342,6 @@ impl Terms {
         self.as_exact_int(id).filter(is_small)
     }
 
-    /// Whether a term is the number zero.
-    pub fn is_zero(&self, id: TermId) -> bool {
-        match self.get(id) {
-            Term::Int(number) => *number == 0,
-            Term::Float(bits) => f64::from_bits(*bits) == 0.0,
-            _ => false,
-        }
-    }
-
     /// `term + offset`; a sum that is too large stays a sum.
     pub fn offset(&mut self, id: TermId, offset: i128) -> TermId {
         if offset == 0 {

@@ -18,7 +18,6 @@ mod objects;
 pub mod repeating_loop;
 mod settings;
 pub mod unused_children;
-mod zero_spread;
 
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
@@ -629,9 +628,8 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
     // One draw is used and the other is not; if neither is used, the code is unfinished.
     let unseen = |reach: &Reach, draw: usize, other: &Reach| {
         let event = &flows.run.log.consumptions[draw];
-        let is_for_nothing = unused_children::is_split_for_nothing(flows.run, event)
-            || is_unused_stream(flows.run, draw)
-            || zero_spread::has_no_spread(flows.run, event);
+        let is_for_nothing =
+            unused_children::is_split_for_nothing(flows.run, event) || is_unused_stream(flows.run, draw);
         if is_for_nothing {
             return Some(Consequence::of(ConsequenceKind::Unobserved, Some(event.place)));
         }
