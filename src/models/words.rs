@@ -82,8 +82,6 @@ lists! {
     equalities => tests_equality,
     /// What compares ways to do one thing, as one word of a name.
     comparisons,
-    /// Settings of one computation, or what tries several of them, as part of a name without underscores.
-    sweeps,
     /// What makes a part of a program's state, as one word of the name of a function.
     constructions,
     /// What makes such a part, as a rule once, as one word of such a name.
@@ -207,12 +205,6 @@ impl Words {
     /// Whether a name indicates a comparison: `compare_methods`, `benchmark`.
     pub fn names_a_comparison(&self, name: &str) -> bool {
         name.split('_').any(|word| holds(&self.comparisons, &word.to_ascii_lowercase()))
-    }
-
-    /// Whether a name indicates settings that are tried one after another, or code that does that: `grid_search`, `hyper_params`.
-    pub fn names_a_sweep(&self, name: &str) -> bool {
-        let joined = name.replace('_', "").to_ascii_lowercase();
-        self.sweeps.iter().any(|part| joined.contains(part.as_str()))
     }
 
     /// Whether a name indicates a function that makes a part of a program's state, once or more often: `init_layer`, `reset`.

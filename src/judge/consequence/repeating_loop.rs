@@ -17,7 +17,7 @@ use crate::judge::facts::Role;
 use crate::models::{BuiltinOp, Effect};
 
 /// Most operations that the computation of one value of a loop is searched for.
-pub(super) const FOLLOWED: usize = 128;
+const FOLLOWED: usize = 128;
 
 /// Most steps from the elements of a loop to the values that are computed from them.
 const ROUNDS: usize = 4;
@@ -151,31 +151,6 @@ impl<'r> RepeatingLoop<'r> {
         })
     }
 
-    /// Whether the function takes all values at once from a dict in which the body stores the draw, as an average over iterations does.
-    pub fn is_averaged(&self, reach: &Reach) -> bool {
-        let Some(frame) = self.frame(reach) else { return true };
-        let stores: Vec<&Variable> = self.body.iter().filter_map(|temp| self.store_into(*temp, frame)).collect();
-        self.code.ops.iter().any(|op| match &op.kind {
-            OpKind::Attribute(object, name) if &**name == "values" => {
-                matches!(self.kind(*object), OpKind::Load(variable) if stores.contains(&variable))
-            }
-            _ => false,
-        })
-    }
-
-    /// The variable whose item an operation sets to the draw.
-    fn store_into(&self, temp: Temp, frame: &Frame) -> Option<&'r Variable> {
-        match self.kind(temp) {
-            OpKind::StoreItem(container, _, value) if frame.effects.reached.contains(value) => {
-                match self.kind(*container) {
-                    OpKind::Load(variable) => Some(variable),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
-    }
-
     /// Whether the body reads the loop variable.
     pub fn reads_element(&self) -> bool {
         let varying = self.varying();
@@ -220,11 +195,6 @@ impl<'r> RepeatingLoop<'r> {
         let is_one =
             |next: Temp| uses.readers(next).iter().all(|reader| matches!(self.kind(*reader), OpKind::Store(..)));
         !self.counts(iterator) && next.is_some_and(is_one)
-    }
-
-    /// The call in the body that is the draw or leads to it.
-    pub fn call(&self) -> Option<Temp> {
-        self.call
     }
 
     /// The variables that the call in the body gets as arguments.
@@ -279,45 +249,7 @@ impl<'r> RepeatingLoop<'r> {
             _ => None,
         };
         let mut values = arguments.iter().map(Argument::value);
-        values.any(differs) || receiver.is_some_and(|object| differs(object) || self.is_changed(object, &changing))
-    }
-
-    /// Whether the body makes the call that leads to the draw only once in several iterations: `if step % 100 == 0: show(sample(params, key))`. The
-    /// number is the loop variable, or one that the body stores.
-    pub fn is_occasional(&self) -> bool {
-        let Some(call) = self.call else { return false };
-        let is_counter = |number: Temp| match self.kind(number) {
-            OpKind::Load(variable) => self.first_store(variable).is_some(),
-            _ => false,
-        };
-        let is_remainder = |test: Temp| match self.kind(test) {
-            OpKind::Operate(Operator::Eq, [Some(remainder), Some(_)], _) => match self.kind(*remainder) {
-                OpKind::Operate(Operator::Mod, [Some(number), Some(_)], _) => is_counter(*number),
-                _ => false,
-            },
-            _ => false,
-        };
-        self.body.iter().any(|temp| match self.kind(*temp) {
-            OpKind::If { test, then, .. } => is_remainder(*test) && self.code.within(then).any(|within| within == call),
-            _ => false,
-        })
-    }
-
-    /// Whether the body passes the draw to an unknown function or to a method of an unknown object, which may keep it. Logs do not.
-    pub fn may_be_kept(&self, reach: &Reach) -> bool {
-        let Some(frame) = self.frame(reach) else { return true };
-        let Some((activation, _)) = self.chain.first() else { return true };
-        let words = &self.run.program.models.words;
-        self.body.iter().any(|temp| {
-            let OpKind::Call(callee, arguments) = self.kind(*temp) else { return false };
-            let takes = arguments.iter().any(|argument| frame.effects.reached.contains(&argument.value()));
-            let name = match self.kind(*callee) {
-                OpKind::Load(Variable::Global(name)) | OpKind::Attribute(_, name) => Some(name),
-                _ => None,
-            };
-            let is_library = self.run.library_named(activation.module, self.code, *callee).is_some();
-            takes && !is_library && !name.is_some_and(|name| words.is_log(name))
-        })
+        values.any(differs) || receiver.is_some_and(differs)
     }
 
     /// Whether an object may take the draw, so that a later iteration depends on it: `optimizer.update(grads)`, `self.step(grads)`. Logs do not.
@@ -371,20 +303,6 @@ impl<'r> RepeatingLoop<'r> {
             is_carried && self.is_computed_of(*value, |kind| matches!(kind, OpKind::Call(..)).then_some(true))
         };
         stores.filter(is_updated).map(|(variable, _)| variable).collect()
-    }
-
-    /// Whether the body passes a value that changes to a method of an object, or stores one in it.
-    fn is_changed(&self, object: Temp, changing: &[&Variable]) -> bool {
-        let OpKind::Load(variable @ Variable::Local(_)) = self.kind(object) else { return false };
-        let is_it = |temp: Temp| matches!(self.kind(temp), OpKind::Load(loaded) if loaded == variable);
-        self.body.iter().any(|temp| match self.kind(*temp) {
-            OpKind::StoreAttribute(object, _, value) => is_it(*object) && self.varies(*value, changing),
-            OpKind::Call(callee, arguments) => {
-                matches!(self.kind(*callee), OpKind::Attribute(object, _) if is_it(*object))
-                    && arguments.iter().any(|argument| self.varies(argument.value(), changing))
-            }
-            _ => false,
-        })
     }
 
     /// The variables that the body binds to elements of the loop, or to values computed from them.

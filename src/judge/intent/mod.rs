@@ -71,8 +71,7 @@ pub fn of(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Con
         .or_else(|| in_parts(flows, kind, pair))
         .or_else(|| match kind {
             ReuseKind::Iterated => sweep::seed_sweep(flows.run, pair, consequence)
-                .or_else(|| repeated_evaluation::repeated_evaluation(flows, pair, consequence))
-                .or_else(|| sweep::settings_compared(flows, pair, consequence)),
+                .or_else(|| repeated_evaluation::repeated_evaluation(flows, pair, consequence)),
             _ => None,
         })
         .or_else(|| replaced_parts::replaced_parts(flows, kind, pair))

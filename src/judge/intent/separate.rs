@@ -197,7 +197,6 @@ fn restarts(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
         && around.reads_element()
         && !around.is_collected(&reach)
         && !around.is_stored_as_state(&reach)
-        && !around.is_averaged(&reach)
         && !around.kept(&reach).carried
         && run.log.consumptions.iter().any(advances)
 }

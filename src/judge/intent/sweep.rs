@@ -1,15 +1,11 @@
 //! Loops that try every configuration with the same seeds or the same key.
 //!
-//! **Invariant:** a loop over seeds has several of them, made in an inner loop. Settings that are tried with one key are constants of the program
-//! whose results are only shown, because the results of members, parts and data sets are kept; or a name says that they are settings. No later
-//! iteration uses what one draws, and the draws do not meet.
+//! **Invariant:** a loop over seeds has several of them, made in an inner loop. Functions are compared only if a name says so.
 
 use crate::analysis::domain::term::Term;
 use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind, Place};
 use crate::ir::{OpKind, Temp, Variable};
-use crate::judge::consequence::Flows;
-use crate::judge::consequence::repeating_loop::RepeatingLoop;
 use crate::judge::facts::Role;
 use crate::judge::intent::{Pair, because, calls_apart, intent};
 
@@ -69,28 +65,6 @@ pub fn seed_sweep(run: &Recording<'_>, pair: &Pair<'_>, consequence: &Consequenc
     });
     let other = other.filter(|_| is_made_again)?;
     Some(because(IntentKind::Comparison, "each iteration loops over the same list of seeds", other.place))
-}
-
-/// A loop runs a computation with each of several settings and one key, and shows the results: `for rate in (0.1, 0.01): print(rate, train(key,
-/// rate))`. If a name says that they are settings, the results may also be kept.
-pub fn settings_compared(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
-    let iteration = pair.repeated_by.as_ref()?;
-    if consequence.kind == ConsequenceKind::Meet {
-        return None;
-    }
-    let around = RepeatingLoop::around(flows.run, pair.second, iteration)?;
-    let is_one_call = pair.first.place == pair.second.place
-        || RepeatingLoop::around(flows.run, pair.first, iteration)?.call() == around.call();
-    let reach = flows.reach(pair.reuse.second);
-    if !is_one_call || !around.tries_settings(pair.second.role, &reach) {
-        return None;
-    }
-    let words = &flows.run.program.models.words;
-    let is_sweep = around.names().into_iter().any(|name| words.names_a_sweep(name))
-        || around.is_shown_by_setting(&reach)
-            && around.goes_through_constants()
-            && around.runs_computation(pair.second, iteration, &reach);
-    is_sweep.then(|| because(IntentKind::Comparison, "the loop tries several settings with one key", iteration.place))
 }
 
 /// The number of the outermost activation.
