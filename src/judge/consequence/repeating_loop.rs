@@ -249,7 +249,21 @@ impl<'r> RepeatingLoop<'r> {
             _ => None,
         };
         let mut values = arguments.iter().map(Argument::value);
-        values.any(differs) || receiver.is_some_and(differs)
+        values.any(differs) || receiver.is_some_and(|object| differs(object) || self.is_changed(object, &changing))
+    }
+
+    /// Whether the body passes a value that changes to a method of an object, or stores one in it.
+    fn is_changed(&self, object: Temp, changing: &[&Variable]) -> bool {
+        let OpKind::Load(variable @ Variable::Local(_)) = self.kind(object) else { return false };
+        let is_it = |temp: Temp| matches!(self.kind(temp), OpKind::Load(loaded) if loaded == variable);
+        self.body.iter().any(|temp| match self.kind(*temp) {
+            OpKind::StoreAttribute(object, _, value) => is_it(*object) && self.varies(*value, changing),
+            OpKind::Call(callee, arguments) => {
+                matches!(self.kind(*callee), OpKind::Attribute(object, _) if is_it(*object))
+                    && arguments.iter().any(|argument| self.varies(argument.value(), changing))
+            }
+            _ => false,
+        })
     }
 
     /// Whether an object may take the draw, so that a later iteration depends on it: `optimizer.update(grads)`, `self.step(grads)`. Logs do not.
