@@ -44,9 +44,7 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
     } else if hit.first.leaf == hit.second.leaf {
         match hit.second.role {
             Role::Split => {
-                format!(
-                    "{subject} is split {each} but never replaced, so {callee} returns the same keys each time"
-                )
+                format!("{subject} is split {each} but never replaced, so {callee} returns the same keys each time")
             }
             Role::Fold => {
                 format!(

@@ -252,17 +252,41 @@ impl<'r> RepeatingLoop<'r> {
         values.any(differs) || receiver.is_some_and(|object| differs(object) || self.is_changed(object, &changing))
     }
 
-    /// Whether the body passes a value that changes to a method of an object, or stores one in it.
-    fn is_changed(&self, object: Temp, changing: &[&Variable]) -> bool {
-        let OpKind::Load(variable @ Variable::Local(_)) = self.kind(object) else { return false };
-        let is_it = |temp: Temp| matches!(self.kind(temp), OpKind::Load(loaded) if loaded == variable);
-        self.body.iter().any(|temp| match self.kind(*temp) {
-            OpKind::StoreAttribute(object, _, value) => is_it(*object) && self.varies(*value, changing),
-            OpKind::Call(callee, arguments) => {
-                matches!(self.kind(*callee), OpKind::Attribute(object, _) if is_it(*object))
-                    && arguments.iter().any(|argument| self.varies(argument.value(), changing))
-            }
+    /// Whether the body makes the call that leads to the draw only once in several iterations: `if step % 100 == 0: show(sample(params, key))`. The
+    /// number is the loop variable, or one that the body stores.
+    pub fn is_occasional(&self) -> bool {
+        let Some(call) = self.call else { return false };
+        let is_counter = |number: Temp| match self.kind(number) {
+            OpKind::Load(variable) => self.first_store(variable).is_some(),
             _ => false,
+        };
+        let is_remainder = |test: Temp| match self.kind(test) {
+            OpKind::Operate(Operator::Eq, [Some(remainder), Some(_)], _) => match self.kind(*remainder) {
+                OpKind::Operate(Operator::Mod, [Some(number), Some(_)], _) => is_counter(*number),
+                _ => false,
+            },
+            _ => false,
+        };
+        self.body.iter().any(|temp| match self.kind(*temp) {
+            OpKind::If { test, then, .. } => is_remainder(*test) && self.code.within(then).any(|within| within == call),
+            _ => false,
+        })
+    }
+
+    /// Whether the body passes the draw to an unknown function or to a method of an unknown object, which may keep it. Logs do not.
+    pub fn may_be_kept(&self, reach: &Reach) -> bool {
+        let Some(frame) = self.frame(reach) else { return true };
+        let Some((activation, _)) = self.chain.first() else { return true };
+        let words = &self.run.program.models.words;
+        self.body.iter().any(|temp| {
+            let OpKind::Call(callee, arguments) = self.kind(*temp) else { return false };
+            let takes = arguments.iter().any(|argument| frame.effects.reached.contains(&argument.value()));
+            let name = match self.kind(*callee) {
+                OpKind::Load(Variable::Global(name)) | OpKind::Attribute(_, name) => Some(name),
+                _ => None,
+            };
+            let is_library = self.run.library_named(activation.module, self.code, *callee).is_some();
+            takes && !is_library && !name.is_some_and(|name| words.is_log(name))
         })
     }
 
@@ -317,6 +341,20 @@ impl<'r> RepeatingLoop<'r> {
             is_carried && self.is_computed_of(*value, |kind| matches!(kind, OpKind::Call(..)).then_some(true))
         };
         stores.filter(is_updated).map(|(variable, _)| variable).collect()
+    }
+
+    /// Whether the body passes a value that changes to a method of an object, or stores one in it.
+    fn is_changed(&self, object: Temp, changing: &[&Variable]) -> bool {
+        let OpKind::Load(variable @ Variable::Local(_)) = self.kind(object) else { return false };
+        let is_it = |temp: Temp| matches!(self.kind(temp), OpKind::Load(loaded) if loaded == variable);
+        self.body.iter().any(|temp| match self.kind(*temp) {
+            OpKind::StoreAttribute(object, _, value) => is_it(*object) && self.varies(*value, changing),
+            OpKind::Call(callee, arguments) => {
+                matches!(self.kind(*callee), OpKind::Attribute(object, _) if is_it(*object))
+                    && arguments.iter().any(|argument| self.varies(argument.value(), changing))
+            }
+            _ => false,
+        })
     }
 
     /// The variables that the body binds to elements of the loop, or to values computed from them.

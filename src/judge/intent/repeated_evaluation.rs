@@ -4,14 +4,16 @@
 //! With one key, the results of two iterations differ only because what is evaluated does. The average over evaluations of one thing would
 //! need independent draws.
 //!
-//! **Invariant:** the draws are within a call of a function whose name says that it evaluates, shows or measures something, or within a call that
-//! gets only keys that are named for an evaluation. Each of these calls has something else to evaluate, and a later iteration at most compares
-//! what this one draws with other results.
+//! **Invariant:** the draws are within a call of a function whose name says that it evaluates, shows or measures something, within a call that
+//! gets only keys that are named for an evaluation, or within one that the loop makes only once in several iterations. Each of these calls
+//! has something else to evaluate, and a later iteration at most compares what this one draws with other results.
 
+use crate::analysis::record::Consumption;
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
 use crate::ir::Name;
 use crate::judge::consequence::Flows;
-use crate::judge::consequence::repeating_loop::RepeatingLoop;
+use crate::judge::consequence::body::Sinks;
+use crate::judge::consequence::repeating_loop::{Kept, RepeatingLoop};
 use crate::judge::intent::Pair;
 
 /// Why two draws in different iterations are intended, if both evaluate something else.
@@ -20,13 +22,19 @@ pub fn repeated_evaluation(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Con
         return None;
     }
     let iteration = pair.repeated_by.as_ref()?;
-    let second = RepeatingLoop::around(flows.run, pair.second, iteration)?;
+    let around = |draw: &Consumption| RepeatingLoop::around(flows.run, draw, iteration);
+    let second = around(pair.second)?;
     let reason = match evaluation(flows, pair, &second) {
         Some(name) => {
             format!("`{name}` evaluates or shows something else in each iteration, usually with the same key")
         }
         None if is_for_evaluation(flows, pair, &second) => {
             "the key is named for an evaluation, and each iteration evaluates something else".to_owned()
+        }
+        None if is_progress(flows, pair.reuse.second, &second)
+            && is_progress(flows, pair.reuse.first, &around(pair.first)?) =>
+        {
+            "the loop shows its progress now and then, usually with the same key".to_owned()
         }
         None => return None,
     };
@@ -51,4 +59,15 @@ fn is_for_evaluation(flows: &Flows<'_>, pair: &Pair<'_>, around: &RepeatingLoop<
     pair.first.place == pair.second.place
         && keys.peek().is_some()
         && keys.all(|name| words.names_a_key_for_evaluation(name) && !words.names_training(name))
+}
+
+/// Whether a loop shows what it draws once in several iterations, and keeps nothing of it.
+fn is_progress(flows: &Flows<'_>, draw: usize, around: &RepeatingLoop<'_>) -> bool {
+    let reach = flows.reach(draw);
+    around.is_occasional()
+        && around.is_in_call()
+        && around.gets_another()
+        && around.kept(&reach) == Kept::default()
+        && !reach.sinks.has(Sinks::DECIDES)
+        && !around.may_be_kept(&reach)
 }
