@@ -246,10 +246,9 @@ pub fn report(
     {
         placed.confidence = Confidence::Low;
     }
-    // Unknown code may not draw from either key, but the author made one for each of them.
     let intended_child = unused_sibling(run, &first, &second, kind);
-    let is_unresolved = [&first, &second].iter().any(|event| event.role == Role::Unresolved);
-    if kind == ReuseKind::Sampled && is_unresolved && intended_child.is_some() {
+    // Unknown code may not draw from either key, but the author made one for each of them.
+    if kind == ReuseKind::Sampled && may_be_unused(&first, &second) && intended_child.is_some() {
         placed.confidence = placed.confidence.max(Confidence::Medium);
     }
     let pair = Pair { first: &first, second: &second, reuse, repeated_by: repeated_by.clone() };
@@ -271,9 +270,8 @@ pub fn report(
     let repeated = repeated_by.as_ref().map(|iteration| iteration.place);
     let loop_kind = repeated.map_or(LoopKind::Statement, |head| loop_kind(run, &second, head, placed.second.place));
     let carried_at = repeated.and_then(|_| carried_at(run, &first, &second));
-    let names = [&placed.first, &placed.second].map(|it| it.name.as_ref().map(|name| name.text.as_str()));
+    let names @ [_, name] = [&placed.first, &placed.second].map(|it| it.name.as_ref().map(|name| name.text.as_str()));
     let returned_at = carried_at.is_none().then(|| returned_at(run, &first, &second, names)).flatten();
-    let name = names[1];
     let binding = repeated.map_or(KeyBinding::Constant, |head| binding(run, &second, name, head));
     let reuse = KeyReuse {
         kind,
@@ -365,6 +363,11 @@ fn unused_sibling(
         }
         _ => None,
     }
+}
+
+/// Whether unknown code gets one of two keys.
+fn may_be_unused(first: &Consumption, second: &Consumption) -> bool {
+    first.role == Role::Unresolved || second.role == Role::Unresolved
 }
 
 /// Whether there is evidence besides a protocol or an unknown call that a value is a key: its name is enough in addition to a protocol.
