@@ -204,15 +204,15 @@ impl Resolver {
     }
 
     /// The root of the project that contains a directory, independently of any configuration file: the nearest marked directory; otherwise
-    /// the outermost given one; otherwise the folder from which Python would import the modules in the directory.
+    /// the folder from which Python would import the modules in the outermost given one, or else those in the directory.
     fn root_of<'d>(&self, dir: &'d Path) -> &'d Path {
         let marked = dir.ancestors().find(|dir| PROJECT_MARKS.iter().any(|mark| dir.join(mark).exists()));
         if let Some(marked) = marked {
             return marked;
         }
         let given = || dir.ancestors().filter(|dir| self.given.iter().any(|given| given == dir)).last();
-        let above_package = || dir.ancestors().find(|dir| !dir.join("__init__.py").exists());
-        let root = given().or_else(above_package).unwrap_or(dir);
+        let from = given().unwrap_or(dir);
+        let root = from.ancestors().find(|dir| !dir.join("__init__.py").exists()).unwrap_or(from);
         // Folders such as `tests` are parts of a project, not roots.
         root.ancestors().find(|dir| !UsualFiles::builtin().is_part(dir)).unwrap_or(root)
     }

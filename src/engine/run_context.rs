@@ -3,13 +3,13 @@
 //!
 //! **Invariant:** a file counts only if its own nearest configuration does not exclude it; nothing is ever written.
 
-use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Fixes, Input, Job, Memory, Outcome, Progress, Reported, Survey, cache_folder};
 use crate::cache::Cache;
-use crate::config::{self, ConfigError, Resolver, Settings};
+use crate::config::{self, ConfigError, Resolver, Settings, absolute};
 use crate::finding::{Finding, RuleId};
 use crate::fix;
 use crate::judge::analyse;
@@ -308,6 +308,14 @@ impl<'a> RunContext<'a> {
         match self.survey {
             Some(survey) => survey(root),
             None if self.folders.iter().any(|folder| root.starts_with(folder)) => Vec::new(),
+            None if source::holds_installed_packages(root) => {
+                let part = |path: &Path| path.strip_prefix(root).ok()?.components().next().map(|part| root.join(part));
+                let given: BTreeSet<PathBuf> = self.folders.iter().filter_map(|path| part(path)).collect();
+                source::survey(root)
+                    .into_iter()
+                    .filter(|path| part(path).is_some_and(|at| given.contains(&at)))
+                    .collect()
+            }
             None => source::survey(root),
         }
     }
@@ -383,9 +391,4 @@ fn models_of(settings: &Settings) -> Result<(Models, Digest), ConfigError> {
         models.merge(own);
     }
     Ok((models, texts.finish()))
-}
-
-/// The path, from the root of the file system, without `.` parts.
-fn absolute(cwd: &Path, path: &Path) -> PathBuf {
-    cwd.join(path).components().filter(|part| *part != Component::CurDir).collect()
 }

@@ -13,7 +13,7 @@ mod survey;
 pub use decode::{Encoding, SourceFile, decode, encoded};
 pub use discover::{DEFAULT_EXCLUDES, Discovery, Found, Selection, discover, discover_where, is_source};
 pub use files::{Files, MemoryFiles, OsFiles, decoded, digest, read, read_with_digest};
-pub use survey::{SURVEY_LIMIT, survey};
+pub use survey::{SURVEY_LIMIT, holds_installed_packages, survey};
 
 /// Something that could not be read: reported as `KEY004`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -17,6 +17,14 @@ pub const SURVEY_LIMIT: usize = 100_000;
 /// The maximum depth of folders that a survey enters.
 const DEPTH: usize = 24;
 
+/// The folders into which Python's tools install packages.
+const INSTALLED: [&str; 2] = ["site-packages", "dist-packages"];
+
+/// Whether a folder, by its name, holds installed packages, which do not belong together.
+pub fn holds_installed_packages(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| INSTALLED.iter().any(|installed| name == *installed))
+}
+
 /// Whether a folder of this name can be imported.
 fn is_identifier(name: &str) -> bool {
     !name.starts_with(|first: char| first.is_ascii_digit())

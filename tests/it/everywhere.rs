@@ -90,3 +90,57 @@ fn results_do_not_depend_on_the_working_directory() {
     let alone: Vec<_> = places.iter().map(|(cwd, _)| found(cwd, &train, &["--isolated"])).collect();
     assert!(!alone[0].is_empty() && alone.iter().all(|found| *found == alone[0]), "{alone:#?}");
 }
+
+/// A package whose modules import each other by its name, within a folder that nothing marks.
+const PACKAGE: [(&str, &str); 6] = [
+    ("pkg/__init__.py", ""),
+    ("pkg/inner/__init__.py", ""),
+    ("pkg/inner/draws.py", "import jax\n\n\ndef draw(key):\n    return jax.random.normal(key)\n"),
+    ("pkg/use.py", "from pkg.inner.draws import draw\n\n\ndef twice(key):\n    return draw(key) + draw(key)\n"),
+    ("pkg/beside.py", "from other.draws import noise\n\n\ndef twice(key):\n    return noise(key) + noise(key)\n"),
+    ("other/draws.py", "import jax\n\n\ndef noise(key):\n    return jax.random.uniform(key)\n"),
+];
+
+#[test]
+fn a_package_is_imported_by_its_name_however_it_is_given() {
+    let around = tempfile::tempdir().unwrap();
+    let around = around.path().canonicalize().unwrap();
+    for (name, mark) in [("unmarked", None), ("project", Some("pyproject.toml")), ("setup", Some("setup.py"))] {
+        let tree = around.join(name);
+        write(&tree, &PACKAGE);
+        if let Some(mark) = mark {
+            write(&tree, &[(mark, "")]);
+        }
+        let whole = found(&tree, Path::new("."), &[]);
+        let expected = ["pkg/beside.py", "pkg/use.py"];
+        let named = |name: &str| whole.iter().any(|row| row[0].ends_with(name) && row[3] == "KEY101");
+        assert!(expected.into_iter().all(named), "{mark:?}: {whole:#?}");
+        let ways = [
+            (tree.clone(), "pkg"),
+            (tree.clone(), "pkg/"),
+            (tree.clone(), "./pkg/inner/.."),
+            (tree.join("pkg"), "."),
+            (tree.join("pkg/inner"), ".."),
+            (around.clone(), &*format!("{}/pkg", tree.display())),
+        ];
+        for (cwd, path) in ways {
+            assert_eq!(found(&cwd, Path::new(path), &[]), whole, "{mark:?} {path} in {}", cwd.display());
+        }
+        for file in expected {
+            let alone = found(&tree, Path::new(file), &[]);
+            assert!(!alone.is_empty() && alone.is_subset(&whole), "{mark:?} {file}: {alone:#?}");
+        }
+    }
+}
+
+#[test]
+fn installed_packages_are_not_read_for_each_other() {
+    let around = tempfile::tempdir().unwrap();
+    let tree = around.path().canonicalize().unwrap().join("site-packages");
+    write(&tree, &PACKAGE);
+    for (cwd, path) in [(tree.clone(), "pkg"), (tree.join("pkg"), "."), (tree.join("pkg/inner"), "../../pkg")] {
+        let found = found(&cwd, Path::new(path), &[]);
+        let files: Vec<&str> = found.iter().filter_map(|row| row[0].rsplit('/').next()).collect();
+        assert_eq!(files, ["use.py"], "{path}: {found:#?}");
+    }
+}
