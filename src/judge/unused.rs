@@ -122,8 +122,7 @@ fn result_use_of(run: &Recording<'_>, activation: &Activation, place: Place) -> 
             OpKind::Store(Variable::Global(name), _) if &**name == "_" => Some(ResultUse::Unread(name.clone())),
             OpKind::Unpack { star: None, .. } => {
                 let mut unread = Vec::new();
-                let parts = uses.readers(*only);
-                for part in parts {
+                for part in uses.readers(*only) {
                     let [store] = uses.readers(*part) else { continue };
                     let OpKind::Store(Variable::Local(slot), _) = &code.ops[*store as usize].kind else { continue };
                     if !is_read(run, module, id, *slot) {
@@ -131,12 +130,7 @@ fn result_use_of(run: &Recording<'_>, activation: &Activation, place: Place) -> 
                         unread.push(Child { name, slot: *slot, store: *store });
                     }
                 }
-                let are_all_named =
-                    unread.len() == parts.len() && !unread.iter().any(|child| child.name.starts_with('_'));
-                match unread.first() {
-                    Some(child) if are_all_named => Some(ResultUse::Unread(child.name.clone())),
-                    _ => Some(ResultUse::Children(unread)),
-                }
+                Some(ResultUse::Children(unread))
             }
             _ => Some(ResultUse::Used),
         },
