@@ -60,12 +60,9 @@ pub fn meeting(
         let mut unpacked = uses.readers(temp).iter().filter(is_unpacked);
         unpacked.any(|unpack| !uses.readers(*unpack).iter().any(|part| is_shared(*part)))
     };
-    // What later statements put the draws into does not get them where it is made.
+    let is_reached = |of: Temp| here.effects.reached.contains(&of) || there.effects.reached.contains(&of);
     let is_before = |temp: Temp| {
-        let kind = &code.ops[temp as usize].kind;
-        let mut gets_both = false;
-        kind.operands(&mut |operand| gets_both |= is_shared(operand));
-        matches!(kind, OpKind::Load(_)) || !gets_both && matches!(kind, OpKind::Attribute(..) | OpKind::Build(..))
+        matches!(code.ops[temp as usize].kind, OpKind::Load(_)) || is_made_before(code, temp, &is_reached, DEPTH)
     };
     shared.retain(|temp| !is_before(*temp) && !is_apart(*temp));
     // What was computed before a draw does not depend on it, except in the next iteration of a loop around both draws.
@@ -93,6 +90,15 @@ pub fn meeting(
     let is_return = matches!(code.ops[temp as usize].kind, OpKind::Return(_));
     let kind = if is_return { ConsequenceKind::Returned } else { ConsequenceKind::Meet };
     Some(Consequence { kind, message, place: Some(place) })
+}
+
+/// Whether a value gets a draw only from later statements: `losses = [inf]`, to which they append.
+fn is_made_before(code: &Function, temp: Temp, is_reached: &dyn Fn(Temp) -> bool, depth: u32) -> bool {
+    let kind = &code.ops[temp as usize].kind;
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let mut gets_one = false;
+    kind.operands(&mut |operand| gets_one |= is_reached(operand) && !is_made_before(code, operand, is_reached, depth));
+    !gets_one && matches!(kind, OpKind::Attribute(..) | OpKind::Build(..) | OpKind::Constant(_))
 }
 
 /// The branch by which one draw decides whether another happens: `if uniform(key) < epsilon: return randint(key, …)`.
