@@ -20,6 +20,7 @@ pub fn of(
 ) -> Option<Intent> {
     one_lane(run, broadcast)
         .or_else(|| per_lane(run, broadcast))
+        .or_else(|| split_alike(run, broadcast))
         .or_else(|| same_start(run, broadcast))
         .or_else(|| made.and_then(|(made, lane)| starts_alike(made, lane)))
 }
@@ -106,6 +107,27 @@ fn per_lane(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> 
     };
     let fold = in_lanes().filter(|other| other.role == Role::Fold).find(serves_lanes)?;
     Some(intent(IntentKind::PerLane, fold.place))
+}
+
+/// All lanes split the key in the same way, because they carry one key on, while every draw uses a key with the lane's own index folded in:
+/// `_, new_rng = split(rng)` beside `fold_in(rng, axis_index("batch"))`.
+fn split_alike(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
+    let event = &run.log.consumptions[broadcast.event];
+    let parent = event.target.term;
+    let (mut fold, mut is_drawn_alike) = (None, false);
+    for other in &run.log.consumptions {
+        let term = other.target.term;
+        if !run.terms.mentions(term, &|part| part == parent) {
+            continue;
+        }
+        if other.role == Role::Fold {
+            fold.get_or_insert(other.place);
+        }
+        is_drawn_alike |= !matches!(other.role, Role::Split | Role::Fold)
+            && !run.terms.mentions(term, &|part| is_own(run, broadcast, part));
+    }
+    let fold = fold.filter(|_| event.role == Role::Split && !is_drawn_alike)?;
+    Some(intent(IntentKind::PerLane, fold))
 }
 
 /// Whether a part of a term belongs to one lane; values that are unknown in the body may.
