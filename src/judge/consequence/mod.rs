@@ -13,6 +13,7 @@ mod calls;
 mod compiled;
 mod exclusive;
 mod meet;
+mod numbered;
 mod objects;
 pub mod repeating_loop;
 mod settings;

@@ -101,7 +101,8 @@ fn in_parts(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<Inten
     };
     match kind {
         ReuseKind::SplitTwice => other_children::of_two_splits(flows, pair).or_else(are_sides),
-        ReuseKind::Iterated | ReuseKind::Sampled | ReuseKind::SplitAndSampled | ReuseKind::SeededTwice => are_sides(),
+        ReuseKind::Iterated => other_children::of_iterations(flows, pair).or_else(are_sides),
+        ReuseKind::Sampled | ReuseKind::SplitAndSampled | ReuseKind::SeededTwice => are_sides(),
         ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => None,
     }
 }
