@@ -145,10 +145,19 @@ pub(super) fn passed_on(cx: &FixContext<'_>, findings: &[Finding], index: usize)
     split_before(cx, findings, index, &is_rebindable).into_iter().collect()
 }
 
-/// The same for a function that consumes its key and then returns it, so that its caller consumes it again.
+/// The same for a function that consumes its key and then returns it, so that its caller consumes it again. What draws again elsewhere may
+/// need the same numbers: to decode what was encoded, or to differentiate what was computed.
 pub(super) fn returned(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
-    split_before(cx, findings, index, &is_rebindable).map(|proposal| proposal.proved_by(Proof::Claim))
+    let evidence = findings[index].evidence.as_ref()?;
+    let mut proposal = split_before(cx, findings, index, &is_rebindable)?.proved_by(Proof::Claim);
+    if !evidence.ends_in_split && evidence.first.last() != evidence.second.last() {
+        proposal.make_display_only(DRAWN_AGAIN);
+    }
+    Some(proposal)
 }
+
+/// Why a returned key may be consumed again on purpose.
+const DRAWN_AGAIN: &str = "the caller may need the same numbers";
 
 /// Whether a key is a variable that a statement in this scope can bind.
 fn is_rebindable(cx: &FixContext<'_>, scope: ScopeId, key: &Expr) -> bool {

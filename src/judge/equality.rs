@@ -1,10 +1,10 @@
 //! In which versions of JAX two keys are equal: since 0.5, the children of a key do not depend on how many are made, and `fold_in` makes them too.
 //!
-//! **Invariant:** two splits count as equal in all versions only if they are known to make equally many keys, or neither says how many.
+//! **Invariant:** two splits count as equal in all versions only if they make equally many keys, as far as their function says.
 
 use crate::analysis::record::{Consumption, Recording};
 use crate::finding::Confidence;
-use crate::ir::{Argument, Constant, OpKind};
+use crate::ir::{Constant, OpKind, Temp, is_written_alike};
 use crate::judge::facts::{Facts, ReuseKind, Role};
 
 /// The first version of JAX in which `jax_threefry_partitionable` is the default.
@@ -46,23 +46,40 @@ pub fn equality_of(run: &Recording<'_>, kind: ReuseKind, first: &Consumption, se
     let is_split = matches!(kind, ReuseKind::SplitTwice | ReuseKind::Iterated)
         && [first, second].iter().all(|event| event.role == Role::Split)
         && (first.place, &first.callee) != (second.place, &second.callee);
-    let has_other_counts = is_split && split_count(run, first) != split_count(run, second);
+    let has_other_counts = is_split && !make_equally_many(run, first, second);
     let is_by_default = first.target.folded != second.target.folded || has_other_counts;
     if is_by_default { KeyEquality::ByDefault } else { KeyEquality::Always }
 }
 
-/// How many keys a split makes, if it says so.
-fn split_count(run: &Recording<'_>, split: &Consumption) -> Option<i128> {
+/// Whether two splits make equally many keys, or may do so for all that is written.
+fn make_equally_many(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
+    match (count(run, first), count(run, second)) {
+        (Some(Count::Number(first)), Some(Count::Number(second))) => first == second,
+        (Some(Count::Written(one)), Some(Count::Written(other))) if first.activation.id == second.activation.id => {
+            is_written_alike(run.code(&first.activation), one, other)
+        }
+        (Some(Count::Number(_)), Some(Count::Written(_))) | (Some(Count::Written(_)), Some(Count::Number(_))) => false,
+        _ => true,
+    }
+}
+
+/// How many keys a split makes.
+enum Count {
+    Number(i128),
+    /// What an operation of its function computes.
+    Written(Temp),
+}
+
+fn count(run: &Recording<'_>, split: &Consumption) -> Option<Count> {
     let code = run.code(&split.activation);
     let call = run.call_at(&split.activation, split.place)?;
     let OpKind::Call(_, arguments) = &code.ops[call as usize].kind else { return None };
-    let of = |given: &Argument| match &code.ops[given.value() as usize].kind {
-        OpKind::Constant(Constant::Int(count)) => Some(**count),
-        _ => None,
-    };
     match arguments.as_ref() {
-        [_] => Some(2),
-        [_, count] => of(count),
+        [_] => Some(Count::Number(2)),
+        [_, number] => match &code.ops[number.value() as usize].kind {
+            OpKind::Constant(Constant::Int(count)) => Some(Count::Number(**count)),
+            _ => Some(Count::Written(number.value())),
+        },
         _ => None,
     }
 }

@@ -15,7 +15,9 @@ pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
 
 pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
     let (text, key) = (&hit.text, buffer::a_key(hit.kind));
-    let (message, label) = if hit.raises {
+    let (message, label) = if text.contains(" in ") {
+        (format!("`{text}` needs the hash of {key}, which has none"), "raises here")
+    } else if hit.raises {
         (format!("`{text}` converts {key} to a plain value, which raises"), "raises here")
     } else {
         (format!("`{text}` converts {key} to a plain value"), "a key is not a plain value")

@@ -197,6 +197,11 @@ impl<'r> RepeatingLoop<'r> {
         !self.counts(iterator) && next.is_some_and(is_one)
     }
 
+    /// The call in the body that is the draw or leads to it.
+    pub fn call(&self) -> Option<Temp> {
+        self.call
+    }
+
     /// The variables that the call in the body gets as arguments.
     pub fn passed(&self) -> impl Iterator<Item = &'r Name> {
         let arguments: &'r [Argument] = match self.call.map(|call| self.kind(call)) {

@@ -70,8 +70,7 @@ pub fn of(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Con
     as_written(flows.run, kind, pair)
         .or_else(|| in_parts(flows, kind, pair))
         .or_else(|| match kind {
-            ReuseKind::Iterated => sweep::seed_sweep(flows.run, pair, consequence)
-                .or_else(|| repeated_evaluation::repeated_evaluation(flows, pair, consequence)),
+            ReuseKind::Iterated => repeated_evaluation::repeated_evaluation(flows, pair, consequence),
             _ => None,
         })
         .or_else(|| replaced_parts::replaced_parts(flows, kind, pair))
@@ -83,9 +82,11 @@ fn as_written(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<I
         ReuseKind::SplitTwice => &[&PAIRED],
         ReuseKind::SeededTwice => &[&[default_key::documented_default, timing::run_again]],
         ReuseKind::Sampled => &[&[aligned_rows::aligned_rows], &PAIRED],
-        ReuseKind::Iterated => {
-            &[&[aligned_rows::aligned_rows, sweep::methods_compared], &PAIRED, &[default_key::both_fallbacks]]
-        }
+        ReuseKind::Iterated => &[
+            &[aligned_rows::aligned_rows, sweep::seed_sweep, sweep::methods_compared],
+            &PAIRED,
+            &[default_key::both_fallbacks],
+        ],
         ReuseKind::SplitAndSampled => &[&[compared_results::compared_results]],
         ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => &[],
     };

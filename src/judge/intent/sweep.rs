@@ -4,9 +4,8 @@
 
 use crate::analysis::domain::term::Term;
 use crate::analysis::record::{Activation, Consumption, Recording};
-use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind, Place};
+use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{OpKind, Temp, Variable};
-use crate::judge::facts::Role;
 use crate::judge::intent::{Pair, because, calls_apart, intent};
 
 /// A loop calls one function after another with a key that it makes again from one seed, and its names say that it compares them: `for
@@ -37,13 +36,8 @@ pub fn methods_compared(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
 }
 
 /// An inner loop makes a key, by a call that makes keys from several seeds, and an outer loop repeats it: each
-/// iteration of the outer loop goes through the seeds of the inner one. If it continues with what an earlier one drew, that is no sweep: layers
-/// that are numbered have the same dropout masks in all steps.
-pub fn seed_sweep(run: &Recording<'_>, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
-    // What continues after a split may be the key alone.
-    if consequence.kind == ConsequenceKind::Carried && pair.second.role != Role::Split {
-        return None;
-    }
+/// iteration of the outer loop goes through the seeds of the inner one.
+pub fn seed_sweep(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let (key, outer) = (pair.second, pair.repeated_by.as_ref()?);
     key.iteration.as_ref().filter(|inner| inner.instance != outer.instance)?;
     // Seeds that collide by arithmetic, as those of `key(epoch + step)` do, are equal in different iterations of the next loop.

@@ -10,6 +10,7 @@ use crate::analysis::is_entry;
 use crate::analysis::program::names::is_named_for_a_key;
 use crate::analysis::record::{Activation, Chain, Consumption, DrawnIn, Escape, Recording};
 use crate::finding::{Confidence, Consequence, ConsequenceKind, Place};
+use crate::ir::{Argument, OpKind, Variable};
 use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::repeating_loop::RepeatingLoop;
 use crate::judge::consequence::{Flows, consequence};
@@ -247,8 +248,11 @@ pub fn report(
         placed.confidence = Confidence::Low;
     }
     let intended_child = unused_sibling(run, &first, &second, kind);
-    // Unknown code may not draw from either key, but the author made one for each of them.
-    if kind == ReuseKind::Sampled && may_be_unused(&first, &second) && intended_child.is_some() {
+    // An unknown function may draw from neither key, but the author made one for each of its calls.
+    if kind == ReuseKind::Sampled
+        && may_be_unused(&first, &second)
+        && is_for_a_call(run, &second, intended_child.as_ref())
+    {
         placed.confidence = placed.confidence.max(Confidence::Medium);
     }
     let pair = Pair { first: &first, second: &second, reuse, repeated_by: repeated_by.clone() };
@@ -365,9 +369,25 @@ fn unused_sibling(
     }
 }
 
-/// Whether unknown code gets one of two keys.
+/// Whether an unused child was made for a call: one by the name of the key that was split is for the next split.
+fn is_for_a_call(run: &Recording<'_>, event: &Consumption, child: Option<&UnusedChild>) -> bool {
+    let made = run.derivation(event.target.derivation);
+    child.zip(made).is_some_and(|(child, made)| {
+        let code = run.code(&made.activation);
+        let split = run.call_at(&made.activation, made.place).map(|call| &code.ops[call as usize].kind);
+        let is_parent = |given: &Argument| match &code.ops[given.value() as usize].kind {
+            OpKind::Load(Variable::Local(slot)) => {
+                code.slots.get(*slot as usize).is_some_and(|name| **name == *child.name)
+            }
+            _ => false,
+        };
+        !matches!(split, Some(OpKind::Call(_, arguments)) if arguments.first().is_some_and(is_parent))
+    })
+}
+
+/// Whether an unknown function gets both of two equal keys.
 fn may_be_unused(first: &Consumption, second: &Consumption) -> bool {
-    first.role == Role::Unresolved || second.role == Role::Unresolved
+    first.role == Role::Unresolved && second.role == Role::Unresolved && first.callee == second.callee
 }
 
 /// Whether there is evidence besides a protocol or an unknown call that a value is a key: its name is enough in addition to a protocol.
