@@ -32,6 +32,9 @@ use crate::finding::Place;
 use crate::ir::{FunctionId, OpKind};
 use crate::text::{FileId, Span};
 
+/// Fuel for the body of a module that nothing imports. Only its classes matter, which come before what a script does with them.
+const IMPLEMENTER_FUEL: u32 = 2_000;
+
 /// The state after the modules of a program that others import have run.
 ///
 /// A copy shares what the modules left; terms and guards, which grow in every analysis, are copied.
@@ -56,21 +59,31 @@ pub struct ImportSnapshot {
 }
 
 impl ImportSnapshot {
-    /// Runs the modules of a program that others of its modules import.
-    pub fn of(program: &Program<'_>) -> Self {
+    /// Runs the modules of a program that others of its modules import, and those that implement methods of another one, for pairs of the
+    /// other and the implementing module that count.
+    pub fn of(program: &Program<'_>, counts: &dyn Fn(ModuleIndex, ModuleIndex) -> bool) -> Self {
         let mut snapshot = Self::default();
         let Some(first) = (0..program.len()).next() else { return snapshot };
         let mut run = within(&mut snapshot, program, first);
-        let imported = imported(program);
+        let mut imported = imported(program);
+        let implementers = program.relevance.implementers().iter().filter(|(base, module)| counts(*base, *module));
+        let mut unimported: Vec<ModuleIndex> = implementers.map(|(_, module)| *module).collect();
+        unimported.sort_unstable();
+        unimported.dedup();
+        unimported.retain(|module| imported.binary_search(module).is_err());
         for index in &imported {
             run.ensure_module(*index);
         }
+        for index in &unimported {
+            run.ensure_module_with(*index, IMPLEMENTER_FUEL);
+        }
+        imported.extend(&unimported);
         prelude::define(&mut run);
         let Machine { state, recorder, context, transforms, caches, .. } = run;
         let State { terms, paths, mut store } = state;
         store.freeze();
         store.axis_lengths = FxHashMap::default();
-        let descendants = Descendants::of(&store.classes);
+        let descendants = Descendants::of(&store.classes, unimported.into());
         Self {
             descendants,
             names: caches.names.take(),

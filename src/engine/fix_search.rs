@@ -422,7 +422,7 @@ impl FixValidator<'_, '_, '_> {
     fn facts_of(&self, program: &Program<'_>, module: &ir::Module, remembered: Option<&mut Remembered>) -> Facts {
         let has_same_functions = self.program.has_same_functions(self.original, module);
         let mut snapshot = if has_same_functions { self.snapshot.take() } else { None };
-        let there = snapshot.get_or_insert_with(|| ImportSnapshot::of(program));
+        let there = snapshot.get_or_insert_with(|| self.project.snapshot_of(program));
         let facts = program.of_file(module.file).map(|index| (self.job.analyse)(there, program, index, remembered));
         if has_same_functions {
             self.snapshot.set(snapshot);

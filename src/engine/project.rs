@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::imports::Import;
 use super::{FileTable, Job};
+use crate::analysis::{ImportSnapshot, Program};
 use crate::config::{Settings, absolute};
 use crate::ir::Resolver;
 use crate::models::Models;
@@ -142,6 +143,16 @@ impl<'a> Project<'a> {
     /// The position of a file.
     pub(super) fn position(&self, file: FileId) -> Option<usize> {
         self.positions.get(&file).copied()
+    }
+
+    /// The import snapshot of a program with modules of this project. A class in a notebook implements methods for the notebook alone.
+    pub(super) fn snapshot_of(&self, program: &Program<'_>) -> ImportSnapshot {
+        let position = |index: usize| self.position(program.module(index).file);
+        let is_reported = |position: usize| self.members.get(position).is_some_and(|member| member.is_reported);
+        let can_be_imported = |position: usize| self.graph.can_be_imported(id(position));
+        ImportSnapshot::of(program, &|base, module| {
+            position(base).is_some_and(is_reported) && position(module).is_some_and(can_be_imported)
+        })
     }
 
     /// Where a file is.

@@ -192,7 +192,7 @@ pub(super) fn gather_facts(
     progress.add(given.saturating_sub(selected.len()));
     let (models, roots) = (project.models, &project.settings.roots);
     let program = Program::new(lowered(&loaded), project, models, roots);
-    let first = (!selected.is_empty()).then(|| contained(|| ImportSnapshot::of(&program)).unwrap_or_default());
+    let first = (!selected.is_empty()).then(|| contained(|| project.snapshot_of(&program)).unwrap_or_default());
     let overview = program.overview();
     let imported = first.as_ref().map(|first| first.imported.clone()).unwrap_or_default();
     // The bodies of modules, which have run now, are most of what was unpacked.
@@ -267,7 +267,7 @@ fn interpret(
     let module = project.members.get(position).and_then(|member| program.of_file(member.file));
     // An analysis that panicked has taken its snapshot with it. If one module makes the import snapshot panic, each is analysed in an empty
     // one, so that only those that need it fail.
-    let mut there = snapshot.take().unwrap_or_else(|| contained(|| ImportSnapshot::of(program)).unwrap_or_default());
+    let mut there = snapshot.take().unwrap_or_else(|| contained(|| project.snapshot_of(program)).unwrap_or_default());
     let result = contained(|| {
         let facts = module.map(|index| {
             // What is unpacked to analyse a module is not kept.

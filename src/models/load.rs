@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::array_objects::{RawArrayObject, RawProtocolNames};
 use super::implementations::Implementation;
-use super::lookup::Models;
+use super::lookup::{Models, prefixes};
 use super::objects::{Annotation, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, Submodules, Yield};
 use super::raw::{
     ConstructName, OneOrMany, RawAlias, RawAnnotation, RawCallable, RawClass, RawLibrary, RawProtocol, RawRank,
@@ -211,6 +211,11 @@ impl<'t> Reader<'t> {
         let root = path.split('.').next().unwrap_or(path);
         if !self.models.roots.contains(root) {
             self.models.roots.insert(root.to_owned());
+        }
+        for around in std::iter::once(path).chain(prefixes(path)) {
+            if !self.models.named.insert(around.to_owned()) {
+                break;
+            }
         }
     }
 

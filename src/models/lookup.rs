@@ -58,6 +58,8 @@ pub struct Models {
     pub words: Words,
     /// First segments of all modelled names: most names of a program are none of them.
     pub(super) roots: FxHashSet<String>,
+    /// All modelled names, and the packages around them.
+    pub(super) named: FxHashSet<String>,
     /// Modules that come with a library, whether a row speaks of them or not.
     pub(super) modules: FxHashSet<String>,
 }
@@ -166,8 +168,20 @@ impl Models {
         rooted(path, roots)
     }
 
-    /// The name under which the models know it: canonical root, aliases followed.
+    /// The name under which the models know it: canonical root, aliases followed, without inner modules of its library.
     pub fn canonical<'p>(&self, path: &'p str, roots: &[String]) -> Cow<'p, str> {
+        let name = self.written(path, roots);
+        if self.has_row(&name) || !self.roots.contains(first_segment(&name)) {
+            return name;
+        }
+        match self.public(&name) {
+            Some(public) => Cow::Owned(self.written(&public, &[]).into_owned()),
+            None => name,
+        }
+    }
+
+    /// The name under its canonical root, aliases followed.
+    fn written<'p>(&self, path: &'p str, roots: &[String]) -> Cow<'p, str> {
         let mut name = self.rooted(path, roots);
         if !self.roots.contains(first_segment(&name)) {
             return name;
@@ -198,20 +212,28 @@ impl Models {
         if let Some(callable) = self.callables.get(path) {
             return callable.exact || self.classes.contains_key(path);
         }
-        let path = self.canonical(path, &[]);
-        self.classes.contains_key(&*path) || self.callables.get(&*path).is_some_and(|callable| callable.exact)
+        self.is_exact(&self.canonical(path, &[]))
+    }
+
+    /// The same for a path as it is written: what an inner module of a library denotes is in its source, if the program has it.
+    fn is_modelled_as_written(&self, path: &str) -> bool {
+        self.is_exact(&self.written(path, &[]))
+    }
+
+    fn is_exact(&self, path: &str) -> bool {
+        self.classes.contains_key(path) || self.callables.get(path).is_some_and(|callable| callable.exact)
     }
 
     /// Whether `import path`, with a path under its canonical root, denotes the modelled library even if the program has a module of that
     /// name. The array library always does; for others, the source in the program is more precise than a default.
     pub fn claims(&self, path: &str, roots: &[String]) -> bool {
-        self.mentions(path, roots) && (is_of_arrays(path) || self.is_modelled(path))
+        self.mentions(path, roots) && (is_of_arrays(path) || self.is_modelled_as_written(path))
     }
 
     /// Whether `from module import name`, of the path that they make under the canonical root, means the library in the same way. A
     /// relative import means it only by a row.
     pub fn claims_member(&self, path: &str, is_relative: bool, roots: &[String]) -> bool {
-        self.mentions(path, roots) && (is_of_arrays(path) && !is_relative || self.is_modelled(path))
+        self.mentions(path, roots) && (is_of_arrays(path) && !is_relative || self.is_modelled_as_written(path))
     }
 
     /// The method that makes the submodules of modules, and stores them in attributes, if a class is one of a library whose modules have
@@ -239,6 +261,7 @@ impl Models {
         self.annotations.extend(other.annotations);
         self.aliases.extend(other.aliases);
         self.roots.extend(other.roots);
+        self.named.extend(other.named);
         self.modules.extend(other.modules);
         self.typed.extend(other.typed);
         self.equivalents.extend(other.equivalents);
@@ -293,12 +316,12 @@ impl Models {
         all
     }
 
-    fn has_row(&self, path: &str) -> bool {
+    pub(super) fn has_row(&self, path: &str) -> bool {
         self.callables.contains_key(path) || self.classes.contains_key(path) || self.annotations.contains_key(path)
     }
 
     /// Replaces the longest prefix that is an alias.
-    fn follow(&self, path: &str) -> Option<String> {
+    pub(super) fn follow(&self, path: &str) -> Option<String> {
         std::iter::once(path).chain(prefixes(path)).find_map(|prefix| {
             let to = self.aliases.get(prefix)?;
             Some(format!("{to}{}", &path[prefix.len()..]))

@@ -20,6 +20,7 @@ mod array_objects;
 mod effects;
 mod equivalents;
 mod implementations;
+mod inner;
 mod load;
 mod lookup;
 mod objects;

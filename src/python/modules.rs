@@ -186,6 +186,11 @@ impl ModuleGraph {
         self.files.get(file.0 as usize).is_some_and(|module| module.is_package)
     }
 
+    /// Whether the file is what an import of its path denotes, which a notebook never is.
+    pub fn can_be_imported(&self, file: FileId) -> bool {
+        self.files.get(file.0 as usize).is_some_and(|module| self.by_path.get(&module.path) == Some(&file))
+    }
+
     /// Resolves an import in the file `from`: `import module` (`level` 0, no `name`), `from module import name`,
     /// `from .module import name` (`level` 1), `from . import name` (no `module`).
     pub fn resolve(&self, from: FileId, level: u32, module: Option<&str>, name: Option<&str>) -> Resolution {

@@ -236,6 +236,15 @@ fn roots_and_aliases_are_one_library() {
     assert_eq!(path("olympus.tree_map"), Some("jax.tree_util.tree_map"));
     assert_eq!(path("flax.linen.initializers.he_normal"), Some("jax.nn.initializers.he_normal"));
     assert_eq!(path("flax.linen.initializers.zeros_init"), Some("flax.linen.initializers.zeros_init"));
+    // Functions by the paths of the inner modules that define them, which rows of that module hide.
+    assert_eq!(path("jax._src.lax.control_flow.loops.scan"), Some("jax.lax.scan"));
+    assert_eq!(path("equinox.internal._loop.loop.while_loop"), Some("equinox.internal.while_loop"));
+    assert_eq!(path("flax.nnx.nn.initializers.he_normal"), Some("jax.nn.initializers.he_normal"));
+    assert_eq!(path("flax.linen.transforms.scan"), Some("flax.linen.scan"));
+    assert!(models.class("haiku._src.base.PRNGSequence").is_some());
+    assert_eq!(path("jax.unknown.Unknown.vmap").filter(|path| path.ends_with("vmap")), None);
+    assert_eq!(path("jax.numpy.random.normal").filter(|path| path.ends_with("normal")), None);
+    assert!(models.claims("flax.linen.scan", &[]) && !models.claims("flax.linen.transforms.scan", &[]));
     assert_eq!(path("mine.random.uniform"), None);
     let roots = ["mine".to_owned()];
     assert_eq!(models.canonical("mine.random.uniform", &roots), "jax.random.uniform");

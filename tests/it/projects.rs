@@ -215,3 +215,45 @@ fn a_script_that_only_imports_what_handles_keys_is_analysed() {
     let project = folder(&[("part/__init__.py", exports), ("part/lib.py", lib), ("main.py", script)]);
     assert_eq!(places(project.path(), project.path(), Path::new(".")), ["main.py:5 KEY102"]);
 }
+
+/// A base class with methods that other modules implement, and a method that passes one key to two of them.
+const PUZZLE: &str = "from abc import abstractmethod\n\nimport jax\n\nclass Puzzle:\n    @abstractmethod\n    def board(self, key):\n        \
+                      pass\n\n    @abstractmethod\n    def start(self, board, key):\n        pass\n\n    def begin(self, key):\n        \
+                      board = self.board(key)\n        return board, self.start(board, key)\n\n    def restart(self, key):\n        key, \
+                      subkey = jax.random.split(key)\n        return self.start(self.board(key), subkey)\n";
+
+/// The methods of a class that draws in both.
+const DRAWS: &str = "    def board(self, key):\n        return jax.random.bernoulli(key, 0.3, (8, 8))\n\n    def start(self, board, key):\n        \
+                     return jax.random.randint(key, (2,), 0, 8)\n";
+
+#[test]
+fn classes_of_other_modules_implement_methods() {
+    let ways = [
+        ("maze.py", "from puzzle import Puzzle", "Puzzle"),
+        ("maze.py", "import puzzle", "puzzle.Puzzle"),
+        ("maze.py", "from puzzle import Puzzle as Base", "Base[int]"),
+        ("maze.py", "from parts import Puzzle\n\nclass Game(Puzzle):\n    pass\n", "Game"),
+    ];
+    for (file, import, base) in ways {
+        let maze = format!("import jax\n{import}\n\nclass Maze({base}):\n{DRAWS}");
+        let files = [("puzzle.py", PUZZLE), ("parts.py", "from puzzle import Puzzle\n"), (file, &*maze)];
+        let project = folder(&files);
+        let at = project.path();
+        assert_eq!(places(at, at, Path::new(".")), ["puzzle.py:16 KEY101"], "{import}, {base}");
+        // Nothing imports the class, so a check of the base alone does not know it.
+        assert!(places(at, at, Path::new("puzzle.py")).is_empty(), "{import}, {base}");
+    }
+}
+
+#[test]
+fn classes_without_draws_or_in_notebooks_implement_nothing() {
+    let one = "import jax\nfrom puzzle import Puzzle\n\nclass Maze(Puzzle):\n    def board(self, key):\n        return 3\n\n    def start(self, \
+               board, key):\n        return jax.random.normal(key)\n";
+    let maze = format!("import jax\nfrom puzzle import Puzzle\n\nclass Maze(Puzzle):\n{DRAWS}");
+    let cell = serde_json::json!({"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": null, "source": maze});
+    let notebook = serde_json::json!({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).to_string();
+    for (file, text) in [("maze.py", one), ("maze.ipynb", &*notebook)] {
+        let project = folder(&[("puzzle.py", PUZZLE), (file, text)]);
+        assert!(places(project.path(), project.path(), Path::new(".")).is_empty(), "{file}");
+    }
+}

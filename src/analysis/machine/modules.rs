@@ -167,10 +167,15 @@ impl<'p> Machine<'p> {
 
     /// Runs the body of a module that has not run, without logging.
     pub fn ensure_module(&mut self, index: ModuleIndex) {
+        self.ensure_module_with(index, MODULE_FUEL);
+    }
+
+    /// The same, with this fuel.
+    pub fn ensure_module_with(&mut self, index: ModuleIndex, fuel: u32) {
         if self.state.store.modules.contains_key(&index) {
             return;
         }
-        let fuel = std::mem::replace(&mut self.budget.fuel, MODULE_FUEL);
+        let fuel = std::mem::replace(&mut self.budget.fuel, fuel);
         let budget = self.state.paths.guards.renew();
         let exhausted = self.budget.exhausted.take();
         let (cut_off, limited) = (self.budget.cut_off.take(), self.budget.limited.take());

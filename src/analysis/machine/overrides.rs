@@ -30,6 +30,8 @@ pub type ClassStatement = (ModuleIndex, ClassId);
 pub struct Descendants {
     frozen: Arc<InheritanceIndex>,
     own: Arc<InheritanceIndex>,
+    /// The modules that only their classes brought into the snapshot: these come last.
+    unimported: Arc<[ModuleIndex]>,
 }
 
 /// The classes that inherit from each other, among some of a store.
@@ -42,8 +44,9 @@ struct InheritanceIndex {
 }
 
 impl InheritanceIndex {
-    /// The newest class comes first. A module that ran again made new classes; the last one counts.
-    fn of(classes: &Shared<ClassInfo>, among: Range<usize>) -> Self {
+    /// The newest class comes first, those of modules that nothing imports last. A module that ran again made new classes; the last one
+    /// counts.
+    fn of(classes: &Shared<ClassInfo>, among: Range<usize>, unimported: &[ModuleIndex]) -> Self {
         let mut found: FxHashMap<ClassStatement, Vec<ClassHandle>> = FxHashMap::default();
         let mut statements = FxHashSet::default();
         for index in among.clone().rev() {
@@ -59,25 +62,31 @@ impl InheritanceIndex {
                 }
             }
         }
-        let of = found.into_iter().map(|(base, heirs)| (base, heirs.into())).collect();
+        let is_unimported = |heir: &ClassHandle| unimported.contains(&classes[heir.0 as usize].module);
+        let ordered = |mut heirs: Vec<ClassHandle>| {
+            heirs.sort_by_key(is_unimported);
+            heirs.into()
+        };
+        let of = found.into_iter().map(|(base, heirs)| (base, ordered(heirs))).collect();
         Self { among, of, statements }
     }
 }
 
 impl Descendants {
     /// Those of a store, all of whose classes are frozen.
-    pub fn of(classes: &Shared<ClassInfo>) -> Self {
-        Self { frozen: Arc::new(InheritanceIndex::of(classes, 0..classes.frozen())), own: Arc::default() }
+    pub fn of(classes: &Shared<ClassInfo>, unimported: Arc<[ModuleIndex]>) -> Self {
+        let frozen = Arc::new(InheritanceIndex::of(classes, 0..classes.frozen(), &unimported));
+        Self { frozen, own: Arc::default(), unimported }
     }
 
     /// The classes that inherit from the one that a statement makes, the newest first.
     fn get(&mut self, classes: &Shared<ClassInfo>, base: ClassStatement) -> Arc<[ClassHandle]> {
         let (frozen, own) = (0..classes.frozen(), classes.frozen()..classes.len());
         if self.frozen.among != frozen {
-            self.frozen = Arc::new(InheritanceIndex::of(classes, frozen));
+            self.frozen = Arc::new(InheritanceIndex::of(classes, frozen, &self.unimported));
         }
         if self.own.among != own {
-            self.own = Arc::new(InheritanceIndex::of(classes, own));
+            self.own = Arc::new(InheritanceIndex::of(classes, own, &self.unimported));
         }
         let of = |descent: &InheritanceIndex| descent.of.get(&base).cloned().unwrap_or_default();
         let (frozen, own) = (of(&self.frozen), of(&self.own));

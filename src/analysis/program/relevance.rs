@@ -11,10 +11,12 @@
 
 mod calls;
 mod graph;
+mod implementations;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use self::graph::Graph;
+use self::graph::{Graph, names_a_key};
+use self::implementations::{BaseName, Implementation, bases, implementations};
 use super::vocabulary::{Mentions, PathId, Vocabulary};
 use crate::analysis::domain::value::ModuleIndex;
 use crate::ir::{
@@ -44,6 +46,8 @@ pub struct Relevance {
     roots: Vec<Vec<Name>>,
     /// The modules of the program that each module imports.
     imported: Vec<Vec<ModuleIndex>>,
+    /// Pairs of a module and another one, with a class that implements a method of a class of the first and touches keys in it; sorted.
+    implementers: Vec<(ModuleIndex, ModuleIndex)>,
     /// Whether any of them imports a library that has generators of Python's own.
     has_host_draws: bool,
     /// Whether any class of the program defines `__jax_array__`.
@@ -64,6 +68,12 @@ impl Relevance {
     /// Whether another module of the program imports this one.
     pub fn is_imported(&self, module: ModuleIndex) -> bool {
         self.imported.iter().enumerate().any(|(other, imported)| other != module && imported.contains(&module))
+    }
+
+    /// Pairs of a module and another one with a class that inherits from one of the first, and touches keys in a method that has no body
+    /// there.
+    pub fn implementers(&self) -> &[(ModuleIndex, ModuleIndex)] {
+        &self.implementers
     }
 
     /// Whether calls of a function are interpreted.
@@ -145,7 +155,19 @@ impl Relevance {
             let (vocabulary, graph) = (&mut vocabulary, &mut graph);
             Reader { project: &project, index, table, vocabulary, graph, call: &call }.read_module();
         }
-        let (mentions, entries) = graph.propagate(modules, &models.words);
+        let mut methods: Vec<Implementation> =
+            (0..tables.len()).flat_map(|index| implementations(&project, &tables, index)).collect();
+        let (mentions, mut entries) = graph.propagate(modules, &models.words);
+        methods.retain(|method| mentions[method.module][method.function] == Mentions::Keys);
+        for Implementation { module, function, base } in &methods {
+            let name = &modules[*module].functions[*function].name;
+            for (is_entry, function) in entries[*base].iter_mut().zip(&modules[*base].functions) {
+                *is_entry |= implementations::calls_of_self(function, name) && names_a_key(function, &models.words);
+            }
+        }
+        let mut implementers: Vec<_> = methods.iter().map(|method| (method.base, method.module)).collect();
+        implementers.sort_unstable();
+        implementers.dedup();
         let hosts = models.callables().into_iter().filter(|callable| callable.host.is_some_and(Host::draws));
         let hosts: FxHashSet<&str> =
             hosts.map(|callable| callable.path.split('.').next().unwrap_or_default()).collect();
@@ -164,7 +186,7 @@ impl Relevance {
             })
             .collect();
         let imported = tables.into_iter().map(|table| table.imported).collect();
-        Self { mentions, entries, roots, imported, has_host_draws, has_array_wrappers }
+        Self { mentions, entries, roots, imported, implementers, has_host_draws, has_array_wrappers }
     }
 }
 
@@ -240,7 +262,7 @@ struct SymbolTable {
     /// Methods of its classes, by name.
     methods: FxHashMap<Name, Vec<usize>>,
     /// The names of the bases of its classes, by the function that runs the class's body.
-    bases: FxHashMap<usize, Vec<Name>>,
+    bases: FxHashMap<usize, Vec<BaseName>>,
     /// Modules of the program that it imports from.
     imported: Vec<ModuleIndex>,
     /// Roots of its absolute imports.
@@ -340,18 +362,6 @@ impl SymbolTable {
             _ => None,
         }
     }
-}
-
-/// The bases of a class that are global names.
-fn bases(function: &Function, arguments: &[Argument]) -> Vec<Name> {
-    let named = arguments.iter().filter_map(|argument| match argument {
-        Argument::Positional(base) => match &function.ops.get(*base as usize)?.kind {
-            OpKind::Load(Variable::Global(name)) => Some(name.clone()),
-            _ => None,
-        },
-        _ => None,
-    });
-    named.collect()
 }
 
 /// The name of a variable of the module or of the function itself.

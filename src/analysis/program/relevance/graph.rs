@@ -8,6 +8,7 @@ mod reach;
 use rustc_hash::FxHashMap;
 
 use self::reach::Nesting;
+pub(super) use self::reach::names_a_key;
 use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::program::vocabulary::Mentions;
 use crate::ir::{Function, FunctionKind, Module, Name, OpKind, Temp, Variable};
@@ -145,7 +146,8 @@ impl<'a> Graph<'a> {
                 found.extend(inner.map(|(inner, _)| start + inner));
                 if is_class && found.len() == before {
                     let bases = table.bases.get(number).into_iter().flatten();
-                    work.extend(bases.map(|base| (index, base.clone(), left)));
+                    let named = bases.filter(|base| base.member.is_none());
+                    work.extend(named.map(|base| (index, base.name.clone(), left)));
                 }
             }
         }

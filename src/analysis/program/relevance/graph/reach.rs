@@ -95,7 +95,7 @@ pub(super) fn entries(
 }
 
 /// Whether a function has a name for a key: a variable, an attribute, a keyword, or a subscript.
-fn names_a_key(function: &Function, words: &Words) -> bool {
+pub(in crate::analysis::program::relevance) fn names_a_key(function: &Function, words: &Words) -> bool {
     let is_key = |name: &str| words.names_a_key(name) || words.names_several_keys(name);
     if function.slots.iter().any(|name| is_key(name)) {
         return true;
