@@ -118,7 +118,7 @@ fn ancestors(
                     work.push((*other, BaseName { name: name.clone(), member: member.clone() }));
                 }
                 (Target::Module(other), Some(name)) => {
-                    work.push((*other, BaseName { name: name.clone(), member: None }))
+                    work.push((*other, BaseName { name: name.clone(), member: None }));
                 }
                 _ => {}
             }
