@@ -248,11 +248,7 @@ pub fn report(
         placed.confidence = Confidence::Low;
     }
     let intended_child = unused_sibling(run, &first, &second, kind);
-    // An unknown function may draw from neither key, but the author made one for each of its calls.
-    if kind == ReuseKind::Sampled
-        && may_be_unused(&first, &second)
-        && is_for_a_call(run, &second, intended_child.as_ref())
-    {
+    if kind == ReuseKind::Sampled && has_child_for_each(run, (&first, &second), intended_child.as_ref()) {
         placed.confidence = placed.confidence.max(Confidence::Medium);
     }
     let pair = Pair { first: &first, second: &second, reuse, repeated_by: repeated_by.clone() };
@@ -385,9 +381,14 @@ fn is_for_a_call(run: &Recording<'_>, event: &Consumption, child: Option<&Unused
     })
 }
 
-/// Whether an unknown function gets both of two equal keys.
-fn may_be_unused(first: &Consumption, second: &Consumption) -> bool {
-    first.role == Role::Unresolved && second.role == Role::Unresolved && first.callee == second.callee
+/// Whether an unknown function, which may draw from neither of two equal keys, gets both, and the author made a child for each of its calls.
+fn has_child_for_each(
+    run: &Recording<'_>,
+    (first, second): (&Consumption, &Consumption),
+    child: Option<&UnusedChild>,
+) -> bool {
+    let is_unknown = first.role == Role::Unresolved && second.role == Role::Unresolved;
+    is_unknown && first.callee == second.callee && is_for_a_call(run, second, child)
 }
 
 /// Whether there is evidence besides a protocol or an unknown call that a value is a key: its name is enough in addition to a protocol.
