@@ -20,7 +20,7 @@ pub fn target_copy(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
         _ => None,
     };
     let ((one, given), (other, taken)) = (call(once)?, call(again)?);
-    let alike = |one: Temp, other: Temp| is_defined_alike(code, &calls.uses, one, other);
+    let alike = |one: Temp, other: Temp| is_defined_alike(code, one, other);
     // `Model.create(network, …)` and `FrozenModel.create(network, …)` make one network.
     let is_one_function = alike(one, other);
     let is_one_network = match (given, taken) {
@@ -54,15 +54,9 @@ pub fn target_copy(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
 }
 
 /// Whether two operations compute the same expression, as written: a variable that is assigned once is what is assigned to it.
-fn is_defined_alike(code: &Function, uses: &Uses, one: Temp, other: Temp) -> bool {
+fn is_defined_alike(code: &Function, one: Temp, other: Temp) -> bool {
     let defined = |temp: Temp| match &code.ops[temp as usize].kind {
-        OpKind::Load(Variable::Local(slot)) => match uses.stores_of(*slot) {
-            [store] => match code.ops[*store as usize].kind {
-                OpKind::Store(_, value) => Some(value),
-                _ => None,
-            },
-            _ => None,
-        },
+        OpKind::Load(variable @ Variable::Local(_)) => code.sole_value(variable),
         _ => None,
     };
     if is_written_alike(code, one, other) {
@@ -70,7 +64,7 @@ fn is_defined_alike(code: &Function, uses: &Uses, one: Temp, other: Temp) -> boo
     }
     match (&code.ops[one as usize].kind, &code.ops[other as usize].kind) {
         (OpKind::Attribute(of, name), OpKind::Attribute(from, other)) => {
-            name == other && is_defined_alike(code, uses, *of, *from)
+            name == other && is_defined_alike(code, *of, *from)
         }
         _ => defined(one).zip(defined(other)).is_some_and(|(one, other)| is_written_alike(code, one, other)),
     }

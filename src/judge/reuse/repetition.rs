@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::analysis::record::{Consumption, Iteration, Recording};
 use crate::finding::Place;
-use crate::ir::{Argument, Element, Function, Op, OpKind, Temp, Uses, Variable};
+use crate::ir::{Argument, Element, Function, Op, OpKind, Temp, Variable};
 use crate::judge::facts::{KeyBinding, LoopKind};
 use crate::judge::slice::is_computed_from;
 
@@ -88,7 +88,8 @@ pub fn returned_at(
     let holds_it = |load: Temp| {
         code.ops[load as usize].span.start >= consumed.end && definitions.iter().any(|loads| loads.contains(&load))
     };
-    let returns = |kind: &OpKind| matches!(kind, OpKind::Return(Some(value)) if is_returned_in(code, &uses, *value, &holds_it, DEPTH));
+    let returns =
+        |kind: &OpKind| matches!(kind, OpKind::Return(Some(value)) if is_returned_in(code, *value, &holds_it, DEPTH));
     let consuming = run.call_at(activation, first.place)?;
     // Two branches of one `if`: the key that one returns was not consumed in the other.
     let is_apart = |returned: Temp| {
@@ -209,15 +210,14 @@ fn slot_of(code: &Function, name: &str) -> Option<u32> {
 
 /// Whether a returned value is or holds such a read of a variable: as an element of a display, as an argument of the call that makes it, or
 /// through another variable that is assigned once.
-fn is_returned_in(code: &Function, uses: &Uses, value: Temp, is_it: &dyn Fn(Temp) -> bool, depth: u32) -> bool {
+fn is_returned_in(code: &Function, value: Temp, is_it: &dyn Fn(Temp) -> bool, depth: u32) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
-    let within = |value: &Temp| is_returned_in(code, uses, *value, is_it, depth);
+    let within = |value: &Temp| is_returned_in(code, *value, is_it, depth);
     match code.ops.get(value as usize).map(|op| &op.kind) {
         Some(OpKind::Load(_)) if is_it(value) => true,
-        Some(OpKind::Load(Variable::Local(read))) => match uses.stores_of(*read) {
-            [store] => matches!(&code.ops[*store as usize].kind, OpKind::Store(_, stored) if within(stored)),
-            _ => false,
-        },
+        Some(OpKind::Load(variable @ Variable::Local(_))) => {
+            code.sole_value(variable).is_some_and(|stored| within(&stored))
+        }
         Some(OpKind::Build(_, elements)) => elements
             .iter()
             .any(|element| matches!(element, Element::Value(value) | Element::Pair(_, value) if within(value))),
