@@ -153,7 +153,7 @@ fn run_along<'p>(
     machine.transforms.lanes.push(lane);
     let result = machine.call_value(frame, function, mapped, Some(place));
     machine.transforms.lanes.pop();
-    stacked(machine, &result, &symbols, length)
+    stacked(machine, frame, result, &symbols, length)
 }
 
 fn axis_of<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, value: &Value, walk: &mut Walk) -> Axis {
@@ -485,13 +485,23 @@ fn check_map_axis<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, array: &Arra
 }
 
 /// The results of all lanes, as the caller gets them.
-fn stacked(machine: &mut Machine<'_>, value: &Value, symbols: &[TermId], length: Option<TermId>) -> Value {
-    let value = value.clone();
-    paths::on_alternatives(machine, &value, |this, val| match val {
-        Val::Tuple(parts) => {
-            let parts: Vec<Value> = parts.clone().iter().map(|part| stacked(this, part, symbols, length)).collect();
-            Value::of(Val::Tuple(parts.into()))
-        }
+fn stacked<'p>(
+    machine: &mut Machine<'p>,
+    frame: &mut Frame<'p>,
+    value: Value,
+    symbols: &[TermId],
+    length: Option<TermId>,
+) -> Value {
+    let mut stack = |machine: &mut Machine<'p>, _: &mut Frame<'p>, leaves: &[Value], _: bool| match leaves {
+        [leaf] => stacked_leaf(machine, leaf, symbols, length),
+        _ => Value::default(),
+    };
+    tree::map_leaves(machine, frame, &[value], &mut Walk::to(tree::DEPTH), &mut stack)
+}
+
+/// One array of the results of all lanes.
+fn stacked_leaf(machine: &mut Machine<'_>, leaf: &Value, symbols: &[TermId], length: Option<TermId>) -> Value {
+    paths::on_alternatives(machine, leaf, |this, val| match val {
         Val::Key(key) => {
             if let Term::Child(parent, index) = *this.state.terms.get(key.term)
                 && let Some(Extent::Range { start, step, length, to_end }) =

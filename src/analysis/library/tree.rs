@@ -97,7 +97,7 @@ pub fn shape_leaves<'p>(
 }
 
 /// Walks trees of one shape together.
-fn map_leaves<'p>(
+pub fn map_leaves<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
     trees: &[Value],
