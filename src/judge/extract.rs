@@ -99,7 +99,7 @@ fn report_harm(
     // If computations restart from one key on purpose, draws that meet are more important, and so is a loop that repeats one of them.
     let starts_again = own.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::SeparateRuns);
     let (doubtful, confidence) = (own.is_harmless() && !starts_again, own.confidence);
-    if !doubtful && meets(&own) {
+    if !own.is_harmless() && meets(&own) {
         return (own, direct);
     }
     let mut others = others(run, paths, reuses, reuse);

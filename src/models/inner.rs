@@ -3,7 +3,10 @@
 //! **Invariant:** the result has a row or is an alias, and belongs to the nearest package around the name that models speak of. A module
 //! that models speak of is never passed over.
 
+use std::borrow::Cow;
+
 use super::Models;
+use super::lookup::prefixes;
 
 impl Models {
     /// The public name of what a path without a row or an alias denotes, if all modules between it and its package are private, or are
@@ -13,17 +16,29 @@ impl Models {
         if self.named.contains(package) && !path.contains("._") {
             return None;
         }
-        let is_private = |module: &&str| module.starts_with('_');
-        let modules: Vec<&str> = package.split('.').filter(|module| !is_private(module)).collect();
-        let around = |length: usize| modules[..length].join(".");
-        let nearest = (1..=modules.len()).rev().find(|length| self.named.contains(&around(*length)))?;
+        let package = without_private_modules(package);
+        let nearest = std::iter::once(&*package).chain(prefixes(&package)).find(|around| self.named.contains(*around))?;
+        let passed = package.get(nearest.len()..)?;
         // Attributes of a class are no members of its package.
-        let is_module = |module: &&str| module.starts_with(|first: char| first.is_ascii_lowercase());
-        let passed_over = modules[nearest..].iter().take_while(|module| is_module(module)).count();
-        let found = (0..=passed_over).map(|count| {
-            let inner = modules[..nearest].iter().chain(&modules[nearest + count..]).copied();
-            inner.chain([name]).collect::<Vec<_>>().join(".")
+        let is_module = |module: &str| module.starts_with(|first: char| first.is_ascii_lowercase());
+        let mut starts = passed.match_indices('.').map(|(dot, _)| dot).chain([passed.len()]);
+        let mut may_follow = true;
+        let found = std::iter::from_fn(|| {
+            let start = starts.next().filter(|_| may_follow)?;
+            may_follow = passed.get(start + 1..).is_some_and(is_module);
+            Some(format!("{nearest}{}.{name}", &passed[start..]))
         });
-        found.filter(|public| public != path).find(|public| self.has_row(public) || self.follow(public).is_some())
+        found
+            .filter(|public| public != path)
+            .find(|public| self.has_row(public) || self.follow(public).is_some())
     }
+}
+
+/// A path without the segments whose names begin with an underscore.
+fn without_private_modules(package: &str) -> Cow<'_, str> {
+    if !package.starts_with('_') && !package.contains("._") {
+        return Cow::Borrowed(package);
+    }
+    let public: Vec<&str> = package.split('.').filter(|module| !module.starts_with('_')).collect();
+    Cow::Owned(public.join("."))
 }

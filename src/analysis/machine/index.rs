@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::marks::ELLIPSIS;
-use crate::analysis::domain::term::{Symbol, Term, TermId};
+use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, arrays, implied, name_cache, operate, text};
@@ -16,7 +16,7 @@ use crate::analysis::store::heap::{Item, ObjectKind};
 use crate::analysis::store::items::SELECTED;
 use crate::analysis::store::{State, evidence, items, paths};
 use crate::arrays::{position, slice};
-use crate::ir::{Op, Temp};
+use crate::ir::{Op, Operator, Temp};
 use crate::models::{Callable, StreamUse};
 
 /// One part of a subscript.
@@ -32,6 +32,9 @@ pub enum Index {
     /// An array or list of indices, a mask.
     Gather,
 }
+
+/// Deepest combination of conditions that is recognised as a mask.
+const MASKS: u32 = 4;
 
 /// `object[index]`
 pub fn item<'p>(
@@ -231,9 +234,7 @@ fn index_parts(machine: &mut Machine<'_>, index: &Value) -> Vec<Index> {
             Term::Apply(name, _) if machine.program.models.callable(name).is_some_and(Callable::makes_many) => {
                 vec![Index::Gather]
             }
-            Term::Operate(crate::ir::Operator::Eq | crate::ir::Operator::Lt | crate::ir::Operator::Not, _) => {
-                vec![Index::Gather]
-            }
+            _ if is_mask(&machine.state.terms, term, MASKS) => vec![Index::Gather],
             _ => vec![Index::At(term)],
         },
         Some(Val::Library(path)) if machine.program.models.is_none(&path) => vec![Index::NewAxis],
@@ -242,6 +243,17 @@ fn index_parts(machine: &mut Machine<'_>, index: &Value) -> Vec<Index> {
             let term = machine.state.term_of(index);
             vec![Index::At(term)]
         }
+    }
+}
+
+/// Whether a subscript is a truth value for each element: `~done`, `(x > 0) & (x < 1)`. A single truth value is no useful subscript.
+fn is_mask(terms: &Terms, term: TermId, depth: u32) -> bool {
+    match terms.get(term) {
+        Term::Operate(Operator::Eq | Operator::Lt | Operator::Not | Operator::Invert, _) => true,
+        Term::Operate(Operator::And | Operator::Or | Operator::Xor, parts) => {
+            depth > 0 && parts.iter().any(|part| is_mask(terms, *part, depth - 1))
+        }
+        _ => false,
     }
 }
 

@@ -628,8 +628,10 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
     // One draw is used and the other is not; if neither is used, the code is unfinished.
     let unseen = |reach: &Reach, draw: usize, other: &Reach| {
         let event = &flows.run.log.consumptions[draw];
-        let is_for_nothing =
-            unused_children::is_split_for_nothing(flows.run, event) || is_unused_stream(flows.run, draw);
+        // What dropout draws while parameters are initialised, its library drops.
+        let is_for_nothing = event.drawn_in == DrawnIn::Nothing
+            || unused_children::is_split_for_nothing(flows.run, event)
+            || is_unused_stream(flows.run, draw);
         if is_for_nothing {
             return Some(Consequence::of(ConsequenceKind::Unobserved, Some(event.place)));
         }

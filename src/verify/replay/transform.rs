@@ -23,6 +23,10 @@ const KNOWN_ITERATIONS: u32 = 8;
 /// Most lanes of a mapped function that are run.
 const LANES: u32 = 4;
 
+/// Deepest tree of results that becomes a tree of arrays, and the most parts of one of its branches.
+const STACKED: u32 = 6;
+const WIDTH: usize = 16;
+
 /// A call of the result of a transform or a factory.
 pub(super) fn call_wrapped<'p>(
     machine: &mut Machine<'p>,
@@ -639,25 +643,67 @@ fn common_length(trees: &[Value<'_>]) -> Option<u32> {
     trees.iter().find_map(|tree| leading_length(tree, 6))
 }
 
-/// The results of several runs of a body as one array.
+/// The results of several runs of a body: a tree of arrays, if the results are trees of one shape.
 fn stacked<'p>(machine: &mut Machine<'p>, outputs: Vec<Value<'p>>, known: Option<u32>) -> Value<'p> {
-    if let Some(Value::Tuple(first)) = outputs.first() {
-        let width = first.len();
-        let fits = outputs.iter().all(|output| matches!(output, Value::Tuple(parts) if parts.len() == width));
-        if fits && width <= 16 {
-            let mut columns = Vec::with_capacity(width);
-            for column in 0..width {
-                let parts = outputs.iter().filter_map(|output| match output {
-                    Value::Tuple(parts) => parts.get(column).cloned(),
-                    _ => None,
-                });
-                let parts = parts.collect();
-                columns.push(stacked_column(machine, parts, known));
-            }
-            return Value::tuple(columns);
-        }
+    stacked_to(machine, outputs, known, STACKED)
+}
+
+fn stacked_to<'p>(
+    machine: &mut Machine<'p>,
+    outputs: Vec<Value<'p>>,
+    known: Option<u32>,
+    depth: u32,
+) -> Value<'p> {
+    let branch = outputs.first().filter(|first| depth > 0 && are_alike(first, &outputs));
+    let Some(first) = branch.cloned() else { return stacked_column(machine, outputs, known) };
+    let rows: Vec<Vec<Value<'p>>> = outputs.iter().map(parts_of).collect();
+    let width = rows.first().map_or(0, Vec::len);
+    let mut columns = Vec::with_capacity(width);
+    for column in 0..width {
+        let parts: Vec<Value<'p>> = rows.iter().filter_map(|row| row.get(column).cloned()).collect();
+        columns.push(stacked_to(machine, parts, known, depth - 1));
     }
-    stacked_column(machine, outputs, known)
+    match &first {
+        Value::Dict(pairs) => {
+            let keys: Vec<Value<'p>> = pairs.borrow().iter().map(|(key, _)| key.clone()).collect();
+            Value::dict(keys.into_iter().zip(columns).collect())
+        }
+        Value::Instance(record) => {
+            let fields = record.attributes.borrow().clone().into_iter().zip(columns);
+            let fields = fields.map(|((name, value), column)| (name, if is_static(&value) { value } else { column }));
+            with_fields(machine, record, fields.collect())
+        }
+        _ => like(&first, columns),
+    }
+}
+
+/// Whether trees have the same parts as a branch.
+fn are_alike<'p>(branch: &Value<'p>, trees: &[Value<'p>]) -> bool {
+    let width = parts_of(branch).len();
+    let is_alike = |tree: &Value<'p>| match (branch, tree) {
+        (Value::Tuple(_), Value::Tuple(_)) | (Value::List(_), Value::List(_)) => parts_of(tree).len() == width,
+        (Value::Dict(one), Value::Dict(other)) => {
+            let (one, other) = (one.borrow(), other.borrow());
+            let mut pairs = one.iter().zip(other.iter());
+            one.len() == other.len() && pairs.all(|((key, _), (named, _))| key.equals(named, 4) == Some(true))
+        }
+        (Value::Instance(one), Value::Instance(other)) => {
+            let (fields, others) = (one.attributes.borrow(), other.attributes.borrow());
+            Rc::ptr_eq(&one.class, &other.class)
+                && is_record(one)
+                && fields.iter().map(|(name, _)| name).eq(others.iter().map(|(name, _)| name))
+        }
+        _ => false,
+    };
+    width <= WIDTH && trees.iter().all(is_alike)
+}
+
+/// The parts of a branch of a tree, in order.
+fn parts_of<'p>(branch: &Value<'p>) -> Vec<Value<'p>> {
+    match branch {
+        Value::Instance(record) => record.attributes.borrow().iter().map(|(_, value)| value.clone()).collect(),
+        _ => contents(branch).unwrap_or_default(),
+    }
 }
 
 fn stacked_column<'p>(machine: &mut Machine<'p>, outputs: Vec<Value<'p>>, known: Option<u32>) -> Value<'p> {
