@@ -22,13 +22,17 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     let mapped =
         finding.fix_hints.as_ref().and_then(|fix_hints| fix_hints.repeated_by).and_then(|place| cx.here(place));
     let Some(call) = mapped.and_then(|span| tree::call_at(cx.module, span)) else { return Vec::new() };
-    let found = copied(cx, call).or_else(|| {
-        let mapping = mapping(cx, call)?;
+    let mapping = mapping(cx, call);
+    let found = copied(cx, call).map(|found| (found, false)).or_else(|| {
+        let mapping = mapping.as_ref()?;
         let mut copies = mapping.called.arguments.args.iter().filter_map(|argument| copied(cx, made(cx, argument)?));
-        let found = copies.next().or_else(|| unmapped(cx, &mapping)).or_else(|| bound(cx, &mapping));
-        found.or_else(|| captured(cx, &mapping, finding))
+        let copied = copies.next().map(|found| (found, false));
+        copied.or_else(|| {
+            let found = unmapped(cx, mapping).or_else(|| bound(cx, mapping)).or_else(|| captured(cx, mapping, finding));
+            Some((found?, mapping.assumes_array(cx)))
+        })
     });
-    let Some((key, mut edits, names)) = found else { return Vec::new() };
+    let Some(((key, mut edits, names), assumes_array)) = found else { return Vec::new() };
     edits.sort_by_key(|edit| edit.span);
     let around = edits.iter().fold(span_of(call), |around, edit| around.cover(edit.span));
     // The next call would draw the same numbers again.
@@ -42,7 +46,8 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
             vec![index],
         )
         .naming(names)
-        .display_only_if(!is_lane_key, "the key is used elsewhere as well"),
+        .display_only_if(!is_lane_key, "the key is used elsewhere as well")
+        .display_only_if(assumes_array, "what is mapped over may be no array"),
     ]
 }
 
@@ -152,7 +157,7 @@ struct Mapping<'a> {
     /// The call of its result.
     called: &'a ast::ExprCall,
     /// The axes, where they are distinguished.
-    axes: Option<&'a ast::ExprTuple>,
+    axes: Option<&'a [Expr]>,
 }
 
 fn mapping<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall) -> Option<Mapping<'a>> {
@@ -174,30 +179,40 @@ fn mapping<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall) -> Option<Mapping<'
     let axes = maps.arguments.find_keyword(axes).map(|one| &one.value).or(maps.arguments.args.get(1));
     let axes = match axes {
         None => None,
-        Some(Expr::Tuple(axes)) => Some(axes),
+        Some(Expr::Tuple(axes)) => Some(&axes.elts[..]),
+        Some(Expr::List(axes)) => Some(&axes.elts[..]),
         Some(_) => return None,
     };
     let is_plain = names.len() == maps.arguments.keywords.len()
         && called.arguments.keywords.is_empty()
         && !called.arguments.args.iter().any(Expr::is_starred_expr)
-        && axes.is_none_or(|axes| axes.elts.len() == called.arguments.args.len());
+        && axes.is_none_or(|axes| axes.len() == called.arguments.args.len());
     (transform.runs == Runs::Lanes && is_plain).then_some(Mapping { maps, function, called, axes })
 }
 
 impl<'a> Mapping<'a> {
-    /// The number of lanes: the number of rows of the first argument that is mapped over its first axis.
-    fn lanes(&self, cx: &FixContext<'a>) -> Option<String> {
+    /// The first argument that is mapped over its first axis.
+    fn rows(&self, cx: &FixContext<'a>) -> Option<(usize, &'a Expr)> {
         let is_mapped = |at: usize| match self.axes {
-            Some(axes) => axes.elts.get(at).is_some_and(|axis| cx.code(axis) == "0"),
+            Some(axes) => axes.get(at).is_some_and(|axis| cx.code(axis) == "0"),
             None => true,
         };
-        let (at, rows) = self.called.arguments.args.iter().enumerate().find(|(at, _)| is_mapped(*at))?;
+        self.called.arguments.args.iter().enumerate().find(|(at, _)| is_mapped(*at))
+    }
+
+    /// The number of lanes: the number of rows of that argument.
+    fn lanes(&self, cx: &FixContext<'a>) -> Option<String> {
+        let (_, rows) = self.rows(cx)?;
         match cx.counted(rows) {
             Some(Expr::NumberLiteral(count)) if !matches!(count.value, Number::Int(_)) => None,
             Some(count) => Some(cx.code(count).to_owned()),
-            None if is_plain(rows) && self.are_rows(cx, at, rows) => Some(format!("{}.shape[0]", cx.code(rows))),
-            None => None,
+            None => is_plain(rows).then(|| format!("{}.shape[0]", cx.code(rows))),
         }
+    }
+
+    /// Whether the number of lanes is read from what may be no array: a dict or list of arrays has no shape.
+    fn assumes_array(&self, cx: &FixContext<'a>) -> bool {
+        self.rows(cx).is_some_and(|(at, rows)| cx.counted(rows).is_none() && !self.are_rows(cx, at, rows))
     }
 
     /// Whether an argument is an array, not a dict or list of arrays: its function, or the mapped one, computes with it.
@@ -292,7 +307,7 @@ fn bound<'a>(cx: &FixContext<'a>, of: &Mapping<'a>) -> Option<Found<'a>> {
 /// `vmap(f, in_axes=(None, 0))(key, xs)` becomes `vmap(f, in_axes=(0, 0))(split(key, n), xs)`.
 fn unmapped<'a>(cx: &FixContext<'a>, of: &Mapping<'a>) -> Option<Found<'a>> {
     let axes = of.axes?;
-    let is_whole = |at: usize| axes.elts.get(at).is_some_and(Expr::is_none_literal_expr);
+    let is_whole = |at: usize| axes.get(at).is_some_and(Expr::is_none_literal_expr);
     let is_key = |expr: &Expr| is_plain(expr) && cx.is_keyish(cx.code(expr));
     let arguments = of.called.arguments.args.iter().enumerate();
     let mut keys = arguments.filter(|(at, argument)| is_whole(*at) && is_key(argument));
@@ -300,7 +315,7 @@ fn unmapped<'a>(cx: &FixContext<'a>, of: &Mapping<'a>) -> Option<Found<'a>> {
     let split = cx.spelled(span_of(key).start, jax::SPLIT, None)?;
     let code = cx.code(key);
     let edits = vec![
-        Edit::replace(span_of(axes.elts.get(at)?), "0"),
+        Edit::replace(span_of(axes.get(at)?), "0"),
         Edit::replace(span_of(key), format!("{split}({code}, {})", of.lanes(cx)?)),
     ];
     Some((code, edits, Vec::new()))
@@ -313,7 +328,8 @@ fn captured<'a>(cx: &FixContext<'a>, of: &Mapping<'a>, finding: &Finding) -> Opt
     let last = parameters.args.last().filter(|one| one.default.is_none())?;
     let is_plain_list = parameters.len() == parameters.args.len() && parameters.len() == of.called.arguments.args.len();
     let used = tree::call_at(cx.module, cx.here(finding.primary)?)?;
-    let key = only_key(cx, used, None).filter(|key| key.is_name_expr())?;
+    let written = finding.fix_hints.as_ref().and_then(|fix_hints| fix_hints.written[1].as_deref());
+    let key = only_key(cx, used, written).filter(|key| key.is_name_expr())?;
     let name = cx.code(key);
     let (inner, outer) = (cx.names.scope_at(span_of(key).start), cx.names.scope_at(span_of(of.called).start));
     let is_seen = cx.names.binder(inner, name).is_some_and(|binder| cx.names.binder(outer, name) == Some(binder));
@@ -334,7 +350,7 @@ fn captured<'a>(cx: &FixContext<'a>, of: &Mapping<'a>, finding: &Finding) -> Opt
         behind(span_of(of.called.arguments.args.last()?), children),
     ];
     if let Some(axes) = of.axes {
-        edits.push(behind(span_of(axes.elts.last()?), ", 0".to_owned()));
+        edits.push(behind(span_of(axes.last()?), ", 0".to_owned()));
     }
     debug_assert!(span_of(of.called).covers(span_of(of.maps)));
     Some((name, edits, cx.claim(inner, &[fresh])))

@@ -215,7 +215,7 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut
         }
         let mut confidence = Confidence::High;
         if used.if_scalar {
-            // Only a draw from the very same value proves that it is one key.
+            // Only a draw from the very same value, or from what is computed from it, proves that it is one key.
             let proofs: Vec<_> = run
                 .log
                 .consumptions
@@ -225,17 +225,19 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut
                 })
                 .map(|event| event.guard)
                 .collect();
-            let proven = proofs.into_iter().any(|guard| {
+            let mut is_possible = |guard: Guard| {
                 let both = paths.and(guard, used.guard);
                 paths.feasible(both)
-            });
-            if !proven {
+            };
+            let computed = run.log.computed_from.iter().filter(|(term, _)| *term == used.key.term);
+            let is_computed = computed.map(|(_, guard)| *guard).any(&mut is_possible);
+            if !is_computed && !proofs.into_iter().any(is_possible) {
                 continue;
             }
             let unconditional = used.guard.is_true()
                 && run.log.consumptions.iter().any(|event| event.target.term == used.key.term && event.guard.is_true());
             confidence =
-                if unconditional || used.op == BufferOp::Number { Confidence::Medium } else { Confidence::Low };
+                if unconditional || is_computed || used.op == BufferOp::Number { Confidence::Medium } else { Confidence::Low };
         }
         if !is_own(run, &used.activation) && !run.program.follows {
             continue;

@@ -134,6 +134,8 @@ pub struct Wrapped {
 pub enum PartialKind {
     /// Calls the function with the bound arguments first: `functools.partial`.
     Bound,
+    /// A method that `super()` found, bound to the instance: no class that inherits from its own overrides it.
+    Super,
     /// Makes a record with the fields that the keywords name: a named tuple.
     Record,
     /// Extracts the items that the arguments name: `operator.itemgetter`.

@@ -421,8 +421,7 @@ fn super_of<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, args: &Args, place
         let attributes = state.store.classes[base.0 as usize].attributes.clone();
         for (name, value) in attributes {
             if matches!(value.single(), Some(Val::Function(_) | Val::Wrapped(_))) {
-                // Not a method of the receiver: no class that inherits from its own overrides what `super()` gets.
-                let method = Partial { positional: vec![receiver.clone()], ..Partial::of(PartialKind::Bound, value) };
+                let method = Partial { positional: vec![receiver.clone()], ..Partial::of(PartialKind::Super, value) };
                 bound.insert(name, Value::of(Val::Partial(Arc::new(method))));
             }
         }

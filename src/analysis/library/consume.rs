@@ -101,6 +101,12 @@ fn consume_val<'p>(
             let target = target(machine, *term, 0);
             log_event(machine, frame, target, sink, written);
         }
+        Val::Term(term) if matches!(sink.role, Role::Sample | Role::Split | Role::Fold) => {
+            let guard = machine.state.paths.pc;
+            for operand in operands_of(&machine.state.terms, *term) {
+                machine.recorder.computed_from(operand, guard);
+            }
+        }
         Val::Array(array) => {
             for target in targets_of(machine, &array.clone()) {
                 log_event(machine, frame, target, sink, written);
@@ -118,6 +124,16 @@ fn consume_val<'p>(
         }
         _ => {}
     }
+}
+
+/// The operands of a computed number that may be keys.
+fn operands_of(terms: &Terms, computed: TermId) -> Vec<TermId> {
+    let operands = match terms.get(computed) {
+        Term::Operate(_, operands) => &operands[..],
+        Term::Offset(base, _) => std::slice::from_ref(base),
+        _ => &[],
+    };
+    operands.iter().copied().filter(|operand| evidence::may_be_key(terms, *operand)).collect()
 }
 
 /// Within a container, only values that are known to be keys count.

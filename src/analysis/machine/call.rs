@@ -152,6 +152,9 @@ impl<'p> Machine<'p> {
                 let names: Vec<Name> = partial.keywords.iter().map(|(name, _)| name.clone()).collect();
                 self.make_record(frame, &names, &args, place)
             }
+            Val::Partial(partial) if partial.kind == PartialKind::Super && self.is_stub(&partial.function) => {
+                self.state.terms.none()
+            }
             Val::Partial(partial) => {
                 let prebound = args.prebound.map(|count| count + partial.positional.len());
                 let placed = args.placed.map(|count| count + partial.positional.len());
@@ -357,6 +360,11 @@ impl<'p> Machine<'p> {
             self.context.pending.insert(self.state.store.closures, pending);
         }
         Value::of(Val::Function(closure))
+    }
+
+    /// Whether a value is a function without a body.
+    fn is_stub(&self, function: &Value) -> bool {
+        matches!(function.single(), Some(Val::Function(closure)) if self.module(closure.module).function(closure.function).is_stub)
     }
 
     fn call_function(&mut self, frame: &mut Frame<'p>, closure: &Arc<Closure>, args: Args, place: Place) -> Value {

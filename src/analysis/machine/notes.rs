@@ -93,6 +93,25 @@ pub fn note_index<'p>(
     log_buffer(machine, frame, key, place, BufferUse::new(op, text, false), true);
 }
 
+/// Arithmetic on values that are named like keys and may turn out to be some.
+pub fn note_arithmetic<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    operands: [&Value; 2],
+    names: &[Option<Name>; 2],
+    (place, text): (Place, &dyn Fn() -> String),
+) {
+    for (value, name) in operands.into_iter().zip(names) {
+        let is_named = name.as_ref().is_some_and(|name| machine.program.models.words.ends_like_a_key(name));
+        if let Some(Val::Term(term)) = value.single().filter(|_| is_named)
+            && evidence::may_be_key(&machine.state.terms, *term)
+        {
+            let key = Key { term: *term, kind: KeyKind::Unknown, derivation: 0 };
+            log_buffer(machine, frame, key, place, BufferUse::new(BufferOp::Arithmetic, text(), false), true);
+        }
+    }
+}
+
 /// Iterating over one key iterates over its words.
 pub fn touch_iterated<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, op: &Op) {
     if let Some(Val::Key(key)) = value.single().cloned()

@@ -157,6 +157,10 @@ pub fn operate<'p>(
                         Value::term(this.state.terms.operate(operator, &[left, right]))
                     });
                 }
+            } else if is_arithmetic(operator) {
+                let place = machine.place(frame, op.span);
+                let text = || operator_text(operator, &texts);
+                notes::note_arithmetic(machine, frame, [&left, &right], &texts, (place, &text));
             }
             let (a, b) = (machine.state.term_of(&left), machine.state.term_of(&right));
             Value::term(machine.state.terms.operate(operator, &[a, b]))

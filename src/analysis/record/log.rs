@@ -55,6 +55,8 @@ pub struct Log {
     pub origins: FxHashMap<TermId, Place>,
     /// Terms that a sink of the library used as a scalar key.
     pub scalar_keys: FxHashSet<TermId>,
+    /// Terms from which the key of a library function was computed, and the paths: `key` in `normal(key + i)`.
+    pub computed_from: Vec<(TermId, Guard)>,
     /// What calls reached, by place.
     pub callees: FxHashMap<Place, Vec<Callee>>,
     /// Calls that choose between arrays, with the function called: `jnp.where(test, x, y)`.

@@ -125,6 +125,13 @@ impl Recorder {
         self.log.scalar_keys.insert(term);
     }
 
+    /// A library function got a key that was computed from a term.
+    pub fn computed_from(&mut self, term: TermId, guard: Guard) {
+        if self.log.computed_from.last() != Some(&(term, guard)) {
+            self.log.computed_from.push((term, guard));
+        }
+    }
+
     /// A function of the analysed module runs.
     pub fn run(&mut self, function: FunctionId) {
         self.log.ran.insert(function);

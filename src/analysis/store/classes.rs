@@ -15,25 +15,19 @@ use crate::ir::Name;
 /// Most classes that a lookup visits.
 pub const LINEAGE: usize = 24;
 
-/// A class with these bases, and its lineage as far as it is part of the program.
+/// The lineage of a class with these bases, as far as it is part of the program: Python looks into a class that several bases have in common
+/// after all of these.
 pub fn lineage(classes: &Shared<ClassInfo>, class: ClassHandle, bases: &[Value]) -> Arc<[ClassHandle]> {
+    let known = bases.iter().filter_map(|base| match base.single() {
+        Some(Val::Class(base)) => Some(*base),
+        _ => None,
+    });
     let mut order = vec![class];
-    let mut work = Vec::new();
-    let add = |work: &mut Vec<ClassHandle>, bases: &[Value]| {
-        let known = bases.iter().rev().filter_map(|base| match base.single() {
-            Some(Val::Class(base)) => Some(*base),
-            _ => None,
-        });
-        work.extend(known);
-    };
-    add(&mut work, bases);
-    while let Some(current) = work.pop() {
-        if order.contains(&current) || order.len() >= LINEAGE {
-            continue;
-        }
-        order.push(current);
-        add(&mut work, &classes[current.0 as usize].bases);
+    for above in known.flat_map(|base| classes[base.0 as usize].lineage.iter()) {
+        order.retain(|earlier| earlier != above);
+        order.push(*above);
     }
+    order.truncate(LINEAGE);
     order.into()
 }
 

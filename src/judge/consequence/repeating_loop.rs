@@ -9,6 +9,7 @@
 use rustc_hash::FxHashSet;
 
 use super::{Frame, Reach};
+use crate::analysis::domain::value::Val;
 use crate::analysis::record::{Activation, Callee, Chain, Consumption, Iteration, Recording};
 use crate::finding::Place;
 use crate::ir::{Argument, Function, Name, Op, OpKind, Operator, Temp, Variable};
@@ -98,8 +99,8 @@ impl<'r> RepeatingLoop<'r> {
         load < bound || self.call.is_none_or(|call| load < call) && !self.is_made_anew(bound, reached)
     }
 
-    /// Whether every iteration runs a store, and stores an element of the loop, or what a call computes from one and from nothing that has
-    /// something of the draw.
+    /// Whether every iteration runs a store, and stores an element of the loop, a constant, or what a call computes from nothing that has
+    /// something of the draw: a library's, a constructor, or one that gets an element of the loop.
     fn is_made_anew(&self, store: Temp, reached: &FxHashSet<Temp>) -> bool {
         let OpKind::Store(_, value) = self.kind(store) else { return false };
         let is_nested = |temp: &Temp| {
@@ -118,11 +119,18 @@ impl<'r> RepeatingLoop<'r> {
                 let is_of_draw = |argument: &Argument| {
                     self.operands_of(argument.value()).iter().any(|operand| reached.contains(operand))
                 };
-                self.varies(made_by, &self.varying()) && !arguments.iter().any(is_of_draw)
+                (self.makes_anew(made_by) || self.varies(made_by, &self.varying())) && !arguments.iter().any(is_of_draw)
             }
-            _ => false,
+            kind => matches!(kind, OpKind::Constant(_)),
         };
         is_own && !self.body.iter().any(is_nested)
+    }
+
+    /// Whether a call in the body is one of a library's function, or makes an object.
+    fn makes_anew(&self, call: Temp) -> bool {
+        let (OpKind::Call(callee, _), Some((activation, _))) = (self.kind(call), self.chain.first()) else { return false };
+        let called = self.run.named(activation.module, self.code, *callee);
+        matches!(called.as_ref().and_then(|called| called.single()), Some(Val::Library(_) | Val::Class(_)))
     }
 
     /// Whether the body only compares a value: the best result so far, say.

@@ -301,17 +301,21 @@ pub fn report(
 }
 
 /// Whether equal draws of a loop are rarely a mistake: unknown code gets one key but something else in each iteration, unless it continues with
-/// what it computed; or models, environments and the like that are only stored may start alike.
+/// what it computed; or models, environments and the like that are only stored may start alike, and so may networks whose parameters never meet.
 fn is_doubtful_in_loop(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequence, confidence: Confidence) -> bool {
     let (first, second) = (pair.first.role, pair.second.role);
     let is_unknown = first == Role::Unresolved && second == Role::Unresolved;
-    let draws = matches!(&pair.second.drawn_in, DrawnIn::Submodules(names) if !names.is_empty())
-        && !is_initialiser(flows.run, pair.second);
-    let is_stored = matches!(second, Role::Protocol | Role::Unresolved)
-        && !draws
-        && consequence.kind == ConsequenceKind::Stored
-        && confidence < Confidence::High;
-    is_stored || is_unknown && consequence.kind != ConsequenceKind::Meet && !repeats_or_carries(flows, pair)
+    let initialises = is_initialiser(flows.run, pair.second);
+    let draws = matches!(&pair.second.drawn_in, DrawnIn::Submodules(names) if !names.is_empty()) && !initialises;
+    let is_apart = match consequence.kind {
+        ConsequenceKind::Stored => true,
+        ConsequenceKind::Escapes => initialises,
+        ConsequenceKind::Returned => initialises && !is_carried(flows, pair),
+        _ => false,
+    };
+    let start_alike =
+        matches!(second, Role::Protocol | Role::Unresolved) && !draws && is_apart && confidence < Confidence::High;
+    start_alike || is_unknown && consequence.kind != ConsequenceKind::Meet && !repeats_or_carries(flows, pair)
 }
 
 /// Whether each iteration of a loop statement makes the same call, or a later one gets what an earlier one draws.

@@ -397,17 +397,19 @@ pub(super) fn set<'p>(attributes: &mut Vec<(Name, Value<'p>)>, name: &Name, valu
     }
 }
 
+/// Most classes that are visited to order the bases of one.
+const VISITED: usize = 64;
+
 impl<'p> Class<'p> {
-    /// The class and its bases within the program, in lookup order, each once.
+    /// The class and its bases within the program, in lookup order: one that several bases have in common comes after all of these.
     pub(super) fn lineage(self: &Rc<Self>) -> Vec<Rc<Self>> {
         let mut order: Vec<Rc<Self>> = Vec::new();
         let mut work = vec![self.clone()];
-        while let Some(class) = work.pop() {
-            if order.len() >= 24 || order.iter().any(|known| Rc::ptr_eq(known, &class)) {
-                continue;
-            }
+        for _ in 0..VISITED {
+            let Some(class) = work.pop() else { break };
             let bases = class.bases.iter().rev();
             work.extend(bases.filter_map(|base| if let Value::Class(base) = base { Some(base.clone()) } else { None }));
+            order.retain(|earlier| !Rc::ptr_eq(earlier, &class));
             order.push(class);
         }
         order
