@@ -12,6 +12,7 @@ use super::purpose_names::KeyArgument;
 use super::split_apart::{assigns, loop_below};
 use super::tree::{self, Step};
 use crate::finding::{Finding, RuleId};
+use crate::models::Effect;
 use crate::python::ast::{self, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
@@ -90,7 +91,9 @@ impl<'u, 'a> ChildAssignment<'u, 'a> {
         if moved.iter().any(|one| loop_below(one, way.len() - 1).is_some()) {
             return None;
         }
-        let mut unused = made.unused(cx, &way, last);
+        // A computation that starts with the key is where the parent's successor was to go.
+        let starts = moved.len() == 1 && moved.iter().all(|one| is_computation(cx, one.call));
+        let mut unused = made.unused(cx, &way, last, starts);
         unused.truncate(moved.len());
         Some(Self { made, uses: moved, only: stays.filter(|_| !is_live), is_all, unused })
     }
@@ -143,6 +146,11 @@ impl<'u, 'a> ChildAssignment<'u, 'a> {
     }
 }
 
+/// Whether a call runs a function through a transform.
+fn is_computation(cx: &FixContext<'_>, call: &ast::ExprCall) -> bool {
+    cx.model_of(&call.func).is_some_and(|callable| matches!(callable.effect, Effect::Transform(_)))
+}
+
 /// Replaces the key of each use with a name.
 fn read_instead(uses: &[&Use<'_>], names: &[String]) -> Vec<Edit> {
     uses.iter().zip(names).map(|(one, name)| Edit::replace(one.span(), name.clone())).collect()
@@ -171,7 +179,7 @@ impl<'a> SplitKey<'a> {
 
     /// The children that nothing reads before the last of some uses.
     pub fn unused_until(&self, cx: &FixContext<'a>, last: Span) -> Vec<&'a ast::ExprName> {
-        self.unused(cx, &cx.statements_after(self.step), last)
+        self.unused(cx, &cx.statements_after(self.step), last, false)
     }
 
     /// The names that it binds, the statement, and its call.
@@ -280,9 +288,9 @@ impl<'a> SplitKey<'a> {
         place.is_some_and(|keyword| span_of(&keyword.value) == span_of(one.key))
     }
 
-    /// The children that nothing reads, and that nothing rebinds up to the last use. The one that replaces the parent is none of them,
-    /// because later code may continue with it.
-    fn unused(&self, cx: &FixContext<'a>, way: &[Step<'a>], last: Span) -> Vec<&'a ast::ExprName> {
+    /// The children that nothing reads, and that nothing rebinds up to the last use. The one that replaces the parent is one of them only if
+    /// `with_next`, because later code may continue with it.
+    fn unused(&self, cx: &FixContext<'a>, way: &[Step<'a>], last: Span, with_next: bool) -> Vec<&'a ast::ExprName> {
         let statement = span_of(self.step.statement());
         let between = Span::new(statement.end, last.start.max(statement.end));
         let whole = statement.cover(last);
@@ -299,8 +307,12 @@ impl<'a> SplitKey<'a> {
         let is_bound_once =
             |name: &str| name == "_" || self.names.iter().filter(|target| cx.code(target) == name).count() == 1;
         let parent = self.split.arguments.args.first().map(|parent| cx.code(parent));
-        let names = self.names.iter().filter_map(Expr::as_name_expr);
-        let is_free = |name: &str| name != self.key && Some(name) != parent && is_bound_once(name) && is_unused(name);
+        let may_take = |name: &str| name != self.key && (with_next || Some(name) != parent);
+        let is_free = |name: &str| may_take(name) && is_bound_once(name) && is_unused(name);
+        // The first child is mostly the one that later code continues with.
+        let own = self.names.iter().position(|name| cx.code(name) == self.key).unwrap_or_default();
+        let (before, behind) = self.names.split_at(own);
+        let names = behind.iter().chain(before).filter_map(Expr::as_name_expr);
         names.filter(|name| is_free(name.id.as_str())).collect()
     }
 }

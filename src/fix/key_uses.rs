@@ -269,12 +269,39 @@ pub(super) fn uses_of<'a>(cx: &FixContext<'a>, findings: &[Finding], family: &[u
         let call = tree::call_at(cx.module, span)?;
         let mut keys = written_keys(cx, call, written.or(known_text));
         if keys.len() < 2 {
-            keys = vec![only_key(cx, call, written).or_else(|| only_key(cx, call, known_text))?];
+            let only = only_key(cx, call, written).or_else(|| only_key(cx, call, known_text));
+            keys = vec![only.or_else(|| put_before(cx, call, known_text?))?];
         }
         uses.extend(keys.into_iter().map(|key| Use { call, key, steps: cx.steps(span) }));
     }
     uses.sort_by_key(Use::span);
     Some(uses)
+}
+
+/// The key in a tuple, list or dict that a statement binds to a variable before a call gets it: `carry = (x, key)`, `scan(step, carry, xs)`. Nothing
+/// else reads the variable.
+fn put_before<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall, written: &str) -> Option<&'a Expr> {
+    let scope = cx.names.frame_at(span_of(call).start)?;
+    let steps = cx.steps(span_of(call));
+    let start = span_of(steps.last()?.statement()).start;
+    let mut variables = tree::arguments(call).filter_map(Expr::as_name_expr);
+    variables.find_map(|variable| {
+        let own = cx.names.occurrences(variable.id.as_str()).iter().filter(|one| one.scope == scope);
+        let earlier = own.clone().filter(|one| one.action == Action::Bind && one.span.end <= start);
+        let bound = earlier.map(|one| one.span).max()?;
+        let between = bound.start..start;
+        let is_read_between = own.clone().any(|one| one.action != Action::Bind && between.contains(&one.span.start));
+        let step = cx.steps(bound).pop()?;
+        let is_beside = steps.iter().any(|other| other.is_beside(step));
+        let Stmt::Assign(assign) = step.statement() else { return None };
+        let is_container = matches!(&*assign.value, Expr::Tuple(_) | Expr::List(_) | Expr::Dict(_));
+        if !is_container || !is_beside || is_read_between || !matches!(&assign.targets[..], [Expr::Name(_)]) {
+            return None;
+        }
+        let within = tree::expressions_within(&assign.value).into_iter();
+        let mut keys = within.filter(|expr| is_plain(expr) && cx.code(expr) == written);
+        keys.next().filter(|_| keys.next().is_none())
+    })
 }
 
 /// One call that gets the key twice.

@@ -99,7 +99,7 @@ fn report_harm(
     // If computations restart from one key on purpose, draws that meet are more important, and so is a loop that repeats one of them.
     let starts_again = own.intent.as_ref().is_some_and(|intent| intent.kind == IntentKind::SeparateRuns);
     let (doubtful, confidence) = (own.is_harmless() && !starts_again, own.confidence);
-    if !own.is_harmless() && meets(&own) {
+    if !doubtful && meets(&own) {
         return (own, direct);
     }
     let mut others = others(run, paths, reuses, reuse);
@@ -236,8 +236,11 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut
             }
             let unconditional = used.guard.is_true()
                 && run.log.consumptions.iter().any(|event| event.target.term == used.key.term && event.guard.is_true());
-            confidence =
-                if unconditional || is_computed || used.op == BufferOp::Number { Confidence::Medium } else { Confidence::Low };
+            confidence = if unconditional || is_computed || used.op == BufferOp::Number {
+                Confidence::Medium
+            } else {
+                Confidence::Low
+            };
         }
         if !is_own(run, &used.activation) && !run.program.follows {
             continue;

@@ -42,7 +42,7 @@ pub struct Stale {
     advanced: Vec<(ClassHandle, Name, Place)>,
 }
 
-/// A key that a constructor consumes and leaves in an attribute.
+/// A key that a method consumes and leaves in an attribute.
 #[derive(Clone)]
 struct ConsumedAttribute {
     class: ClassHandle,
@@ -67,14 +67,13 @@ impl Stale {
     /// Collects what a function consumes without storing a new key.
     pub fn note_candidates(&mut self, run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) {
         self.candidates.extend(candidates(run, paths, id));
-        if is_constructor(&run.module(run.home).function(id).name) {
-            self.left.extend(consumed_attributes(run, id));
-        } else {
+        self.left.extend(consumed_attributes(run, id));
+        if !is_constructor(&run.module(run.home).function(id).name) {
             self.advanced.extend(advanced(run));
         }
     }
 
-    /// The stale attributes of the module, the captures, and what constructors leave to methods.
+    /// The stale attributes of the module, the captures, and what methods leave to those that follow.
     pub fn extract(self, run: &Recording<'_>, facts: &mut Facts) {
         let Self { candidates, stores, left, advanced } = self;
         let mut stale = attributes_of(run, candidates, &stores);
@@ -144,9 +143,11 @@ fn candidates(run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) -> V
     candidates
 }
 
-/// The keys that a constructor consumes and leaves in attributes of its instance; those that it stores later are reported there.
+/// The keys that a method consumes and leaves in attributes of its instance, and that it made from those that were there; those that it stores
+/// later are reported there. A constructor may have them from elsewhere.
 fn consumed_attributes(run: &Recording<'_>, id: FunctionId) -> Vec<ConsumedAttribute> {
     let events = (0..).zip(&run.log.consumptions);
+    let constructs = is_constructor(&run.module(run.home).function(id).name);
     let mut left = Vec::new();
     for (index, event) in events.filter(|(_, event)| matches!(event.role, Role::Sample | Role::Split)) {
         let chain = event.chain();
@@ -162,6 +163,11 @@ fn consumed_attributes(run: &Recording<'_>, id: FunctionId) -> Vec<ConsumedAttri
             });
         for write in held.filter(|_| is_own) {
             let Some(store) = run.log.stores.iter().find(|store| store.place == write.place) else { continue };
+            // A key from a caller is replaced when the method is called again.
+            let is_next = |ancestor: &TermId| matches!(run.terms.get(*ancestor), Term::Attribute(_, name, _) if *name == store.name);
+            if !constructs && !run.terms.ancestors(write.term).iter().any(is_next) {
+                continue;
+            }
             // `self.rng, x = f(self.rng)`: the stored value replaces the key, whatever it is.
             let is_below = |other: &LoggedStore| {
                 (other.class, &other.name) == (store.class, &store.name)

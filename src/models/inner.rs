@@ -17,7 +17,8 @@ impl Models {
             return None;
         }
         let package = without_private_modules(package);
-        let nearest = std::iter::once(&*package).chain(prefixes(&package)).find(|around| self.named.contains(*around))?;
+        let nearest =
+            std::iter::once(&*package).chain(prefixes(&package)).find(|around| self.named.contains(*around))?;
         let passed = package.get(nearest.len()..)?;
         // Attributes of a class are no members of its package.
         let is_module = |module: &str| module.starts_with(|first: char| first.is_ascii_lowercase());
@@ -28,9 +29,7 @@ impl Models {
             may_follow = passed.get(start + 1..).is_some_and(is_module);
             Some(format!("{nearest}{}.{name}", &passed[start..]))
         });
-        found
-            .filter(|public| public != path)
-            .find(|public| self.has_row(public) || self.follow(public).is_some())
+        found.filter(|public| public != path).find(|public| self.has_row(public) || self.follow(public).is_some())
     }
 }
 

@@ -406,7 +406,13 @@ fn of_numbers(machine: &mut Machine<'_>, op: BuiltinOp, path: &Name, args: &Args
 fn super_of<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, args: &Args, place: Place) -> Value {
     let state = &mut machine.state;
     let receiver = args.positional.last().map(|arg| arg.value.clone());
-    let (Some(receiver), Some(class)) = (receiver, frame.class) else {
+    // `super(C, self)` also works in a function within a method.
+    let named = match args.positional.as_slice() {
+        [class, _] => class.value.single(),
+        _ => None,
+    };
+    let named = if let Some(Val::Class(class)) = named { Some(*class) } else { frame.class };
+    let (Some(receiver), Some(class)) = (receiver, named) else {
         return state.terms.opaque("super()", Some(place));
     };
     let Some(Val::Object(id)) = receiver.single().cloned() else {

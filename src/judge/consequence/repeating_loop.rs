@@ -128,7 +128,9 @@ impl<'r> RepeatingLoop<'r> {
 
     /// Whether a call in the body is one of a library's function, or makes an object.
     fn makes_anew(&self, call: Temp) -> bool {
-        let (OpKind::Call(callee, _), Some((activation, _))) = (self.kind(call), self.chain.first()) else { return false };
+        let (OpKind::Call(callee, _), Some((activation, _))) = (self.kind(call), self.chain.first()) else {
+            return false;
+        };
         let called = self.run.named(activation.module, self.code, *callee);
         matches!(called.as_ref().and_then(|called| called.single()), Some(Val::Library(_) | Val::Class(_)))
     }

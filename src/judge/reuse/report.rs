@@ -301,7 +301,8 @@ pub fn report(
 }
 
 /// Whether equal draws of a loop are rarely a mistake: unknown code gets one key but something else in each iteration, unless it continues with
-/// what it computed; or models, environments and the like that are only stored may start alike, and so may networks whose parameters never meet.
+/// what it computed; or models, environments and the like that are only stored may start alike, and so may the networks of a
+/// collection's elements, such as the clients of a federated run.
 fn is_doubtful_in_loop(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequence, confidence: Confidence) -> bool {
     let (first, second) = (pair.first.role, pair.second.role);
     let is_unknown = first == Role::Unresolved && second == Role::Unresolved;
@@ -309,8 +310,7 @@ fn is_doubtful_in_loop(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequ
     let draws = matches!(&pair.second.drawn_in, DrawnIn::Submodules(names) if !names.is_empty()) && !initialises;
     let is_apart = match consequence.kind {
         ConsequenceKind::Stored => true,
-        ConsequenceKind::Escapes => initialises,
-        ConsequenceKind::Returned => initialises && !is_carried(flows, pair),
+        ConsequenceKind::Escapes | ConsequenceKind::Returned => initialises && is_for_each_thing(flows, pair),
         _ => false,
     };
     let start_alike =
@@ -324,6 +324,11 @@ fn repeats_or_carries(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
         let reach = flows.reach(pair.reuse.second);
         !around.gets_another() || around.continues(&reach) || around.is_stored_as_state(&reach)
     })
+}
+
+/// Whether the loop goes through a collection, and no iteration continues with what an earlier one drew.
+fn is_for_each_thing(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
+    loop_around(flows, pair).is_some_and(|around| around.goes_through_things()) && !is_carried(flows, pair)
 }
 
 /// The loop that repeats the second draw, if there is one.

@@ -648,12 +648,7 @@ fn stacked<'p>(machine: &mut Machine<'p>, outputs: Vec<Value<'p>>, known: Option
     stacked_to(machine, outputs, known, STACKED)
 }
 
-fn stacked_to<'p>(
-    machine: &mut Machine<'p>,
-    outputs: Vec<Value<'p>>,
-    known: Option<u32>,
-    depth: u32,
-) -> Value<'p> {
+fn stacked_to<'p>(machine: &mut Machine<'p>, outputs: Vec<Value<'p>>, known: Option<u32>, depth: u32) -> Value<'p> {
     let branch = outputs.first().filter(|first| depth > 0 && are_alike(first, &outputs));
     let Some(first) = branch.cloned() else { return stacked_column(machine, outputs, known) };
     let rows: Vec<Vec<Value<'p>>> = outputs.iter().map(parts_of).collect();
