@@ -234,8 +234,8 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut
             }
             let unconditional = used.guard.is_true()
                 && run.log.consumptions.iter().any(|event| event.target.term == used.key.term && event.guard.is_true());
-            confidence =
-                if unconditional || used.op == BufferOp::Number { Confidence::Medium } else { Confidence::Low };
+            let is_value = used.op == BufferOp::Number || used.op.always_raises();
+            confidence = if unconditional || is_value { Confidence::Medium } else { Confidence::Low };
         }
         if !is_own(run, &used.activation) && !run.program.follows {
             continue;

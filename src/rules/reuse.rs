@@ -78,8 +78,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
         is_seeded_alike: hit.kind == ReuseKind::SeededTwice,
         unused: hit.intended_child.as_ref().map(|child| child.name.clone()),
         used_at: hit.returned_at.as_ref().map(|_| hit.first.leaf),
-        wrapper: None,
-        implementation: None,
+        ..FixHints::default()
     });
     let is_one = hit.derived_at.is_none_or(|(first, again)| first == again);
     let is_constant = matches!(hit.derivation.kind(), DerivationKind::Seed(Some(_), _));
