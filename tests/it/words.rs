@@ -50,6 +50,14 @@ fn made_up_keys_have_names_of_the_program() {
     assert_eq!(names, ["key", "`key`"], "{report}");
 }
 
+/// The code that may need words is shown as the file has it, with its line.
+#[test]
+fn code_that_may_need_words_is_named() {
+    let report = keylint(&["check", "tiled.py", "--isolated", "--no-cache", "--select", "KEY301"]);
+    let reason = "not verified: `jnp.tile(key, (count, 1))` in line 8 may need the words of a key";
+    assert!(report.contains(reason), "{report}");
+}
+
 /// A branch is named only if it runs the second draw, or exits before it.
 #[test]
 fn a_draw_that_decides_another_is_said() {
