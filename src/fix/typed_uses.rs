@@ -46,7 +46,7 @@ pub fn use_of_words(cx: &FixContext<'_>, edits: &[Edit], held: &[KnownKey]) -> O
         moved += i64::try_from(edit.content.len()).unwrap_or_default() - i64::from(edit.span.len());
     }
     let uses = Uses { cx, known, inserted };
-    tree::expressions(cx.module).into_iter().find(|expr| !uses.is_legal(expr)).map(|expr| span_of(expr))
+    tree::expressions(cx.module).into_iter().find(|expr| !uses.is_legal(expr)).map(span_of)
 }
 
 struct Uses<'b, 'a> {
