@@ -24,7 +24,7 @@ use crate::judge::facts::{Facts, KeyFact, KeyKind, KeyUse, KeyValue, Role};
 use crate::judge::{Remembered, reconcile};
 use crate::python::{self, SourceKind};
 use crate::rules::{self, FixAvailability};
-use crate::text::{Edit, Span, apply_edits, moved};
+use crate::text::{Edit, LineIndex, Span, apply_edits, moved};
 use crate::verify::replay::{self, Comparison, Entry, Freedom, Replacement};
 
 /// Trials for one file: analyses of a patched text.
@@ -32,6 +32,9 @@ const TRIALS: usize = 64;
 
 /// Findings of one file for which fixes are searched.
 const CONSIDERED: usize = 256;
+
+/// Longest code that a reason shows, in characters.
+const LONGEST_CODE: usize = 40;
 
 /// Bytes that all trials for one file may analyse; only large files reach this before the limit on trials.
 const TRIED_BYTES: usize = 4_000_000;
@@ -309,8 +312,8 @@ impl FixValidator<'_, '_, '_> {
             if converted.edits == proposal.edits {
                 let Project { models, settings, .. } = self.project;
                 let there = FixContext::new(self.report.file, &text, &parsed.module, models, &settings.roots);
-                if types_keys && !fix::stays_legal(&there, &proposal.edits, &after.values) {
-                    proposal.make_display_only("code in the file may need the words of a key");
+                if types_keys && let Some(used) = fix::use_of_words(&there, &proposal.edits, &after.values) {
+                    proposal.make_display_only(&self.may_need_words(used, &proposal.edits));
                 }
                 let singles = SingleKeys {
                     text: &self.report.text,
@@ -464,6 +467,21 @@ impl FixValidator<'_, '_, '_> {
         let ran = facts.iter_mut().flat_map(|facts| std::mem::take(&mut facts.ran)).collect();
         let keys = facts.into_iter().flat_map(|facts| facts.keys).collect();
         Analysis { counts, findings, keys, values, not_single, unproven, is_exhausted, ran }
+    }
+
+    /// Why keys stay raw: the code that may need words, and where it is before the edits.
+    fn may_need_words(&self, used: Span, edits: &[Edit]) -> String {
+        let FileReport { text, cells, .. } = self.report;
+        let Span { start, end } = fix::place_before(used, edits).unwrap_or(used);
+        let code = text.get(start as usize..end as usize).unwrap_or_default().lines().next().unwrap_or_default();
+        let code: String = if code.chars().count() > LONGEST_CODE {
+            code.chars().take(LONGEST_CODE).chain(['…']).collect()
+        } else {
+            code.to_owned()
+        };
+        let row = cells.line_column(&LineIndex::new(text), text, start, start).row;
+        let cell = cells.around(start).map(|cell| format!("cell {}, ", cell.number)).unwrap_or_default();
+        format!("`{code}` in {cell}line {row} may need the words of a key")
     }
 
     /// The verdict of the replay on a fix, and why it is not verified; `None` if it is refuted.

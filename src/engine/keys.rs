@@ -53,6 +53,8 @@ pub struct KeyNote {
     pub function: String,
     /// The definition of that function.
     pub within: Span,
+    /// The function around it that ran it, for any caller: its qualified name and definition.
+    pub run_by: Option<(String, Span)>,
 }
 
 /// Two consumptions of one key, or of equal keys.
@@ -158,6 +160,7 @@ impl KeyNote {
                 .collect(),
             function: value.function.clone(),
             within: value.within,
+            run_by: value.run_by.clone(),
         }
     }
 }

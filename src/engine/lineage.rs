@@ -107,14 +107,19 @@ impl Lineage {
     /// The forest of each function.
     pub fn of(keys: &Keys) -> Self {
         let mut functions: Vec<FunctionKeys> = Vec::new();
-        for note in keys.notes.iter().filter(|note| note.place.file == keys.file && !note.is_called) {
-            let known = functions.iter().position(|function| function.within == note.within);
+        let notes = || keys.notes.iter().filter(|note| note.place.file == keys.file);
+        let drawn: FxHashSet<Span> = notes().filter(|note| !note.is_called).map(|note| note.within).collect();
+        for note in notes() {
+            // What only the function around it runs, such as the body of a `scan`, is drawn there.
+            let around = note.run_by.as_ref().filter(|_| !drawn.contains(&note.within));
+            let (name, within) = match around {
+                Some((name, within)) if note.is_called => (name, *within),
+                _ if note.is_called => continue,
+                _ => (&note.function, note.within),
+            };
+            let known = functions.iter().position(|function| function.within == within);
             let index = known.unwrap_or_else(|| {
-                functions.push(FunctionKeys {
-                    name: note.function.clone(),
-                    within: note.within,
-                    ..FunctionKeys::default()
-                });
+                functions.push(FunctionKeys { name: name.clone(), within, ..FunctionKeys::default() });
                 functions.len() - 1
             });
             functions[index].add(keys, note);

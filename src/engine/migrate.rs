@@ -506,7 +506,8 @@ fn again(job: &Job<'_>, plans: &mut [Plan]) -> bool {
 
 /// Whether an operation raises for a typed key, or does something else.
 fn needs_words(used: &BufferUse) -> bool {
-    used.kind == KeyKind::Typed && !matches!(used.op, BufferOp::Fabricate | BufferOp::Rewrap | BufferOp::Reseed)
+    let is_new_key = matches!(used.op, BufferOp::Fabricate | BufferOp::Rewrap | BufferOp::Reseed);
+    used.kind == KeyKind::Typed && !is_new_key && !used.op.always_raises()
 }
 
 /// Replays every function that changes, in the original and in the migrated project.

@@ -157,6 +157,7 @@ impl Finding {
             is_seeded_alike: _,
             unused: _,
             implementation: _,
+            always_raises: _,
         }) = fix_hints
         {
             if let Some((first, second)) = derived_at {

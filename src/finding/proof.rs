@@ -80,6 +80,8 @@ pub struct FixHints {
     pub wrapper: Option<(String, Place)>,
     /// The implementation to name where the program left it to the default.
     pub implementation: Option<String>,
+    /// Whether the operation raises for raw keys as well as for typed ones, so that the words of the key do not help.
+    pub always_raises: bool,
 }
 
 /// The verdict of a replay on a claim.

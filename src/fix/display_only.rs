@@ -18,7 +18,7 @@ pub(super) fn reason(cx: &FixContext<'_>, finding: &Finding) -> Option<String> {
     let is_only_looked_at = finding.consequence.as_ref().is_some_and(|consequence| {
         matches!(consequence.kind, ConsequenceKind::Compared | ConsequenceKind::Timed | ConsequenceKind::ShapeOnly)
     });
-    let intent = finding.intent.as_ref().map(|intent| intent.reason.clone());
+    let intent = finding.intent.as_ref().map(|intent| format!("this may be intended because {}", intent.reason));
     let fate = || finding.consequence.as_ref().filter(|_| is_only_looked_at).map(|fate| fate.message.clone());
     // Two draws that go into one value are not two runs of the same thing.
     let are_combined =

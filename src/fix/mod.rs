@@ -71,7 +71,7 @@ pub use migrate::{
 };
 pub use single_keys::SingleKeys;
 pub use typed::converted;
-pub use typed_uses::{KnownKey, stays_legal};
+pub use typed_uses::{KnownKey, use_of_words};
 
 use crate::finding::{Applicability, Finding, RuleId};
 

@@ -93,7 +93,11 @@ fn import(cx: &FixContext<'_>, rewritten: usize) -> Option<Edit> {
 pub fn converted(cx: &FixContext<'_>, proposal: &Proposal, after: &[Finding]) -> Option<Proposal> {
     let Proof::Keys(_) = proposal.proof else { return Some(proposal.clone()) };
     let mut edits = proposal.edits.clone();
-    for finding in after.iter().filter(|finding| finding.rule.family() == BUFFERS) {
+    let needs_words = |finding: &&Finding| {
+        let always_raises = finding.fix_hints.as_ref().is_some_and(|hints| hints.always_raises);
+        finding.rule.family() == BUFFERS && !always_raises
+    };
+    for finding in after.iter().filter(needs_words) {
         let (start, end) = (finding.primary.span.start, finding.primary.span.end);
         let span = Span::new(before(start, &proposal.edits)?, before(end, &proposal.edits)?);
         let keys = keys_at(cx, span);

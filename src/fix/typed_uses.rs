@@ -31,8 +31,8 @@ pub struct KnownKey {
     pub is_called: bool,
 }
 
-/// Whether no use of a key in this file, whose keys `edits` made typed, requires a key to be an array of words.
-pub fn stays_legal(cx: &FixContext<'_>, edits: &[Edit], held: &[KnownKey]) -> bool {
+/// The first use of a key in this file, whose keys `edits` made typed, that requires a key to be an array of words.
+pub fn use_of_words(cx: &FixContext<'_>, edits: &[Edit], held: &[KnownKey]) -> Option<Span> {
     let mut known: BTreeMap<Span, Vec<KnownKey>> = BTreeMap::new();
     for one in held {
         known.entry(one.span).or_default().push(*one);
@@ -46,7 +46,7 @@ pub fn stays_legal(cx: &FixContext<'_>, edits: &[Edit], held: &[KnownKey]) -> bo
         moved += i64::try_from(edit.content.len()).unwrap_or_default() - i64::from(edit.span.len());
     }
     let uses = Uses { cx, known, inserted };
-    tree::expressions(cx.module).into_iter().all(|expr| uses.is_legal(expr))
+    tree::expressions(cx.module).into_iter().find(|expr| !uses.is_legal(expr)).map(span_of)
 }
 
 struct Uses<'b, 'a> {

@@ -10,9 +10,9 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::marks::EXPECTED;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Key, Val, Value};
-use crate::analysis::record::{Activation, Escape, LoggedBuffer, LoggedReference, Recording, Stage};
+use crate::analysis::record::{Activation, Consumption, Escape, LoggedBuffer, LoggedReference, Recording, Stage};
 use crate::finding::{Confidence, ConsequenceKind, Intent, IntentKind, Place};
-use crate::ir::{FunctionId, Module, Op, OpKind, Variable};
+use crate::ir::{Argument, FunctionId, Module, Op, OpKind, Variable};
 use crate::judge::broadcasts::extract_broadcasts;
 use crate::judge::carried::{extract_exits, extract_kept};
 use crate::judge::closures::extract_closure_calls;
@@ -191,9 +191,26 @@ fn extract_keys(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
         let key = run.terms.describe(event.target.term);
         let text = format!("`{}` {what} `{key}`", event.callee);
         let written = event.written.as_deref().unwrap_or(&key);
-        let brief = Some(format!("`{}` {what} `{written}`", event.callee));
+        let computed =
+            if event.written.is_none() && is_of_operator(run, event) { "what is computed from " } else { "" };
+        let brief = Some(format!("`{}` {what} {computed}`{written}`", event.callee));
         facts.keys.push(KeyFact { place: event.place, text, brief });
     }
+}
+
+/// Whether a call gets the result of an operator instead of the key as it is: `normal(key + i)`, where `key + 0` is `key`.
+fn is_of_operator(run: &Recording<'_>, event: &Consumption) -> bool {
+    let ops = &run.code(&event.activation).ops;
+    let mut calls = ops.iter().filter(|op| op.span == event.place.span);
+    calls.any(|op| {
+        let OpKind::Call(_, arguments) = &op.kind else { return false };
+        arguments.iter().any(|argument| match argument {
+            Argument::Positional(temp) | Argument::Keyword(_, temp) => {
+                matches!(ops.get(*temp as usize).map(|op| &op.kind), Some(OpKind::Operate(..)))
+            }
+            Argument::Spread(_) | Argument::SpreadMapping(_) => false,
+        })
+    })
 }
 
 fn extract_buffers(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut Facts, file: FileId) {
@@ -236,11 +253,9 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut
             }
             let unconditional = used.guard.is_true()
                 && run.log.consumptions.iter().any(|event| event.target.term == used.key.term && event.guard.is_true());
-            confidence = if unconditional || is_computed || used.op == BufferOp::Number {
-                Confidence::Medium
-            } else {
-                Confidence::Low
-            };
+            let is_value = used.op == BufferOp::Number || used.op.always_raises();
+            let is_clear = unconditional || is_computed || is_value;
+            confidence = if is_clear { Confidence::Medium } else { Confidence::Low };
         }
         if !is_own(run, &used.activation) && !run.program.follows {
             continue;

@@ -175,7 +175,7 @@ impl Facts {
         self.keys.sort();
         self.keys.dedup();
         self.values.sort_by(|a, b| (a.place, a.is_called, &a.derivation).cmp(&(b.place, b.is_called, &b.derivation)));
-        self.values.dedup();
+        self.values.dedup_by(KeyValue::merge);
         self.not_single.sort_unstable();
         self.not_single.dedup();
         self.references.sort();
@@ -765,6 +765,8 @@ pub struct KeyValue {
     pub function: String,
     /// The whole definition of the function.
     pub within: Span,
+    /// The function around it that ran it, for any caller: its qualified name and definition.
+    pub run_by: Option<(String, Span)>,
 }
 
 /// Something that is done with a key.

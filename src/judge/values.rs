@@ -73,6 +73,10 @@ impl Values {
                 uses,
                 function: code.qualified.to_string(),
                 within: code.full,
+                run_by: seen.run_by.map(|around| {
+                    let around = run.module(seen.module).function(around);
+                    (around.qualified.to_string(), around.full)
+                }),
             });
         }
         is_complete
@@ -83,6 +87,17 @@ impl Values {
         for value in extracted.iter().filter(|value| value.is_called) {
             *self.passed.entry(value.place).or_default() += 1;
         }
+    }
+}
+
+impl KeyValue {
+    /// Whether two notes say the same; the earlier one then also knows which function ran it, if one of them does.
+    pub(super) fn merge(later: &mut Self, kept: &mut Self) -> bool {
+        let (later_by, kept_by) = (later.run_by.take(), kept.run_by.take());
+        let is_same = later == kept;
+        kept.run_by = if is_same { kept_by.or_else(|| later_by.clone()) } else { kept_by };
+        later.run_by = later_by;
+        is_same
     }
 }
 

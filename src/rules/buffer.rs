@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a message claims an exception only where the program raises at that very operation.
 
-use crate::finding::{BufferAccess, BufferPart, Finding};
+use crate::finding::{BufferAccess, BufferPart, Finding, FixHints};
 use crate::judge::facts::{BufferOp, BufferUse, Facts, KeyKind};
 
 use super::Rule;
@@ -21,6 +21,9 @@ pub(super) fn finding(rule: &Rule, hit: &BufferUse, text: Text) -> Finding {
     // A typed key raises, and a key of unknown kind may.
     finding.buffer_access =
         part_of(hit.op).filter(|_| !hit.raises).map(|what| BufferAccess { what, derivation: hit.derivation.clone() });
+    if hit.op.always_raises() {
+        finding.fix_hints = Some(FixHints { always_raises: true, ..FixHints::default() });
+    }
     finding.flow = origin.into_iter().chain([wording::label(hit.place, finding.label.clone())]).collect();
     finding
 }

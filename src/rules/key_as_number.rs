@@ -10,17 +10,16 @@ use super::buffer;
 use super::wording::Text;
 
 pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
-    buffer::find(facts, &[BufferOp::Number])
+    buffer::find(facts, &[BufferOp::Number, BufferOp::Truth, BufferOp::Search])
 }
 
 pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
     let (text, key) = (&hit.text, buffer::a_key(hit.kind));
-    let (message, label) = if text.contains(" in ") {
-        (format!("`{text}` needs the hash of {key}, which has none"), "raises here")
-    } else if hit.raises {
-        (format!("`{text}` converts {key} to a plain value, which raises"), "raises here")
-    } else {
-        (format!("`{text}` converts {key} to a plain value"), "a key is not a plain value")
+    let (message, label) = match hit.op {
+        BufferOp::Truth => (format!("`{text}` is tested for truth, but {key} has no truth value"), "raises here"),
+        BufferOp::Search => (format!("`{text}` needs the hash of {key}, which has none"), "raises here"),
+        _ if hit.raises => (format!("`{text}` converts {key} to a plain value, which raises"), "raises here"),
+        _ => (format!("`{text}` converts {key} to a plain value"), "a key is not a plain value"),
     };
     let text = Text {
         message,

@@ -34,7 +34,8 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
     }
     finding.doubt = doubt(hit);
     finding.intent.clone_from(&hit.intent);
-    finding.consequence.clone_from(&hit.consequence);
+    let fate = hit.consequence.as_ref();
+    finding.consequence = fate.map(|fate| Consequence { message: meeting(hit, &fate.message), ..fate.clone() });
     let origin = if hit.derived_at.is_some() { Vec::new() } else { wording::origin(hit.origin.as_ref()) };
     let first = wording::steps(&hit.first, &format!("first {}", hit.first.role.participle()));
     let second = wording::steps(&hit.second, &again(&hit.first, &hit.second));
@@ -78,8 +79,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
         is_seeded_alike: hit.kind == ReuseKind::SeededTwice,
         unused: hit.intended_child.as_ref().map(|child| child.name.clone()),
         used_at: hit.returned_at.as_ref().map(|_| hit.first.leaf),
-        wrapper: None,
-        implementation: None,
+        ..FixHints::default()
     });
     let is_one = hit.derived_at.is_none_or(|(first, again)| first == again);
     let is_constant = matches!(hit.derivation.kind(), DerivationKind::Seed(Some(_), _));
@@ -115,8 +115,10 @@ fn meeting(hit: &KeyReuse, fate: &str) -> String {
             _ => format!("whether {what} depends on the result of {first}"),
         };
     }
-    match fate.strip_prefix("both draws ") {
-        Some(rest) if hit.first.role == Role::Split && second == Role::Split => format!("draws from both {rest}"),
+    let splits = [hit.first.role, second].into_iter().filter(|role| *role == Role::Split).count();
+    match (fate.strip_prefix("both draws "), splits) {
+        (Some(rest), 1) => format!("numbers from both {rest}"),
+        (Some(rest), 2) => format!("draws from both {rest}"),
         _ => fate.to_owned(),
     }
 }

@@ -161,6 +161,10 @@ impl<'a> Part<'a> {
             "consumes" => self.effect(Effect::Consumes, word, after.trim_start()),
             "derives" => self.effect(Effect::Derives, word, after.trim_start()),
             "observes" => self.effect(Effect::Observes, word, after.trim_start()),
+            _ if let Some(codes) = codes_for_other_tool(word, after) => {
+                let help = format!("did you mean `# keylint: ignore[{codes}]`?");
+                Err(self.problem(&format!("unknown directive `{word}`"), help))
+            }
             _ => {
                 let near = suggest(word, ["ignore", "file-ignore", "consumes", "derives", "observes"]);
                 let help = near.map_or_else(
@@ -178,6 +182,11 @@ impl<'a> Part<'a> {
     fn ignore(self, word: &str, rest: &'a str) -> Result<Directive, Problem> {
         let example = format!("write `# keylint: {word}[KEY101] reason`");
         let Some(inner) = rest.strip_prefix('[') else {
+            let in_parentheses = rest.strip_prefix('(').and_then(|inner| inner.split_once(')'));
+            if let Some((list, _)) = in_parentheses.filter(|(list, _)| pieces(list).next().is_some()) {
+                let help = format!("did you mean `# keylint: {word}[{list}]`?");
+                return Err(self.problem(&format!("the rules of `{word}` go in square brackets"), help));
+            }
             return Err(self.problem(&format!("`{word}` names no rule"), example));
         };
         let Some((list, reason)) = inner.split_once(']') else {
@@ -241,6 +250,14 @@ fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let rest = &text[word.len()..];
     let ends = !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-');
     (head.eq_ignore_ascii_case(word) && ends).then_some(rest)
+}
+
+/// The codes of a comment in the style of another tool: `disable=KEY101`, `noqa: KEY101`; `…` stands for none.
+fn codes_for_other_tool(word: &str, rest: &str) -> Option<String> {
+    let is_other = matches!(word, "disable" | "noqa" | "nolint" | "skip" | "off" | "suppress" | "allow");
+    let words = rest.split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_'));
+    let codes: Vec<&str> = words.filter(|word| word.to_ascii_uppercase().starts_with("KEY")).collect();
+    is_other.then(|| if codes.is_empty() { "…".to_owned() } else { codes.join(", ") })
 }
 
 fn leading_word(text: &str) -> &str {

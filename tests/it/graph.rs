@@ -49,6 +49,11 @@ fn only_reused_keys_are_red() {
 }
 
 #[test]
+fn bodies_of_loops_are_drawn_with_the_function_that_runs_them() {
+    insta::assert_snapshot!(picture(&["bodies.py"]));
+}
+
+#[test]
 fn dot_shows_one_function() {
     insta::assert_snapshot!(picture(&["train.py::main", "--output-format", "dot"]));
 }

@@ -562,6 +562,8 @@ fn number_rules() {
         buffer(BufferOp::Rewrap, 16, "jax.random.wrap_key_data", KeyKind::Typed),
         buffer(BufferOp::Fabricate, 17, "jnp.zeros_like", KeyKind::Raw),
         buffer(BufferOp::Number, 18, "int(key)", KeyKind::Typed),
+        buffer(BufferOp::Truth, 19, "key", KeyKind::Unknown),
+        buffer(BufferOp::Search, 20, "key not in cache", KeyKind::Typed),
     ];
     insta::assert_snapshot!(story(&rules::check(&Facts { buffers, ..Facts::default() })));
 }

@@ -34,6 +34,30 @@ fn why_is_short_lines() {
     insta::assert_snapshot!(keylint(&["why", "names.py:42", "--isolated"]));
 }
 
+#[test]
+fn what_is_computed_from_a_key_is_not_called_the_key() {
+    let why = keylint(&["why", "computed.py:7", "--isolated"]);
+    assert!(why.contains("`jax.random.normal` draws from what is computed from `key`"), "{why}");
+}
+
+/// The result of `next(stream)` is not called `next`.
+#[test]
+fn made_up_keys_have_names_of_the_program() {
+    let report = keylint(&["check", "computed.py", "--isolated", "--no-cache", "--select", "KEY101"]);
+    let lead = "verified by replay with a made-up ";
+    let names: Vec<&str> =
+        report.lines().filter_map(|line| Some(line.split_once(lead)?.1.split_once(" =")?.0)).collect();
+    assert_eq!(names, ["key", "`key`"], "{report}");
+}
+
+/// The code that may need words is shown as the file has it, with its line.
+#[test]
+fn code_that_may_need_words_is_named() {
+    let report = keylint(&["check", "tiled.py", "--isolated", "--no-cache", "--select", "KEY301"]);
+    let reason = "not verified: `jnp.tile(key, (count, 1))` in line 8 may need the words of a key";
+    assert!(report.contains(reason), "{report}");
+}
+
 /// A branch is named only if it runs the second draw, or exits before it.
 #[test]
 fn a_draw_that_decides_another_is_said() {

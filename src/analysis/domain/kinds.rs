@@ -90,6 +90,17 @@ pub enum BufferOp {
     Reseed,
     /// `int`, `float`, `hash`, `bool`, `np.asarray` of a key.
     Number,
+    /// A test of a key's truth (`if key`, `not key`, `key or default`).
+    Truth,
+    /// A search in a dict or a set, which hashes the key (`key in cache`).
+    Search,
+}
+
+impl BufferOp {
+    /// Whether it raises for raw keys as well as for typed ones, so that the words of a key do not help.
+    pub fn always_raises(self) -> bool {
+        matches!(self, Self::Truth | Self::Search)
+    }
 }
 
 /// How a consumed key leaves a function.

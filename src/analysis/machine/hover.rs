@@ -9,7 +9,7 @@ use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::machine::{Frame, Machine, text};
 use crate::analysis::record::Observed;
 use crate::finding::Place;
-use crate::ir::{Op, OpKind};
+use crate::ir::{FunctionId, Module, Op, OpKind};
 
 /// Records the result of an operation.
 pub fn observe<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, op: &Op, value: &Value) {
@@ -49,6 +49,7 @@ fn observe_value<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, place: Place,
         return;
     }
     let is_called = !frame.activation.root && frame.activation.caller.is_some();
+    let run_by = if is_called { run_by(machine, frame) } else { None };
     for alternative in value.alternatives() {
         if matches!(alternative.val, Val::Array(_) | Val::Tuple(_) | Val::Object(_)) {
             machine.recorder.observe_no_single(place);
@@ -67,7 +68,22 @@ fn observe_value<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, place: Place,
             _ => continue,
         };
         let (module, function) = (frame.module, frame.activation.function);
-        let seen = Observed { place, is_called, term, derivation, kind, is_array, is_guess, function, module };
+        let seen = Observed { place, is_called, term, derivation, kind, is_array, is_guess, function, module, run_by };
         machine.recorder.observe(seen);
     }
+}
+
+/// The function that was run on its own and led here, if its definition contains that of this function.
+fn run_by(machine: &Machine<'_>, frame: &Frame<'_>) -> Option<FunctionId> {
+    let mut top = &frame.activation;
+    while !top.root
+        && let Some((caller, _)) = &top.caller
+    {
+        top = caller;
+    }
+    if top.module != frame.module || top.function == Module::BODY || top.function == frame.activation.function {
+        return None;
+    }
+    let around = machine.module(top.module).function(top.function).full;
+    around.covers(frame.code.full).then_some(top.function)
 }

@@ -12,7 +12,7 @@ use crate::analysis::record::{Holder, LoggedBuffer, LoggedExit, LoggedStore};
 use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{State, evidence, paths};
 use crate::finding::Place;
-use crate::ir::{Name, Op};
+use crate::ir::{Name, Op, Operator};
 
 /// Whether a value from outside is named like a key.
 pub fn looks_like_a_key(machine: &Machine<'_>, term: TermId, written: Option<&str>) -> bool {
@@ -58,7 +58,7 @@ fn log_buffer<'p>(
     if machine.state.paths.pc.is_false() || !is_noted {
         return;
     }
-    let raises = raises && (key.kind == KeyKind::Typed || op == BufferOp::Number);
+    let raises = raises && (key.kind == KeyKind::Typed || op == BufferOp::Number || op.always_raises());
     machine.recorder.buffer(LoggedBuffer {
         op,
         key,
@@ -283,15 +283,15 @@ pub fn note_truth<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, test: &Value
         && key.kind != KeyKind::Unknown
     {
         let place = machine.place(frame, op.span);
-        let text = format!("bool({})", written.as_deref().unwrap_or("…"));
-        buffer_use(machine, frame, key, place, BufferUse::new(BufferOp::Number, text, true));
+        let text = written.as_deref().unwrap_or("…").to_owned();
+        buffer_use(machine, frame, key, place, BufferUse::new(BufferOp::Truth, text, true));
     } else if let Some(Val::Term(term)) = test.single().cloned()
         && evidence::may_be_key(&machine.state.terms, term)
         && let Some(written) = written
     {
         let key = Key { term, kind: KeyKind::Unknown, derivation: 0 };
         let place = machine.place(frame, op.span);
-        let used = BufferUse::new(BufferOp::Number, format!("bool({written})"), true);
+        let used = BufferUse::new(BufferOp::Truth, written.to_string(), true);
         log_buffer(machine, frame, key, place, used, true);
     }
 }
@@ -300,6 +300,7 @@ pub fn note_truth<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, test: &Value
 pub fn note_hash<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,
+    operator: Operator,
     [element, container]: [&Value; 2],
     [written, of]: &[Option<Name>; 2],
     op: &Op,
@@ -314,7 +315,8 @@ pub fn note_hash<'p>(
     {
         let place = machine.place(frame, op.span);
         let [written, of] = [written, of].map(|text| text.as_deref().unwrap_or("…"));
-        buffer_use(machine, frame, key, place, BufferUse::new(BufferOp::Number, format!("{written} in {of}"), true));
+        let text = format!("{written} {} {of}", operator.sign());
+        buffer_use(machine, frame, key, place, BufferUse::new(BufferOp::Search, text, true));
     }
 }
 

@@ -122,7 +122,7 @@ pub fn operate<'p>(
         }
         Operator::MatchClass => instances::test(machine, &left, &right),
         Operator::In | Operator::NotIn => {
-            notes::note_hash(machine, frame, [&left, &right], &texts, op);
+            notes::note_hash(machine, frame, operator, [&left, &right], &texts, op);
             let changed = machine.state.with_members(&right);
             if changed != right && are_terms(&changed) {
                 let needle = machine.state.term_of(&left);

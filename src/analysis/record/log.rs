@@ -505,4 +505,6 @@ pub struct Observed {
     pub function: FunctionId,
     /// Its module.
     pub module: ModuleIndex,
+    /// The function around it that was run on its own and ran it, as it runs the body of a `scan`.
+    pub run_by: Option<FunctionId>,
 }

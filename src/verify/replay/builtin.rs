@@ -19,7 +19,7 @@ impl<'p> Machine<'p> {
         if args.is_open && args.positional.is_empty() && args.keywords.is_empty() {
             // `zip(*pairs)` of an unknown value.
             self.escape(args, place)?;
-            return Ok(self.unknown(path));
+            return Ok(self.unknown_result(path));
         }
         let first = args.positional.first();
         let answer = match op {
@@ -85,7 +85,7 @@ impl<'p> Machine<'p> {
             }
             BuiltinOp::Input | BuiltinOp::Open | BuiltinOp::Eval => {
                 self.escape(args, place)?;
-                Some(self.unknown(path))
+                Some(self.unknown_result(path))
             }
             // The results of these depend on their arguments and hold no known key.
             BuiltinOp::Asdict

@@ -221,11 +221,11 @@ impl<'p> Machine<'p> {
         let given: Vec<Value<'p>> = args.values().cloned().collect();
         if self.numeric.is_none() && (self.stack.len() >= DEPTH || recursion >= RECURSION) {
             self.havoc_call(&Value::None, &given);
-            return Ok(self.unknown(&code.name));
+            return Ok(self.unknown_result(&code.name));
         }
         let slots = self.bind_arguments(closure, args);
         let Some(mut frame) = self.frame(closure.module, closure.id, slots, closure.parent.clone()) else {
-            return Ok(self.unknown(&code.name));
+            return Ok(self.unknown_result(&code.name));
         };
         if code.is_generator {
             return Ok(Value::Generator(Rc::new(RefCell::new(Some(Box::new(frame))))));
@@ -239,11 +239,11 @@ impl<'p> Machine<'p> {
         self.here = here;
         match halt {
             Ok(Halt::Return(value)) => Ok(value),
-            Ok(Halt::Yield(_)) => Ok(self.unknown(&code.name)),
+            Ok(Halt::Yield(_)) => Ok(self.unknown_result(&code.name)),
             // The program is assumed to work: a failure far from the target places comes from missing knowledge.
             Err(Signal::Raise(_)) if !self.is_caught() && !self.hints.holds(closure.module, closure.id) => {
                 self.havoc_call(&Value::None, &given);
-                Ok(self.unknown(&code.name))
+                Ok(self.unknown_result(&code.name))
             }
             Err(signal) => Err(signal),
         }
@@ -439,7 +439,7 @@ impl<'p> Machine<'p> {
         for value in args.values() {
             self.havoc(value);
         }
-        Ok(self.unknown(&name))
+        Ok(self.unknown_result(&name))
     }
 
     /// Keys among arguments that are keys by now.

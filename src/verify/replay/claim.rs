@@ -14,7 +14,7 @@ use super::keys::PLACEHOLDER;
 use super::machine::Draw;
 use super::numbers::drawn;
 use super::search::{EntryStates, Path, Start, explore, start_of};
-use super::symbol::{Node, Symbols};
+use super::symbol::Symbols;
 use super::{Budget, DrawKind, Project};
 use crate::finding::{self, Evidence, Inconclusive, Place, Sharing, Witness, WitnessStatus};
 
@@ -269,12 +269,8 @@ fn sentence(path: &Path, evidence: &Evidence, pair: &Pair) -> String {
     };
     let mut text = match placeholder {
         Some(symbol) => {
-            let whose = match (path.symbols.name(symbol), path.symbols.node(symbol)) {
-                (Some(name), Some(Node::Fresh(..) | Node::Attribute(..) | Node::Item(..))) if !name.contains('<') => {
-                    format!("`{}`", name.replace('\'', "\""))
-                }
-                _ => "key".to_owned(),
-            };
+            let written = path.symbols.written(symbol);
+            let whose = written.map_or_else(|| "key".to_owned(), |name| format!("`{}`", name.replace('\'', "\"")));
             format!("verified by replay with a made-up {whose} = {key}: {both} receive the same key")
         }
         None if first.is_known && second.is_known => format!("verified by replay: {both} receive the key {key}"),

@@ -21,7 +21,7 @@ use crate::text::Edit;
 const STEPS_PER_FUNCTION: u32 = 50_000;
 
 /// Why programs that draw nothing are not compared.
-pub const NO_DRAW: &str = "no path draws";
+pub const NO_DRAW: &str = "the replays of the function reach no call that is known to draw from a key";
 
 /// Most paths of the fixed program that correspond to one of the original.
 const MOST_COUNTERPARTS: usize = 16;
@@ -146,13 +146,15 @@ impl<'p> Pair<'_, 'p> {
                 }
                 verdict = hold(before, after).map_err(|comparison| match comparison {
                     // The edited program branched differently: this is not the same path, and refutes nothing.
-                    Comparison::Refuted(_) if !after.choices.is_empty() || after.answered < answers.len() => {
-                        unknown("the edited program tests different conditions")
-                    }
+                    Comparison::Refuted(_) if !after.choices.is_empty() || after.answered < answers.len() => unknown(
+                        "a condition depends on what the edits change, so paths with and without them cannot be compared",
+                    ),
                     comparison => comparison,
                 });
                 if verdict.is_ok() && standing > MOST_COUNTERPARTS {
-                    verdict = Err(unknown("the edited program tests many different conditions"));
+                    verdict = Err(unknown(
+                        "many conditions depend on what the edits change, so paths with and without them cannot be compared",
+                    ));
                 }
                 verdict.is_err()
             });
@@ -307,7 +309,11 @@ pub fn compare_draws<'p>(
                 olds.truncate(length);
                 news.truncate(length);
             }
-            _ => return Err(Comparison::Inconclusive("a path was not run to its end".to_owned())),
+            _ => {
+                return Err(Comparison::Inconclusive(
+                    "one of the replays with and without the edits was cut off by a limit".to_owned(),
+                ));
+            }
         }
         same_draws(&olds, &news, pair.moved, instead)?;
         let all: Vec<&Draw> = after.draws.iter().filter(|draw| draws(draw)).collect();

@@ -101,7 +101,7 @@ impl<'p> Machine<'p> {
     pub(super) fn next_element(&mut self, args: &Args<'p>, place: Place) -> Answer<'p> {
         let [value, rest @ ..] = &args.positional[..] else { return Ok(None) };
         Ok(Some(match value {
-            Value::Unknown(_) => self.unknown("next"),
+            Value::Unknown(_) => self.unknown_result("next"),
             Value::Stream(stream) => {
                 let given = self.project.models.stream_yield(&stream.0, StreamUse::Next);
                 (self.library.stream_result)(self, given, &stream.0)

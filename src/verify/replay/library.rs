@@ -118,7 +118,7 @@ fn construct_library<'p>(
                 Ok(Value::Class(class.clone()))
             }
             None => Ok(Value::Library(path.clone())),
-            Some(_) => Ok(machine.unknown(path)),
+            Some(_) => Ok(machine.unknown_result(path)),
         },
         Construct::Stream { seeds, .. } => {
             let mut given = constructed(machine, path, seeds, args);
@@ -134,7 +134,7 @@ fn construct_library<'p>(
                 consume(machine, DrawKind::Consume, &given, path, place);
             }
             machine.escape(args, place)?;
-            Ok(machine.unknown(path))
+            Ok(machine.unknown_result(path))
         }
     }
 }
@@ -259,7 +259,7 @@ fn seeded<'p>(machine: &mut Machine<'p>, call: ModelCall<'_, 'p>, seed: &str, ki
 
 /// `split(key, num)`
 fn splits<'p>(machine: &mut Machine<'p>, call: ModelCall<'_, 'p>, key: &str, num: Option<&str>) -> Eval<'p, Value<'p>> {
-    let Some(key) = call.argument(key) else { return Ok(machine.unknown(call.path)) };
+    let Some(key) = call.argument(key) else { return Ok(machine.unknown_result(call.path)) };
     let num = num.and_then(|num| call.argument(num));
     single(key)?;
     consume(machine, DrawKind::Split, key, call.path, call.place);
@@ -275,7 +275,7 @@ fn consumes<'p>(machine: &mut Machine<'p>, call: ModelCall<'_, 'p>, keys: &[Stri
     let given: Vec<Value<'p>> = keys.iter().flat_map(|name| arguments(call.args, call.callable, name)).collect();
     consume_all(machine, &given, call.path, call.place);
     machine.escape(call.args, call.place)?;
-    Ok(machine.unknown(call.path))
+    Ok(machine.unknown_result(call.path))
 }
 
 /// Whether a call sets a flag with which it draws nothing.
@@ -296,7 +296,7 @@ pub(super) fn apply<'p>(
         Effect::Seed { seed, kind } => seeded(machine, call, seed, *kind)?,
         Effect::Split { key, num } => splits(machine, call, key, num.as_deref())?,
         Effect::Fold { key, data } => {
-            let Some(key) = call.argument(key) else { return Ok(machine.unknown(path)) };
+            let Some(key) = call.argument(key) else { return Ok(machine.unknown_result(path)) };
             single(key)?;
             consume(machine, DrawKind::Fold, key, path, place);
             machine.fold_in(key, call.argument(data).unwrap_or(&Value::None))
@@ -308,17 +308,17 @@ pub(super) fn apply<'p>(
                 // A decorator with arguments.
                 Value::Library(path.clone())
             }
-            None => machine.unknown(path),
+            None => machine.unknown_result(path),
         },
         Effect::Sample { keys, .. } => sample(machine, call, keys)?,
         Effect::Consume { no_draw_when, .. } if sets_flag(call, no_draw_when) => {
             machine.escape(&args, place)?;
-            machine.unknown(path)
+            machine.unknown_result(path)
         }
         Effect::Consume { keys, .. } => consumes(machine, call, keys)?,
         Effect::Observe => {
             machine.escape(&args, place)?;
-            machine.unknown(path)
+            machine.unknown_result(path)
         }
         Effect::Fabricate { of, zeros } => match zeroed(call.argument(of).filter(|_| *zeros)) {
             Some(value) => value,
@@ -343,10 +343,10 @@ pub(super) fn apply<'p>(
                 None => pure(machine, path, &args),
             }
         }
-        Effect::Supply { .. } => machine.unknown(path),
+        Effect::Supply { .. } => machine.unknown_result(path),
         Effect::Tree { op, of } => match call.argument(of) {
             Some(tree) => tree_op(machine, *op, tree, path),
-            None => machine.unknown(path),
+            None => machine.unknown_result(path),
         },
         Effect::Transform(transform) => match transform.returns {
             Returns::Function => {
@@ -376,7 +376,7 @@ fn tree_op<'p>(machine: &mut Machine<'p>, op: TreeOp, tree: &Value<'p>, path: &N
             Value::tuple(vec![Value::list(leaves), Value::Unknown(structure)])
         }
         // What replaces the parts is not computed.
-        TreeOp::At => machine.unknown(path),
+        TreeOp::At => machine.unknown_result(path),
         _ => Value::Unknown(machine.symbols.apply(path, &[symbol])),
     }
 }

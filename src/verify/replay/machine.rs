@@ -344,6 +344,11 @@ impl<'p> Machine<'p> {
         Value::Unknown(self.symbols.fresh(name))
     }
 
+    /// The unknown result of a call.
+    pub(super) fn unknown_result(&mut self, callee: &str) -> Value<'p> {
+        Value::Unknown(self.symbols.result(callee))
+    }
+
     /// A symbol for any value: equal for equal values.
     pub(super) fn symbol_of(&mut self, value: &Value<'p>) -> Symbol {
         self.symbols.of(value)

@@ -110,7 +110,7 @@ pub(super) fn protocol_or_unknown<'p>(
                 library::consume(machine, DrawKind::Consume, &key, name, place);
                 machine.escape(args, place)?;
                 machine.havoc(receiver);
-                return Ok(machine.unknown(name));
+                return Ok(machine.unknown_result(name));
             }
             ProtocolEffect::Split => {
                 library::consume(machine, DrawKind::Split, &key, name, place);
@@ -121,7 +121,7 @@ pub(super) fn protocol_or_unknown<'p>(
                 return Ok(machine.expects());
             }
             ProtocolEffect::Supply | ProtocolEffect::Observe | ProtocolEffect::Replace => {
-                return Ok(machine.unknown(name));
+                return Ok(machine.unknown_result(name));
             }
         }
     }
@@ -273,7 +273,7 @@ pub(super) fn stream_result<'p>(machine: &mut Machine<'p>, given: Yield, path: &
             Value::Stream(Rc::new((path.clone(), symbol)))
         }
         Yield::Key | Yield::Keys | Yield::Number | Yield::Streams | Yield::Nothing | Yield::Unknown => {
-            machine.unknown(path)
+            machine.unknown_result(path)
         }
     }
 }

@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::value::Value;
 use crate::ir::Name;
@@ -51,6 +51,8 @@ pub(super) struct Symbols {
     numbers: FxHashMap<Symbol, i128>,
     keys: FxHashMap<Symbol, u32>,
     epochs: FxHashMap<Symbol, u32>,
+    /// Results of calls: their names are those of what was called.
+    results: FxHashSet<Symbol>,
     /// What was decided, in order.
     decided: Vec<(Symbol, bool)>,
     fresh: u32,
@@ -100,6 +102,13 @@ impl Symbols {
         self.intern(Node::Fresh(self.fresh, name.into()))
     }
 
+    /// The unknown result of a call.
+    pub(super) fn result(&mut self, callee: &str) -> Symbol {
+        let symbol = self.fresh(callee);
+        self.results.insert(symbol);
+        symbol
+    }
+
     pub(super) fn int(&mut self, value: i128) -> Symbol {
         self.intern(Node::Int(value))
     }
@@ -144,6 +153,16 @@ impl Symbols {
     /// What the symbol holds may have changed.
     pub(super) fn invalidate(&mut self, symbol: Symbol) {
         *self.epochs.entry(symbol).or_insert(0) += 1;
+    }
+
+    /// How the program writes it, if it is a variable or a part of one.
+    pub(super) fn written(&self, symbol: Symbol) -> Option<Name> {
+        let mut root = symbol;
+        while let Some(Node::Attribute(of, ..) | Node::Item(of, ..)) = self.node(root) {
+            root = *of;
+        }
+        let is_variable = matches!(self.node(root), Some(Node::Fresh(..))) && !self.results.contains(&root);
+        self.name(symbol).filter(|name| is_variable && !name.contains('<'))
     }
 
     /// A name for it, from its origin.

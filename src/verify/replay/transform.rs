@@ -125,7 +125,7 @@ pub(super) fn run_transform<'p>(
             let aux = get(transform.aux.as_deref()).is_some_and(|flag| flag.truth() == Some(true));
             transformed(machine, transform.result, value, aux)
         }
-        Runs::Abstract => Ok(machine.unknown(path)),
+        Runs::Abstract => Ok(machine.unknown_result(path)),
         Runs::Associative | Runs::Reduce => reduce(machine, &function, args, path, place),
         Runs::Scan => {
             let carry = get(transform.carry.as_deref()).unwrap_or(Value::None);
@@ -150,7 +150,7 @@ pub(super) fn run_transform<'p>(
             let (branches, operands) = with_its_operand(machine, &chosen, branches, operands);
             match branch(machine, transform.runs, &chosen, branches)? {
                 Some(branch) => machine.call_value(&branch, Args::of(operands), place),
-                None => Ok(machine.unknown(path)),
+                None => Ok(machine.unknown_result(path)),
             }
         }
         Runs::TreeMap => tree_map(machine, &function, &over, transform.leading, place),
@@ -330,11 +330,11 @@ fn reduce<'p>(
     let Some(items) = items else {
         let (left, right) = (machine.unknown("left"), machine.unknown("right"));
         machine.call_value(function, Args::of(vec![left, right]), place)?;
-        return Ok(machine.unknown(path));
+        return Ok(machine.unknown_result(path));
     };
     let mut items = items.into_iter();
     let Some(mut folded) = args.positional.get(2).cloned().or_else(|| items.next()) else {
-        return Ok(machine.unknown(path));
+        return Ok(machine.unknown_result(path));
     };
     for item in items {
         folded = machine.call_value(function, Args::of(vec![folded, item]), place)?;
