@@ -301,21 +301,17 @@ pub fn report(
 }
 
 /// Whether equal draws of a loop are rarely a mistake: unknown code gets one key but something else in each iteration, unless it continues with
-/// what it computed; or models, environments and the like that are only stored may start alike, and so may the networks of a
-/// collection's elements, such as the clients of a federated run.
+/// what it computed; or models, environments and the like that are only stored may start alike.
 fn is_doubtful_in_loop(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequence, confidence: Confidence) -> bool {
     let (first, second) = (pair.first.role, pair.second.role);
     let is_unknown = first == Role::Unresolved && second == Role::Unresolved;
-    let initialises = is_initialiser(flows.run, pair.second);
-    let draws = matches!(&pair.second.drawn_in, DrawnIn::Submodules(names) if !names.is_empty()) && !initialises;
-    let is_apart = match consequence.kind {
-        ConsequenceKind::Stored => true,
-        ConsequenceKind::Escapes | ConsequenceKind::Returned => initialises && is_for_each_thing(flows, pair),
-        _ => false,
-    };
-    let start_alike =
-        matches!(second, Role::Protocol | Role::Unresolved) && !draws && is_apart && confidence < Confidence::High;
-    start_alike || is_unknown && consequence.kind != ConsequenceKind::Meet && !repeats_or_carries(flows, pair)
+    let draws = matches!(&pair.second.drawn_in, DrawnIn::Submodules(names) if !names.is_empty())
+        && !is_initialiser(flows.run, pair.second);
+    let is_stored = matches!(second, Role::Protocol | Role::Unresolved)
+        && !draws
+        && consequence.kind == ConsequenceKind::Stored
+        && confidence < Confidence::High;
+    is_stored || is_unknown && consequence.kind != ConsequenceKind::Meet && !repeats_or_carries(flows, pair)
 }
 
 /// Whether each iteration of a loop statement makes the same call, or a later one gets what an earlier one draws.
@@ -324,11 +320,6 @@ fn repeats_or_carries(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
         let reach = flows.reach(pair.reuse.second);
         !around.gets_another() || around.continues(&reach) || around.is_stored_as_state(&reach)
     })
-}
-
-/// Whether the loop goes through a collection, and no iteration continues with what an earlier one drew.
-fn is_for_each_thing(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
-    loop_around(flows, pair).is_some_and(|around| around.goes_through_things()) && !is_carried(flows, pair)
 }
 
 /// The loop that repeats the second draw, if there is one.
