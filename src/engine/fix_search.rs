@@ -473,11 +473,16 @@ impl FixValidator<'_, '_, '_> {
     fn may_need_words(&self, used: Span, edits: &[Edit]) -> String {
         let FileReport { text, cells, .. } = self.report;
         let Span { start, end } = fix::place_before(used, edits).unwrap_or(used);
-        let code = text.get(start as usize..end as usize).unwrap_or_default().lines().next().unwrap_or_default();
-        let code: String = if code.chars().count() > LONGEST_CODE {
-            code.chars().take(LONGEST_CODE).chain(['…']).collect()
+        let whole = text.get(start as usize..end as usize).unwrap_or_default();
+        let words = &self.project.models.words;
+        if !whole.split(|one: char| !one.is_alphanumeric() && one != '_').any(|name| words.ends_like_a_key(name)) {
+            return "code in the file may need the words of a key".to_owned();
+        }
+        let line = whole.lines().next().unwrap_or_default();
+        let code: String = if line.len() < whole.len() || line.chars().count() > LONGEST_CODE {
+            line.chars().take(LONGEST_CODE).chain(['…']).collect()
         } else {
-            code.to_owned()
+            line.to_owned()
         };
         let row = cells.line_column(&LineIndex::new(text), text, start, start).row;
         let cell = cells.around(start).map(|cell| format!("cell {}, ", cell.number)).unwrap_or_default();

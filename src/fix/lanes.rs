@@ -206,7 +206,7 @@ impl<'a> Mapping<'a> {
         match cx.counted(rows) {
             Some(Expr::NumberLiteral(count)) if !matches!(count.value, Number::Int(_)) => None,
             Some(count) => Some(cx.code(count).to_owned()),
-            None => is_plain(rows).then(|| format!("{}.shape[0]", cx.code(rows))),
+            None => (is_plain(rows) && !is_container(cx, rows)).then(|| format!("{}.shape[0]", cx.code(rows))),
         }
     }
 
@@ -224,6 +224,19 @@ impl<'a> Mapping<'a> {
         };
         takes_array(cx, self.function, at, FOLLOWED) || computes()
     }
+}
+
+/// Whether a variable is bound to a dict, list or tuple, which has no shape.
+fn is_container(cx: &FixContext<'_>, rows: &Expr) -> bool {
+    let (Expr::Name(name), scope) = (rows, cx.names.frame_at(span_of(rows).start)) else { return false };
+    let own = cx.names.occurrences(name.id.as_str()).iter().filter(|one| Some(one.scope) == scope);
+    let bound = own.filter(|one| one.action == Action::Bind).filter_map(|one| cx.steps(one.span).pop());
+    bound.into_iter().any(|step| match step.statement() {
+        Stmt::Assign(assign) => {
+            matches!(&*assign.value, Expr::Dict(_) | Expr::List(_) | Expr::Tuple(_) | Expr::ListComp(_))
+        }
+        _ => false,
+    })
 }
 
 /// Functions that are followed from one to the next to see what becomes of an argument.

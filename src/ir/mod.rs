@@ -62,6 +62,7 @@ mod alike;
 mod annotation;
 pub mod display;
 pub mod liveness;
+pub mod lookup;
 mod lower;
 mod op;
 mod packed;

@@ -438,8 +438,8 @@ impl<'t> Reader<'t> {
             self.models.made_in.extend(raw.libraries.iter().map(made_in));
         }
         let methods = raw.method.into_vec();
-        if let Some(method) = raw.result_streams.keys().find(|method| !methods.contains(method)) {
-            self.problem(row.field("result-streams"), format!("`{method}` is no method of this row"));
+        if let Some(method) = raw.dropped_streams.keys().find(|method| !methods.contains(method)) {
+            self.problem(row.field("dropped-streams"), format!("`{method}` is no method of this row"));
         }
         for method in methods {
             let protocol = Protocol {
@@ -462,7 +462,7 @@ impl<'t> Reader<'t> {
                 draws_requested: raw.draws_requested,
                 no_draw_with: raw.no_draw_with.clone(),
                 no_draw_streams: raw.no_draw_streams.clone(),
-                result_streams: raw.result_streams.get(&method).cloned().unwrap_or_default(),
+                dropped_streams: raw.dropped_streams.get(&method).cloned().unwrap_or_default(),
                 submodules: raw
                     .submodules
                     .as_ref()

@@ -208,8 +208,8 @@ pub struct Protocol {
     pub no_draw_with: Vec<String>,
     /// Streams with which alone the call may draw nothing: that of parameters that already exist.
     pub no_draw_streams: Vec<String>,
-    /// If not empty, the only streams from which anything in the result is drawn.
-    pub result_streams: Vec<String>,
+    /// Streams from which nothing in the result is drawn.
+    pub dropped_streams: Vec<String>,
     /// How the submodules get the names that paths consist of, if the library folds paths and does so by their classes.
     pub submodules: Option<Submodules>,
     /// Callables that make receivers whose method takes no key, so that the argument in its position is something else.

@@ -246,7 +246,7 @@ pub(super) struct RawProtocol {
     #[serde(default)]
     pub no_draw_streams: Vec<String>,
     #[serde(default)]
-    pub result_streams: BTreeMap<String, Vec<String>>,
+    pub dropped_streams: BTreeMap<String, Vec<String>>,
     pub submodules: Option<RawSubmodules>,
     #[serde(default)]
     pub keyless: Vec<String>,

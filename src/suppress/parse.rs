@@ -256,7 +256,12 @@ fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
 fn codes_for_other_tool(word: &str, rest: &str) -> Option<String> {
     let is_other = matches!(word, "disable" | "noqa" | "nolint" | "skip" | "off" | "suppress" | "allow");
     let words = rest.split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_'));
-    let codes: Vec<&str> = words.filter(|word| word.to_ascii_uppercase().starts_with("KEY")).collect();
+    let words = words.map(str::to_ascii_uppercase);
+    let is_code = |word: &String| {
+        let number = word.strip_prefix("KEY").unwrap_or_default();
+        number.len() == 3 && number.chars().all(|digit| digit.is_ascii_digit())
+    };
+    let codes: Vec<String> = words.filter(is_code).collect();
     is_other.then(|| if codes.is_empty() { "…".to_owned() } else { codes.join(", ") })
 }
 

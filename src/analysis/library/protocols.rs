@@ -233,11 +233,11 @@ fn streams_of(state: &State, protocol: &Protocol, given: &Arg) -> Vec<(Arg, Stre
     let whole = || vec![(given.clone(), Stream::Result)];
     let Some(Val::Object(id)) = given.value.single() else { return whole() };
     let ObjectKind::Dict { entries, unknown: false } = &state.store.objects[id.0 as usize].kind else { return whole() };
-    let Protocol { no_draw_streams, result_streams, .. } = protocol;
+    let Protocol { no_draw_streams, dropped_streams, .. } = protocol;
     let is_among = |streams: &[String], name: &str| streams.iter().any(|stream| stream == name);
     let stream = |term| match state.terms.get(term) {
         Term::Text(name) if is_among(no_draw_streams, name) => Stream::NoDraw,
-        Term::Text(name) if !result_streams.is_empty() && !is_among(result_streams, name) => Stream::Dropped,
+        Term::Text(name) if is_among(dropped_streams, name) => Stream::Dropped,
         _ => Stream::Result,
     };
     if entries.iter().all(|entry| stream(entry.key) == Stream::Result) {

@@ -10,25 +10,19 @@ use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{ClassInfo, ObjectKind, Registration, Shared};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
-use crate::ir::Name;
+use crate::ir::{Name, lookup};
 
 /// Most classes that a lookup visits.
 pub const LINEAGE: usize = 24;
 
-/// The lineage of a class with these bases, as far as it is part of the program: Python looks into a class that several bases have in common
-/// after all of these.
+/// A class with these bases, and its lineage as far as it is part of the program.
 pub fn lineage(classes: &Shared<ClassInfo>, class: ClassHandle, bases: &[Value]) -> Arc<[ClassHandle]> {
     let known = bases.iter().filter_map(|base| match base.single() {
-        Some(Val::Class(base)) => Some(*base),
+        Some(Val::Class(base)) => Some(classes[base.0 as usize].lineage.to_vec()),
         _ => None,
     });
-    let mut order = vec![class];
-    for above in known.flat_map(|base| classes[base.0 as usize].lineage.iter()) {
-        order.retain(|earlier| earlier != above);
-        order.push(*above);
-    }
-    order.truncate(LINEAGE);
-    order.into()
+    let above = lookup::merged(known.collect(), PartialEq::eq, LINEAGE - 1);
+    std::iter::once(class).chain(above).collect()
 }
 
 impl State {

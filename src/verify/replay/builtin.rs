@@ -245,6 +245,7 @@ impl<'p> Machine<'p> {
             code: None,
             is_record: std::cell::Cell::new(true),
             number: self.numbers,
+            above: std::cell::OnceCell::new(),
         })
     }
 

@@ -3,7 +3,7 @@
 //! **Invariant:** an argument that cannot be bound is dropped and a parameter without an argument is a symbol, because the program is
 //! assumed to work. The depth of calls is bounded.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use super::DrawKind;
@@ -112,6 +112,7 @@ impl<'p> Machine<'p> {
             code: Some((frame.module, info)),
             is_record: Cell::new(is_record),
             number,
+            above: OnceCell::new(),
         });
         self.made_here.class(&class);
         for (_, attribute) in class.attributes.borrow().iter() {

@@ -3,7 +3,7 @@
 //! **Invariant:** a copy and its original have no mutable thing in common, and what is one thing in the original is one thing in the copy.
 //! A run that continues from a copy is the run that would have come to this state itself.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -126,6 +126,7 @@ impl<'p> Copier<'p> {
             code: old.code,
             is_record: Cell::new(old.is_record.get()),
             number: old.number,
+            above: OnceCell::new(),
         });
         self.made.class(&new);
         self.classes.insert(address, new.clone());

@@ -2,13 +2,13 @@
 //!
 //! **Invariant:** values are cheap to clone; what Python shares, they share.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use super::frame::Frame;
 use super::iterate::Source;
 use super::symbol::Symbol;
-use crate::ir::{self, Field, Function, FunctionId, Name};
+use crate::ir::{self, Field, Function, FunctionId, Name, lookup};
 use crate::prng::array::Array;
 use crate::prng::dtype::DType;
 use crate::prng::implementation::Implementation;
@@ -51,6 +51,8 @@ pub(super) struct Class<'p> {
     /// Whether its constructor takes its fields.
     pub(super) is_record: Cell<bool>,
     pub(super) number: u32,
+    /// The bases and theirs, in lookup order, once they were asked for.
+    pub(super) above: OnceCell<Vec<Rc<Class<'p>>>>,
 }
 
 /// An instance of a class of the program.
@@ -397,22 +399,22 @@ pub(super) fn set<'p>(attributes: &mut Vec<(Name, Value<'p>)>, name: &Name, valu
     }
 }
 
-/// Most classes that are visited to order the bases of one.
-const VISITED: usize = 64;
+/// Most bases of a class, with theirs.
+const LINEAGE: usize = 23;
 
 impl<'p> Class<'p> {
-    /// The class and its bases within the program, in lookup order: one that several bases have in common comes after all of these.
+    /// The class and its bases within the program, in lookup order.
     pub(super) fn lineage(self: &Rc<Self>) -> Vec<Rc<Self>> {
-        let mut order: Vec<Rc<Self>> = Vec::new();
-        let mut work = vec![self.clone()];
-        for _ in 0..VISITED {
-            let Some(class) = work.pop() else { break };
-            let bases = class.bases.iter().rev();
-            work.extend(bases.filter_map(|base| if let Value::Class(base) = base { Some(base.clone()) } else { None }));
-            order.retain(|earlier| !Rc::ptr_eq(earlier, &class));
-            order.push(class);
-        }
-        order
+        std::iter::once(self.clone()).chain(self.above().iter().cloned()).collect()
+    }
+
+    /// The lineage without the class itself. A class is made after its bases, so this ends.
+    fn above(&self) -> &[Rc<Self>] {
+        self.above.get_or_init(|| {
+            let bases =
+                self.bases.iter().filter_map(|base| if let Value::Class(base) = base { Some(base) } else { None });
+            lookup::merged(bases.map(Self::lineage).collect(), Rc::ptr_eq, LINEAGE)
+        })
     }
 
     /// What the class or its bases bind a name to.
