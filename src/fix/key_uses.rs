@@ -279,7 +279,7 @@ pub(super) fn uses_of<'a>(cx: &FixContext<'a>, findings: &[Finding], family: &[u
 }
 
 /// The key in a tuple, list or dict that a statement binds to a variable before a call gets it: `carry = (x, key)`, `scan(step, carry, xs)`. Nothing
-/// else reads the variable.
+/// reads the variable in between.
 fn put_before<'a>(cx: &FixContext<'a>, call: &'a ast::ExprCall, written: &str) -> Option<&'a Expr> {
     let scope = cx.names.frame_at(span_of(call).start)?;
     let steps = cx.steps(span_of(call));

@@ -12,7 +12,7 @@ use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Key, Val, Value};
 use crate::analysis::record::{Activation, Consumption, Escape, LoggedBuffer, LoggedReference, Recording, Stage};
 use crate::finding::{Confidence, ConsequenceKind, Intent, IntentKind, Place};
-use crate::ir::{Argument, FunctionId, Module, Op, OpKind, Variable};
+use crate::ir::{FunctionId, Module, Op, OpKind, Temp, Variable};
 use crate::judge::broadcasts::extract_broadcasts;
 use crate::judge::carried::{extract_exits, extract_kept};
 use crate::judge::closures::extract_closure_calls;
@@ -200,17 +200,10 @@ fn extract_keys(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
 
 /// Whether a call gets the result of an operator instead of the key as it is: `normal(key + i)`, where `key + 0` is `key`.
 fn is_of_operator(run: &Recording<'_>, event: &Consumption) -> bool {
-    let ops = &run.code(&event.activation).ops;
-    let mut calls = ops.iter().filter(|op| op.span == event.place.span);
-    calls.any(|op| {
-        let OpKind::Call(_, arguments) = &op.kind else { return false };
-        arguments.iter().any(|argument| match argument {
-            Argument::Positional(temp) | Argument::Keyword(_, temp) => {
-                matches!(ops.get(*temp as usize).map(|op| &op.kind), Some(OpKind::Operate(..)))
-            }
-            Argument::Spread(_) | Argument::SpreadMapping(_) => false,
-        })
-    })
+    let kind = |temp: Temp| &run.code(&event.activation).ops[temp as usize].kind;
+    let call = run.call_at(&event.activation, event.place);
+    matches!(call.map(kind), Some(OpKind::Call(_, arguments))
+        if arguments.iter().any(|argument| matches!(kind(argument.value()), OpKind::Operate(..))))
 }
 
 fn extract_buffers(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut Facts, file: FileId) {

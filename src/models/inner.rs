@@ -22,13 +22,9 @@ impl Models {
         let passed = package.get(nearest.len()..)?;
         // Attributes of a class are no members of its package.
         let is_module = |module: &str| module.starts_with(|first: char| first.is_ascii_lowercase());
-        let mut starts = passed.match_indices('.').map(|(dot, _)| dot).chain([passed.len()]);
-        let mut may_follow = true;
-        let found = std::iter::from_fn(|| {
-            let start = starts.next().filter(|_| may_follow)?;
-            may_follow = passed.get(start + 1..).is_some_and(is_module);
-            Some(format!("{nearest}{}.{name}", &passed[start..]))
-        });
+        let passed_over = passed.split('.').skip(1).take_while(|module| is_module(module)).count();
+        let starts = passed.match_indices('.').map(|(dot, _)| dot).chain([passed.len()]);
+        let found = starts.take(passed_over + 1).map(|start| format!("{nearest}{}.{name}", &passed[start..]));
         found.filter(|public| public != path).find(|public| self.has_row(public) || self.follow(public).is_some())
     }
 }

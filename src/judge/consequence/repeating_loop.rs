@@ -121,7 +121,8 @@ impl<'r> RepeatingLoop<'r> {
                 };
                 (self.makes_anew(made_by) || self.varies(made_by, &self.varying())) && !arguments.iter().any(is_of_draw)
             }
-            kind => matches!(kind, OpKind::Constant(_)),
+            OpKind::Constant(_) => true,
+            _ => false,
         };
         is_own && !self.body.iter().any(is_nested)
     }
