@@ -19,6 +19,7 @@ use crate::judge::closures::extract_closure_calls;
 use crate::judge::consequence::Flows;
 use crate::judge::default_keys::extract_default_calls;
 use crate::judge::derivation::derivation;
+use crate::judge::frozen::extract_frozen_keys;
 use crate::judge::facts::{
     BufferOp, BufferUse, CaptureKind, CapturedUse, Exhausted, Facts, KeyFact, KeyKind, KeyReuse, Reference,
     ReferenceKind, ReuseKind, Role,
@@ -70,6 +71,7 @@ pub fn facts(run: &Recording<'_>, paths: &mut PathQueries<'_>) -> Facts {
     extract_unused(run, &mut facts, file);
     extract_leaks(run, paths, &mut facts, file);
     extract_constant_keys(run, (&flows, paths), &mut facts, file);
+    extract_frozen_keys(run, (&flows, paths), &mut facts, file);
     extract_wrapped_keys(run, paths, &mut facts, file);
     extract_mismatches(run, &mut facts, file);
     facts.exhausted.extend(limit(run));

@@ -52,6 +52,8 @@ pub struct Facts {
     pub leaked: Vec<LeakedKey>,
     /// Keys that functions make from constant seeds.
     pub constant: Vec<ConstantKey>,
+    /// Keys that functions read from outside, and of which a trace keeps the first.
+    pub frozen: Vec<FrozenKey>,
     /// Random numbers that Python draws.
     pub host: Vec<HostDraw>,
     /// Objects with `__jax_array__` around a key that are passed to library functions that reject them.
@@ -110,6 +112,7 @@ impl Facts {
         self.traced.extend(other.traced);
         self.leaked.extend(other.leaked);
         self.constant.extend(other.constant);
+        self.frozen.extend(other.frozen);
         self.host.extend(other.host);
         self.wrapped.extend(other.wrapped);
         self.untyped.extend(other.untyped);
@@ -566,6 +569,8 @@ pub struct TracedFunction {
     pub bound: u32,
     /// What the transform does.
     pub kind: TraceKind,
+    /// Whether calls of the function share a trace.
+    pub cached: bool,
 }
 
 /// A function in which something happened.
@@ -649,6 +654,29 @@ pub struct ConstantKey {
     pub trace: Option<Trace>,
     /// Whether it draws noise for an array, and nothing else may give the key.
     pub is_noise: bool,
+    /// How certain.
+    pub confidence: Confidence,
+}
+
+/// A key that a function reads from outside, and that is another one in a later call: a trace keeps the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrozenKey {
+    /// The variable, or the attribute.
+    pub name: String,
+    /// Where it is read.
+    pub read_at: Place,
+    /// The consumption of the key.
+    pub used: Use,
+    /// A call of the function.
+    pub before: Place,
+    /// A later call, which reads another key.
+    pub again: Place,
+    /// Where that key is made.
+    pub made_at: Option<Place>,
+    /// The functions in which it is read, innermost first.
+    pub steps: Vec<TraceStep>,
+    /// The trace; set by [`reconcile`](crate::judge::reconcile()).
+    pub trace: Option<Trace>,
     /// How certain.
     pub confidence: Confidence,
 }

@@ -63,6 +63,7 @@ fn method(run: &Recording<'_>, activation: &Activation) -> Option<TracedFunction
         at: Place { file: module.file, span: module.class(class).span },
         bound: 1,
         kind: TraceKind::Forward,
+        cached: false,
     })
 }
 

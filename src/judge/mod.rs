@@ -18,6 +18,7 @@ mod equality;
 mod extract;
 pub mod facts;
 mod forward;
+mod frozen;
 mod guarded;
 mod host;
 mod implementation_facts;

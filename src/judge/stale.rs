@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val, Value};
-use crate::analysis::record::{Consumption, LoggedStore, LoggedWrite, Recording};
+use crate::analysis::record::{Consumption, Holder, LoggedRead, LoggedStore, LoggedWrite, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{
     Argument, Constant, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Temp, Variable, prelude,
@@ -128,11 +128,11 @@ fn candidates(run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) -> V
                 fact.confidence = Confidence::Low;
             }
             candidates.push(Candidate { class: Some(class), name, fact });
-        } else if let Some((name, _, _)) = run.log.global_reads.iter().find(|(_, term, _)| *term == event.target.term)
-            && !run.log.global_stores.contains(name)
-            && !is_rebound(run, name)
+        } else if let Some(read) = global_read(run, event.target.term)
+            && !run.log.global_stores.contains(&read.name)
+            && !is_rebound(run, &read.name)
         {
-            let name = name.clone();
+            let name = read.name.clone();
             let mut fact = stale_fact(used, name.to_string(), code);
             if runs_once(run, code, CALLERS) {
                 fact.confidence = Confidence::Low;
@@ -141,6 +141,11 @@ fn candidates(run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) -> V
         }
     }
     candidates
+}
+
+/// Where a function of the module reads a key from a global.
+fn global_read<'r>(run: &'r Recording<'_>, key: TermId) -> Option<&'r LoggedRead> {
+    run.log.reads.iter().find(|read| read.holder == Holder::Global && read.key.term == key)
 }
 
 /// The keys that a method consumes and leaves in attributes of its instance, and that it made from those that were there; those that it stores

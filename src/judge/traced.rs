@@ -29,7 +29,7 @@ use crate::models::{Construct, Effect, Runs, Transform};
 use crate::text::FileId;
 
 /// Most enclosing functions of a place that are checked.
-const STEPS: usize = 12;
+pub const STEPS: usize = 12;
 
 /// Deepest nesting of parts of an argument that are compared with an object.
 const NESTED: u32 = 3;
@@ -85,8 +85,8 @@ fn only_without(run: &Recording<'_>, paths: &mut PathQueries<'_>, write: &Logged
 
 /// A function that is passed to a transform, if that traces or maps it.
 pub fn traced_function(run: &Recording<'_>, trace: &LoggedTrace) -> Option<TracedFunction> {
-    let kind = match &run.program.models.callable(&trace.transform)?.effect {
-        Effect::Transform(transform) => kind_of(transform)?,
+    let (kind, cached) = match &run.program.models.callable(&trace.transform)?.effect {
+        Effect::Transform(transform) => (kind_of(transform)?, transform.cached),
         _ => return None,
     };
     let module = run.module(trace.module);
@@ -97,6 +97,7 @@ pub fn traced_function(run: &Recording<'_>, trace: &LoggedTrace) -> Option<Trace
         at: trace.place,
         bound: trace.bound,
         kind,
+        cached,
     })
 }
 
@@ -233,7 +234,7 @@ pub fn is_initialiser(run: &Recording<'_>, event: &Consumption) -> bool {
 }
 
 /// The functions of a file in which something happened, possibly to a key, innermost first.
-fn steps(
+pub fn steps(
     run: &Recording<'_>,
     (innermost, leaf): (&Arc<Activation>, Place),
     key: Option<TermId>,
@@ -292,7 +293,7 @@ fn outlives(run: &Recording<'_>, write: &LoggedWrite, activation: &Activation) -
 }
 
 /// The same for an object, by its term.
-fn object_outlives(run: &Recording<'_>, object: TermId, activation: &Activation) -> Option<u32> {
+pub fn object_outlives(run: &Recording<'_>, object: TermId, activation: &Activation) -> Option<u32> {
     let root = run.terms.root(object);
     if let Some(parameter) = parameter_of(run, root, activation).or_else(|| parameter_holding(run, object, activation))
     {
@@ -413,7 +414,7 @@ fn is_made_within(run: &Recording<'_>, key: TermId, activation: &Activation) -> 
     })
 }
 
-fn is_within(inner: &Activation, outer: &Activation) -> bool {
+pub fn is_within(inner: &Activation, outer: &Activation) -> bool {
     inner.outwards().any(|activation| activation.id == outer.id)
 }
 
@@ -467,6 +468,9 @@ pub fn reconcile(modules: &mut [Facts]) {
                 is_repeated && way.bound < step.parameters
             });
         }
+        for frozen in &mut facts.frozen {
+            frozen.trace = trace_of(&traced, &frozen.steps, |_, way| way.cached);
+        }
         for ConstantKey { steps, trace, confidence, .. } in &mut facts.constant {
             let is_it = |step: &TraceStep| trace.as_ref().is_some_and(|trace| trace.function == step.function);
             if steps.iter().any(|step| step.makes_state && is_it(step)) {
@@ -479,6 +483,12 @@ pub fn reconcile(modules: &mut [Facts]) {
             let is_known = known.contains(&constant.made_at) || known.contains(&constant.used.leaf);
             let trace = constant.trace.as_ref().filter(|trace| !is_known && !known.contains(&trace.place));
             trace.is_some() && made.insert(constant.made_at)
+        });
+        facts.frozen.sort_by_key(|frozen| (frozen.trace.as_ref().map(|trace| trace.place), frozen.confidence));
+        let mut read = BTreeSet::new();
+        facts.frozen.retain(|frozen| {
+            let trace = frozen.trace.as_ref().filter(|_| !known.contains(&frozen.used.leaf));
+            trace.is_some_and(|trace| !known.contains(&trace.place) && read.insert(trace.place))
         });
     }
 }

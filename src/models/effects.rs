@@ -238,6 +238,7 @@ fn transform(take: &mut FieldReader<'_, '_>, raw: RawCallable) -> Option<Transfo
         result: raw.result.unwrap_or_default(),
         aux: take.optional("aux", raw.aux),
         traced: raw.traced.unwrap_or(false),
+        cached: raw.cached.unwrap_or(false),
         statics,
     })
 }
@@ -282,6 +283,7 @@ fn fields_of(effect: EffectName) -> &'static [&'static str] {
         EffectName::Transform => &[
             "runs", "returns", "function", "branches", "chosen", "cond", "axes", "out-axes", "carry", "over", "length",
             "lower", "upper", "operands", "packed", "leading", "result", "aux", "static", "traced",
+            "cached",
         ],
     }
 }

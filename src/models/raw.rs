@@ -126,6 +126,7 @@ pub(super) struct RawCallable {
     pub result: Option<TransformResult>,
     pub aux: Option<String>,
     pub traced: Option<bool>,
+    pub cached: Option<bool>,
     #[serde(rename = "static")]
     pub statics: Option<OneOrMany>,
 }

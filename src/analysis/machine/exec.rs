@@ -8,8 +8,8 @@ use crate::analysis::domain::size;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::machine::{
-    Frame, LoopState, Machine, annotate, hover, implied, index, name_cache, notes, operate, split_escape, stream_use,
-    text, writes,
+    Frame, LoopState, Machine, annotate, hover, implied, index, name_cache, notes, operate, reads, split_escape,
+    stream_use, text, writes,
 };
 use crate::analysis::store::State;
 use crate::analysis::store::heap::{Entry, Item, ObjectKind};
@@ -92,7 +92,9 @@ impl<'p> Machine<'p> {
                 if !self.state.has_attribute(&object, name) {
                     exception_edge(&mut self.state, frame, true);
                 }
-                return self.attribute(frame, &object, name, op);
+                let value = self.attribute(frame, &object, name, op);
+                reads::note_attribute(self, frame, (&object, name), &value, op);
+                return value;
             }
             OpKind::StoreAttribute(object, name, value) => {
                 let (object, value) = (frame.value(*object), frame.value(*value));
@@ -182,6 +184,7 @@ impl<'p> Machine<'p> {
         if matches!(variable, Variable::Outer(..)) {
             stream_use::note(self, &value);
             split_escape::escape(self, &value);
+            reads::note_variable(self, frame, variable, &value, op);
         }
         value
     }

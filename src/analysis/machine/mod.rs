@@ -32,6 +32,7 @@ pub mod notes;
 pub mod operate;
 pub mod overrides;
 pub mod prelude;
+pub mod reads;
 pub mod split_escape;
 pub mod stored_callables;
 pub mod stream_use;

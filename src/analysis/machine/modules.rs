@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::analysis::domain::kinds::ReferenceKind;
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{Import, ModuleIndex, Val, Value};
-use crate::analysis::machine::{Frame, Machine, call, imports, name_cache, notes};
+use crate::analysis::machine::{Frame, Machine, call, imports, name_cache, notes, reads};
 use crate::analysis::store::heap::ModuleState;
 use crate::analysis::store::paths;
 use crate::finding::Place;
@@ -223,7 +223,7 @@ impl<'p> Machine<'p> {
                     let (path, place) = (path.clone(), self.place(frame, op.span));
                     self.note_written_reference(frame, &path, Some(name.clone()), ReferenceKind::Value, place);
                 }
-                notes::note_global_read(self, frame, name, &value, op);
+                reads::note_global(self, frame, name, &value, op);
                 return value;
             }
         }

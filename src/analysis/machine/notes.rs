@@ -320,19 +320,6 @@ pub fn note_hash<'p>(
     }
 }
 
-/// Records that a function reads a global that holds a key.
-pub fn note_global_read<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, name: &Name, value: &Value, op: &Op) {
-    if frame.code.kind == crate::ir::FunctionKind::Module || frame.module != machine.context.home {
-        return;
-    }
-    for alternative in value.alternatives() {
-        if let Val::Key(key) = alternative.val {
-            let place = machine.place(frame, op.span);
-            machine.recorder.read_global(name, key.term, place);
-        }
-    }
-}
-
 /// Records that a function writes a global.
 pub fn note_global_store<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, name: &Name, value: &Value, op: &Op) {
     mark_stored(machine, value, 3);

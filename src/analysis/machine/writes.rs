@@ -93,8 +93,8 @@ pub fn note_object<'p>(
     }
 }
 
-/// The holder that an object may be when something is written to it.
-fn holders(machine: &Machine<'_>, object: &Value) -> Vec<Holder> {
+/// The holders that an object may be.
+pub fn holders(machine: &Machine<'_>, object: &Value) -> Vec<Holder> {
     let holder = |val: &Val| match val {
         Val::Class(_) => Some(Holder::Class),
         Val::Object(id) => Some(Holder::Object(symbol_of(machine, *id))),

@@ -47,8 +47,8 @@ pub struct Log {
     pub traces: Vec<LoggedTrace>,
     /// Objects with `__jax_array__` around a key that were passed to library functions that do not convert them.
     pub wrappers: Vec<LoggedWrapper>,
-    /// Globals read that hold keys, with the key and the place.
-    pub global_reads: Vec<(Name, TermId, Place)>,
+    /// Keys that functions read from what is older than they are.
+    pub reads: Vec<LoggedRead>,
     /// Globals that functions write.
     pub global_stores: FxHashSet<Name>,
     /// Where attributes and globals were read first, by term.
@@ -435,7 +435,24 @@ pub struct LoggedWrite {
     pub activation: Arc<Activation>,
 }
 
-/// What a write changes.
+/// A key that a function reads from a global, a variable of an enclosing function, or an object.
+#[derive(Clone, Debug)]
+pub struct LoggedRead {
+    /// What holds it.
+    pub holder: Holder,
+    /// The variable, or the attribute.
+    pub name: Name,
+    /// The key.
+    pub key: Key,
+    /// Where.
+    pub place: Place,
+    /// On which paths.
+    pub guard: Guard,
+    /// In which activation.
+    pub activation: Arc<Activation>,
+}
+
+/// What a write changes, or a read reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Holder {
     /// A global variable.

@@ -11,7 +11,7 @@ use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{DerivationId, ModuleIndex, ObjectId, Value};
 use crate::analysis::record::{
     Callee, Consumption, Derivation, Escape, Holder, Log, LoggedBroadcast, LoggedBuffer, LoggedConflict, LoggedExit,
-    LoggedLoop, LoggedReference, LoggedStore, LoggedTrace, LoggedWrapper, LoggedWrite, Observed, RowSelection,
+    LoggedLoop, LoggedRead, LoggedReference, LoggedStore, LoggedTrace, LoggedWrapper, LoggedWrite, Observed, RowSelection,
 };
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
@@ -236,9 +236,9 @@ impl Recorder {
         }
     }
 
-    /// A global that holds a key was read.
-    pub fn read_global(&mut self, name: &Name, key: TermId, place: Place) {
-        self.log.global_reads.push((name.clone(), key, place));
+    /// A function read a key from what is older than it is.
+    pub fn read_key(&mut self, read: LoggedRead) {
+        self.log.reads.push(read);
     }
 
     /// A function wrote a global.
