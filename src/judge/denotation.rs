@@ -114,15 +114,18 @@ impl<'r, 'a> Denotations<'r, 'a> {
                 self.variable((index, outer), *slot, depth)
             }
             OpKind::Load(Variable::Global(name)) => {
+                let body = module.function(Module::BODY);
+                let mut stored = body.ops.iter().filter_map(|op| match &op.kind {
+                    OpKind::Store(Variable::Global(stored), value) if stored == name => Some(*value),
+                    _ => None,
+                });
+                let value = stored.next();
+                // What a name means within the module's body depends on the place if it is bound more than once.
+                if at.1 == Module::BODY && stored.next().is_some() {
+                    return None;
+                }
                 let held = self.run.named(index, code, temp).and_then(|value| self.held(&value));
-                held.or_else(|| {
-                    let body = module.function(Module::BODY);
-                    let value = body.ops.iter().find_map(|op| match &op.kind {
-                        OpKind::Store(Variable::Global(stored), value) if stored == name => Some(*value),
-                        _ => None,
-                    })?;
-                    self.at_depth((index, Module::BODY), value, depth)
-                })
+                held.or_else(|| self.at_depth((index, Module::BODY), value?, depth))
             }
             OpKind::Attribute(object, name) => {
                 let held = self.run.named(index, code, temp).and_then(|value| self.held(&value));

@@ -38,6 +38,7 @@ mod reuse;
 mod seeds;
 mod slice;
 mod stale;
+mod trace_facts;
 mod traced;
 mod untyped;
 mod unused;

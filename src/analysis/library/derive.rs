@@ -146,8 +146,8 @@ pub fn split<'p>(
     place: Place,
 ) -> Value {
     let dims = split_dims(&mut machine.state, num);
-    let number = match dims.as_slice() {
-        [Some(only)] => Some(*only),
+    let number = match dims.as_deref() {
+        Some([Some(only)]) => Some(*only),
         _ => None,
     };
     consume::consume(machine, frame, key, Role::Split, callee, place);
@@ -162,17 +162,22 @@ pub fn split<'p>(
             this.state.terms.intern(Term::Children(parent.term))
         };
         let derivation = derived(this, frame, place, callee, family, DerivationDetails { number, by_default: false });
+        let Some(dims) = dims.clone() else { return Value::term(family) };
         let start = this.state.terms.int(0);
-        Value::array(parent.kind, derivation, Some(dims.clone().into()), Elements::whole(family, start))
+        Value::array(parent.kind, derivation, Some(dims.into()), Elements::whole(family, start))
     })
 }
 
-fn split_dims(state: &mut State, num: Option<&Arg>) -> Vec<Option<TermId>> {
-    let Some(num) = num else { return vec![Some(state.terms.int(2))] };
+/// The lengths of the axes of the children; `None` if there may be any number of axes: `split(key, x.shape)`.
+fn split_dims(state: &mut State, num: Option<&Arg>) -> Option<Vec<Option<TermId>>> {
+    let Some(num) = num else { return Some(vec![Some(state.terms.int(2))]) };
     match num.value.single().cloned() {
-        Some(Val::Tuple(parts)) => parts.iter().map(|part| Some(state.term_of(part))).collect(),
-        Some(Val::Term(term)) => vec![Some(term)],
-        _ => vec![None],
+        Some(Val::Tuple(parts)) => Some(parts.iter().map(|part| Some(state.term_of(part))).collect()),
+        Some(Val::Term(term)) => {
+            let is_shape = matches!(state.terms.get(term), Term::Attribute(_, name, _) if &**name == "shape");
+            (!is_shape).then(|| vec![Some(term)])
+        }
+        _ => Some(vec![None]),
     }
 }
 
