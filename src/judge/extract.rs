@@ -255,7 +255,9 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut
         if !is_own(run, &used.activation) && !run.program.follows {
             continue;
         }
-        if used.op == BufferOp::Index && !used.raises && is_number(run, &used) {
+        // Only some of the methods that may run return a key.
+        let is_of_override = used.key.derivation != 0 && paths.needs_override(used.guard);
+        if is_of_override || used.op == BufferOp::Index && !used.raises && is_number(run, &used) {
             confidence = Confidence::Low;
         }
         facts.buffers.push(BufferUse {

@@ -344,6 +344,11 @@ impl KeyReuse {
     pub fn is_harmless(&self) -> bool {
         self.intent.is_some() || self.consequence.as_ref().is_some_and(|consequence| consequence.kind.is_harmless())
     }
+
+    /// Whether one of the two consumptions is a call of unknown code, which may not consume its key.
+    pub fn involves_unknown_code(&self) -> bool {
+        self.first.role == Role::Unresolved || self.second.role == Role::Unresolved
+    }
 }
 
 /// How a whole batch came to share one key.

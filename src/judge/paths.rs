@@ -5,7 +5,9 @@
 use rustc_hash::FxHashMap;
 
 use crate::analysis::domain::guard::{Guard, Guards};
-use crate::analysis::domain::term::{TermId, Terms};
+use crate::analysis::domain::marks::OVERRIDDEN;
+use crate::analysis::domain::term::{Term, TermId, Terms};
+use crate::ir::Operator;
 
 /// The guards of a recording.
 pub struct PathQueries<'r> {
@@ -54,5 +56,21 @@ impl<'r> PathQueries<'r> {
         }
         let Self { guards, terms, feasible } = self;
         *feasible.entry(guard).or_insert_with(|| guards.feasible(guard, terms))
+    }
+
+    /// Whether every path of a guard goes through a method that overrides another, of an instance that may not have it.
+    pub fn needs_override(&mut self, guard: Guard) -> bool {
+        let terms = self.terms;
+        let is_override = |literal: TermId| match terms.get(literal) {
+            Term::Operate(Operator::Eq, parts) => {
+                parts.iter().any(|part| matches!(terms.get(*part), Term::Apply(name, _) if &**name == OVERRIDDEN))
+            }
+            _ => false,
+        };
+        if !self.support(guard).into_iter().any(is_override) {
+            return false;
+        }
+        let without = self.assume(guard, &|literal| is_override(literal).then_some(false));
+        !self.feasible(without)
     }
 }

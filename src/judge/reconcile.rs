@@ -23,9 +23,15 @@ pub fn reconcile(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
     for facts in modules.iter_mut() {
         let indirect = std::mem::take(&mut facts.indirect);
         // What a caller knows about a place replaces what a function only suspects about it.
-        let surer: BTreeSet<Place> =
-            indirect.iter().filter(|c| c.confidence > Confidence::Low).map(|c| c.second.place).collect();
-        facts.reuses.retain(|c| c.confidence > Confidence::Low || !surer.contains(&c.second.place));
+        let mut sure: BTreeMap<Place, Confidence> = BTreeMap::new();
+        for reuse in indirect.iter().filter(|reuse| reuse.confidence > Confidence::Low) {
+            let best = sure.entry(reuse.second.place).or_insert(reuse.confidence);
+            *best = reuse.confidence.max(*best);
+        }
+        facts.reuses.retain(|reuse| {
+            let suspects = reuse.confidence == Confidence::Low || reuse.involves_unknown_code();
+            !suspects || sure.get(&reuse.second.place).is_none_or(|sure| *sure <= reuse.confidence)
+        });
         let places: BTreeSet<Place> = facts.reuses.iter().map(|reuse| reuse.second.place).collect();
         facts.reuses.extend(indirect.into_iter().filter(|reuse| {
             let Use { place, leaf, via, .. } = &reuse.second;

@@ -389,7 +389,8 @@ fn holds(run: &Recording<'_>, value: &Value, wholes: &[TermId], (depth, parts): 
         Val::Object(id) => {
             let object = &run.objects[id.0 as usize];
             let is_part = || object.kind.held().any(|(_, value)| within(value));
-            wholes.contains(&object.symbol) || object.attributes.values().any(within) || is_part()
+            let own = [Some(object.symbol), object.copied];
+            own.into_iter().flatten().any(|own| wholes.contains(&own)) || object.attributes.values().any(within) || is_part()
         }
         _ => false,
     })

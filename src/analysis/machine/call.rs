@@ -142,8 +142,9 @@ impl<'p> Machine<'p> {
             Val::Partial(partial) if partial.kind == PartialKind::Cached => {
                 self.call_cached(frame, &partial.function.clone(), args, place)
             }
+            // Which of the functions runs is unknown, and some may ignore the key: no argument is known to be a key by its name.
             Val::Partial(partial) if partial.kind == PartialKind::Dispatched => {
-                self.unresolved(frame, &args, place, None, written, Some(function))
+                self.unresolved(frame, &args.without_names(), place, None, written, Some(function))
             }
             Val::Partial(partial) if matches!(partial.kind, PartialKind::Items | PartialKind::Attributes) => {
                 getters::got(self, frame, &partial.clone(), &args, place)

@@ -217,7 +217,9 @@ fn arithmetic<'p>(
                 let (a, b) = (machine.state.term_of(left?), machine.state.term_of(right?));
                 return Some(Value::term(machine.state.terms.operate(operator, &[a, b])));
             }
-            return Some(arithmetic_result(&mut machine.state, key, operator, left?, right));
+            // On the other paths the operands are numbers.
+            let (left, _) = (left?, value.single()?);
+            return Some(arithmetic_result(&mut machine.state, key, operator, left, right));
         }
     }
     None

@@ -52,6 +52,14 @@ impl Args {
         Self { positional, ..Self::default() }
     }
 
+    /// The same values, without the names under which the call writes them.
+    pub fn without_names(mut self) -> Self {
+        for arg in self.positional.iter_mut().chain(self.keywords.iter_mut().map(|(_, arg)| arg)) {
+            arg.written = None;
+        }
+        self
+    }
+
     /// The same with an additional first argument.
     pub fn with_receiver(mut self, receiver: Value, written: Option<Name>) -> Self {
         self.positional.insert(0, Arg { value: receiver, written });

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use crate::analysis::domain::extent::{Extent, must_overlap};
 use crate::analysis::domain::guard::Guard;
-use crate::analysis::domain::marks::{OVERRIDDEN, RAISES, raised_in};
+use crate::analysis::domain::marks::{RAISES, raised_in};
 use crate::analysis::domain::term::{PlaceKey, Symbol, Term, TermId};
 use crate::analysis::record::{Activation, Consumption, DrawnIn, LoggedLoop, Recording};
 use crate::finding::{Confidence, Place};
@@ -191,7 +191,7 @@ fn meet(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: 
     if is_never_repeated || needs_empty_loop(run, paths, first..second, both) {
         confidence = Confidence::Low;
     }
-    if needs_override(run, paths, both) {
+    if paths.needs_override(both) {
         // A key that each call makes itself comes from an override, of which usually only the shape matters.
         let is_seeded = matches!(run.terms.get(run.terms.root(target)), Term::Seed(_));
         let is_made_again = is_seeded && derivations.0 != derivations.1;
@@ -310,6 +310,8 @@ fn role_confidence(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> Opt
         _ if folds_path(run, a) == Some(false) && receiver(a) != receiver(b) => Some(Confidence::Low),
         (Role::Unresolved, Role::Unresolved) if a.place == b.place && a.iteration.is_none() => None,
         (Role::Unresolved, Role::Unresolved) if is_passed_in_each_iteration(run, a, b) => Some(Confidence::Medium),
+        (Role::Unresolved, Role::Sample | Role::Split) if returns_what_it_draws(run, a) => Some(Confidence::Medium),
+        (Role::Sample | Role::Split, Role::Unresolved) if returns_what_it_draws(run, b) => Some(Confidence::Medium),
         (Role::Unresolved, _) | (_, Role::Unresolved) => Some(Confidence::Low),
         (Role::Library | Role::Protocol, _) | (_, Role::Library | Role::Protocol) => Some(Confidence::Medium),
         _ => Some(Confidence::High),
@@ -332,6 +334,32 @@ fn is_passed_in_each_iteration(run: &Recording<'_>, a: &Consumption, b: &Consump
         && repeated_by(a, b).is_some()
         && !run.uses_of(b.activation.module, b.activation.function).readers(call).is_empty()
         && (!is_method || run.program.models.protocols(method).is_empty())
+}
+
+/// Whether the program reads the result of an unresolved call that gets a key by its name, so that it probably draws from the key. A function
+/// that has a default may draw nothing, as one that initialises with zeros.
+fn returns_what_it_draws(run: &Recording<'_>, event: &Consumption) -> bool {
+    let code = run.code(&event.activation);
+    let Some(call) = run.call_at(&event.activation, event.place) else { return false };
+    let OpKind::Call(callee, _) = code.ops[call as usize].kind else { return false };
+    let method = event.callee.rsplit('.').next().unwrap_or(&event.callee);
+    event.written.is_some()
+        && !run.uses_of(event.activation.module, event.activation.function).readers(call).is_empty()
+        && run.program.models.protocols(method).is_empty()
+        && !has_default(run, &event.activation, &code.ops[callee as usize].kind)
+}
+
+/// Whether an operation reads a parameter that has a default.
+fn has_default(run: &Recording<'_>, activation: &Activation, read: &OpKind) -> bool {
+    let module = run.module(activation.module);
+    let (outwards, slot) = match read {
+        OpKind::Load(Variable::Local(slot)) => (0, *slot),
+        OpKind::Load(Variable::Outer(outwards, slot)) => (*outwards, *slot),
+        _ => return false,
+    };
+    let function = (0..outwards).try_fold(activation.function, |inner, _| module.function(inner).parent);
+    let parameter = function.and_then(|id| module.function(id).parameters.get(slot as usize));
+    parameter.is_some_and(|parameter| parameter.has_default)
 }
 
 /// If a library folds a path into the key for each draw, whether the call initialises the module that draws. Another
@@ -409,21 +437,6 @@ fn is_tested(run: &Recording<'_>, paths: &mut PathQueries<'_>, looped: &LoggedLo
             !paths.feasible(runs) && !paths.feasible(otherwise)
         })
     })
-}
-
-/// Whether every path of a guard goes through a method that overrides another, of an instance that may not have it.
-fn needs_override(run: &Recording<'_>, paths: &mut PathQueries<'_>, guard: Guard) -> bool {
-    let is_override = |literal: TermId| match run.terms.get(literal) {
-        Term::Operate(Operator::Eq, parts) => {
-            parts.iter().any(|part| matches!(run.terms.get(*part), Term::Apply(name, _) if &**name == OVERRIDDEN))
-        }
-        _ => false,
-    };
-    if !paths.support(guard).into_iter().any(is_override) {
-        return false;
-    }
-    let without = paths.assume(guard, &|literal| is_override(literal).then_some(false));
-    !paths.feasible(without)
 }
 
 /// Whether every path of a guard needs two elements of one iterable to be the same text: `if name == "noise"` in a loop over names, which

@@ -257,6 +257,9 @@ pub fn report(
         consequence = Consequence::of(ConsequenceKind::Carried, None);
     }
     let intent = intent::of(flows, kind, &pair, &consequence);
+    if is_beside_unknown(&first, &second) && !(meets(&consequence) && placed.direct) {
+        placed.confidence = Confidence::Low;
+    }
     if kind == ReuseKind::Iterated && is_doubtful_in_loop(flows, &pair, &consequence, placed.confidence) {
         placed.confidence = Confidence::Low;
     }
@@ -298,6 +301,17 @@ pub fn report(
         function: placed.function,
     };
     (reuse, placed.direct)
+}
+
+/// Whether one of two consumptions, but not the other, is a call of unknown code, which may draw nothing.
+fn is_beside_unknown(first: &Consumption, second: &Consumption) -> bool {
+    (first.role == Role::Unresolved) != (second.role == Role::Unresolved)
+}
+
+/// Whether what is drawn twice comes together, and not only in a condition.
+fn meets(consequence: &Consequence) -> bool {
+    matches!(consequence.kind, ConsequenceKind::Meet | ConsequenceKind::Returned | ConsequenceKind::Carried)
+        && consequence.message != Consequence::DECIDES
 }
 
 /// Whether equal draws of a loop are rarely a mistake: unknown code gets one key but something else in each iteration, unless it continues with
