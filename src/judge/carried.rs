@@ -2,17 +2,20 @@
 //!
 //! **Invariant:** a key that is reported as used again is not reported as carried on.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::record::{Consumption, LoggedExit, Recording};
 use crate::finding::Confidence;
-use crate::ir::{Argument, FunctionId, FunctionKind, OpKind};
+use crate::ir::{Argument, FunctionId, FunctionKind, OpKind, Temp};
+use crate::judge::callee_model::model_of;
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{CarriedKey, CarryKind, Facts, Role};
 use crate::judge::paths::PathQueries;
 use crate::judge::reuse::{Reuses, use_at};
 use crate::judge::stale::is_constructor;
+use crate::models::Effect;
 use crate::text::FileId;
 
 /// Consumed keys that are returned or stored.
@@ -33,12 +36,22 @@ pub fn extract_exits(
         {
             continue;
         }
+        let is_derived_from = Cell::new(None);
         let consumed = run.log.consumptions[..exit.after.min(run.log.consumptions.len())]
             .iter()
             .find(|event| {
                 event.target.term == exit.term
-                    && matches!(event.role, Role::Sample | Role::Split)
                     && event.chain()[0].0.id == exit.activation.id
+                    && match event.role {
+                        Role::Sample | Role::Split => true,
+                        // A function derives keys from the field, so the key is one, and is used again.
+                        Role::Protocol | Role::Unresolved => is_derived_from.get().unwrap_or_else(|| {
+                            let is_derived = is_field_of_a_key(run, &exit);
+                            is_derived_from.set(Some(is_derived));
+                            is_derived
+                        }),
+                        Role::Fold | Role::Library => false,
+                    }
             })
             .cloned();
         // A key that is reported as used again is not also reported as carried on.
@@ -70,6 +83,26 @@ pub fn extract_exits(
             function: run.qualified(&exit.activation),
         });
     }
+}
+
+/// Whether a record is returned, and another function of the module splits the field that holds the key.
+fn is_field_of_a_key(run: &Recording<'_>, exit: &LoggedExit) -> bool {
+    let Some(field) = exit.name.as_ref().filter(|_| exit.kind == CarryKind::Returned) else { return false };
+    let module = run.module(run.home);
+    let functions = (0u32..).map(FunctionId).zip(&module.functions);
+    let mut others = functions.filter(|(id, _)| *id != exit.activation.function);
+    others.any(|(id, code)| {
+        let splits = |call: &Temp, key: Temp| match &code.ops[*call as usize].kind {
+            OpKind::Call(callee, arguments) => {
+                let model = model_of(run, run.home, code, *callee);
+                let is_split = model.is_some_and(|callable| matches!(callable.effect, Effect::Split { .. }));
+                is_split && arguments.iter().any(|argument| argument.value() == key)
+            }
+            _ => false,
+        };
+        let reads = (0u32..).zip(&code.ops).filter(|(_, op)| matches!(&op.kind, OpKind::Attribute(_, name) if name == field));
+        reads.into_iter().any(|(read, _)| run.uses_of(run.home, id).readers(read).iter().any(|call| splits(call, read)))
+    })
 }
 
 /// Whether each call takes the child of a split that a number of the state selects, `split(state.key, n)[state.step]`: the key is the same in all

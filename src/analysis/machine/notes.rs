@@ -166,14 +166,17 @@ fn note_exit<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, ex
                 continue;
             }
             Val::Object(id) => {
-                let held: Vec<(Guard, Value)> = match &machine.state.store.objects[id.0 as usize].kind {
+                let held: Vec<(Guard, Option<Name>, Value)> = match &machine.state.store.objects[id.0 as usize].kind {
                     ObjectKind::Instance => {
-                        fields_set(&machine.state, *id).into_iter().map(|field| (Guard::TRUE, field)).collect()
+                        let fields = fields_set(&machine.state, *id).into_iter();
+                        fields.map(|(name, field)| (Guard::TRUE, Some(name), field)).collect()
                     }
-                    kind => kind.held().map(|(guard, value)| (guard, value.clone())).collect(),
+                    kind => kind.held().map(|(guard, value)| (guard, None, value.clone())).collect(),
                 };
-                for (there, value) in held {
+                for (there, field, value) in held {
                     let paths = machine.state.paths.guards.and(guard, there);
+                    let name = field.as_ref().filter(|_| exit.kind == CarryKind::Returned).or(exit.name);
+                    let exit = Exit { name, ..exit };
                     paths::under(machine, paths, |this| note_exit(this, frame, &value, exit, depth));
                 }
                 continue;
@@ -198,7 +201,7 @@ fn log_exit<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, term: TermId, guar
 
 /// The fields of a record that were set by a call only: a value that a constructor of the program stores is reported
 /// there, and a value that a copy kept is reported where it is not replaced.
-fn fields_set(state: &State, id: ObjectId) -> Vec<Value> {
+fn fields_set(state: &State, id: ObjectId) -> Vec<(Name, Value)> {
     let object = &state.store.objects[id.0 as usize];
     let is_plain = |class: ClassHandle| {
         state.store.classes[class.0 as usize].record && state.class_attribute(class, &"__init__".into()).is_none()
@@ -213,7 +216,8 @@ fn fields_set(state: &State, id: ObjectId) -> Vec<Value> {
         }
         _ => false,
     };
-    object.attributes.values().filter(|value| !is_taken_over(value)).cloned().collect()
+    let set = object.attributes.iter().filter(|(_, value)| !is_taken_over(value));
+    set.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// Closures in a value that is returned or stored may run any number of times.

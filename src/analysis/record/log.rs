@@ -382,7 +382,7 @@ pub struct LoggedExit {
     pub term: TermId,
     /// On which paths.
     pub guard: Guard,
-    /// The variable or attribute.
+    /// The variable or attribute; the field of a record that is returned.
     pub name: Option<Name>,
     /// From which activation.
     pub activation: Arc<Activation>,
