@@ -310,7 +310,6 @@ fn role_confidence(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> Opt
         _ if folds_path(run, a) == Some(false) && receiver(a) != receiver(b) => Some(Confidence::Low),
         (Role::Unresolved, Role::Unresolved) if a.place == b.place && a.iteration.is_none() => None,
         (Role::Unresolved, Role::Unresolved) if is_passed_in_each_iteration(run, a, b) => Some(Confidence::Medium),
-        (Role::Unresolved, Role::Sample | Role::Split) if returns_what_it_draws(run, a) => Some(Confidence::Medium),
         (Role::Sample | Role::Split, Role::Unresolved) if returns_what_it_draws(run, b) => Some(Confidence::Medium),
         (Role::Unresolved, _) | (_, Role::Unresolved) => Some(Confidence::Low),
         (Role::Library | Role::Protocol, _) | (_, Role::Library | Role::Protocol) => Some(Confidence::Medium),
