@@ -67,6 +67,7 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
             run.derivation(event.target.derivation).is_some_and(|derivation| derivation.place == broadcast.mapped_at);
         let kind = match made_at {
             Some(_) => BroadcastKind::Constant,
+            None if broadcast.repeated => BroadcastKind::Repeated,
             None if broadcast.copied.is_some() || is_made_there => BroadcastKind::Copied,
             None if broadcast.unmapped => BroadcastKind::Unmapped,
             None => BroadcastKind::Captured,
@@ -94,6 +95,8 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
             derivation: derivation(run.terms, event.target.term),
             confidence: match event.role {
                 Role::Unresolved => Confidence::Low,
+                // The elements with one key may differ otherwise, to be compared.
+                _ if broadcast.repeated => Confidence::Medium,
                 Role::Split if is_for_devices(run, broadcast) && !is_drawn_from(run, broadcast) => Confidence::Low,
                 // Only one lane may decide to draw, and devices may have to draw the same numbers.
                 Role::Sample | Role::Split if broadcast.lanes == SharingLanes::Elements => Confidence::High,

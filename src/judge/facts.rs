@@ -360,6 +360,8 @@ pub enum BroadcastKind {
     Unmapped,
     /// The batch was made of copies (`repeat`, `tile`, `broadcast_to`, `[key] * n`, `stack([key, key])`).
     Copied,
+    /// The batch has each of several keys several times (`repeat`, `tile`).
+    Repeated,
     /// The mapped function makes it, from a seed that all lanes share.
     Constant,
 }

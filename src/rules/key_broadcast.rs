@@ -21,6 +21,7 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     } else {
         ("batch element", "batch elements", "mapped here")
     };
+    let sharing = if hit.kind == BroadcastKind::Repeated { format!("several {lanes}") } else { format!("every {lane}") };
     let how = match (hit.kind, hit.on_devices) {
         (BroadcastKind::Constant, _) => "created from a constant seed".to_owned(),
         (BroadcastKind::Captured, false) => "captured by a mapped function".to_owned(),
@@ -28,11 +29,12 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
         (BroadcastKind::Unmapped, false) => "passed to a mapped function with axis `None`".to_owned(),
         (BroadcastKind::Unmapped, true) => "passed to every device whole".to_owned(),
         (BroadcastKind::Copied, _) => "a copy of one key".to_owned(),
+        (BroadcastKind::Repeated, _) => "in the batch several times".to_owned(),
     };
     // A key without a name is called by its seed.
     let made = match &hit.used.name {
         Some(_) => format!("{subject} is {how}"),
-        None => format!("{subject} is the same for every {lane}"),
+        None => format!("{subject} is the same for {sharing}"),
     };
     let key = hit.used.name.as_ref().map_or("key", |name| &name.text);
     let message = match &hit.stream {
@@ -40,17 +42,21 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
         None if hit.kind == BroadcastKind::Constant => {
             format!("{made}, so {callee} {repetition} for every {lane}")
         }
-        None => format!("{subject} is {how}, so {callee} {repetition} for every {lane}"),
+        None => format!("{subject} is {how}, so {callee} {repetition} for {sharing}"),
     };
     let text = Text {
         message,
-        label: format!("every {lane} uses {}", if hit.used.name.is_some() { &subject } else { "this key" }),
+        label: match hit.kind {
+            BroadcastKind::Repeated => format!("{sharing} use one key"),
+            _ => format!("{sharing} uses {}", if hit.used.name.is_some() { &subject } else { "this key" }),
+        },
         help: match hit.kind {
             BroadcastKind::Captured | BroadcastKind::Unmapped if hit.on_devices => {
                 format!("fold the device's index into the key, `jax.random.fold_in({key}, jax.lax.axis_index(axis))`")
             }
             BroadcastKind::Constant => format!("derive the key from an argument that differs between the {lanes}"),
             BroadcastKind::Copied => format!("split the key, one child per {lane}, instead of copying it"),
+            BroadcastKind::Repeated => format!("split as many keys as there are {lanes}, instead of repeating them"),
             BroadcastKind::Captured | BroadcastKind::Unmapped => {
                 format!("create one key for each batch element, `jax.random.split({key}, n)`, and map over the result")
             }
@@ -67,7 +73,7 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     let origin = wording::origin(hit.origin.as_ref());
     let mapped = wording::label(hit.mapped_at, mapped.to_owned());
     wording::relate(&mut finding, origin.iter().cloned().chain([mapped.clone()]));
-    let what = format!("{} for every {lane}", hit.used.role.participle());
+    let what = format!("{} for {sharing}", hit.used.role.participle());
     wording::relate(&mut finding, wording::inner_steps(&hit.used, &what));
     let way = wording::way(&hit.used);
     let draws_numbers = hit.used.role == Role::Sample;

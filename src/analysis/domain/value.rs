@@ -55,6 +55,15 @@ pub enum Order {
     Permuted,
     /// Some of the keys.
     Subset,
+    /// All keys, each of them several times.
+    Repeated,
+}
+
+impl Order {
+    /// Whether the view holds each key of its range once.
+    pub const fn is_whole(self) -> bool {
+        matches!(self, Self::Known | Self::Permuted)
+    }
 }
 
 /// The keys of an array.

@@ -6,7 +6,7 @@ use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{KeyKind, Role};
 use crate::analysis::domain::term::{Term, TermId, Terms};
-use crate::analysis::domain::value::{Array, DerivationId, Elements, Key, Order, Val, Value};
+use crate::analysis::domain::value::{Array, DerivationId, Elements, Key, Val, Value};
 use crate::analysis::library::mixed_implementations;
 use crate::analysis::machine::context::Lane;
 use crate::analysis::machine::{Frame, Machine};
@@ -206,7 +206,7 @@ pub fn targets_of(machine: &mut Machine<'_>, array: &Array) -> Vec<Target> {
 pub fn extent_of_view(terms: &mut Terms, array: &Array) -> Extent {
     let Elements::View { start, step, to_end, order, .. } = &array.elements else { return Extent::Some };
     let (start, step, to_end) = (*start, *step, *to_end);
-    if *order == Order::Subset {
+    if !order.is_whole() {
         return Extent::Some;
     }
     let length = flat_length(terms, array);
@@ -308,9 +308,12 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
         }) {
             continue;
         }
+        let is_it = |term: &TermId| *term == target.term;
+        let copied = lane.copied.iter().find(|(term, _)| is_it(term)).map(|(_, copies)| *copies);
+        let repeated = lane.repeated.iter().find(|(term, _)| is_it(term)).map(|(_, copies)| *copies);
         // A whole array that is passed to one lane is the argument of the call.
         let whole = target.term == target.family && !matches!(target.extent, Extent::Single);
-        if own || whole {
+        if own && repeated.is_none() || whole {
             continue;
         }
         // The lanes decide which of them draw; it may be only one.
@@ -326,7 +329,8 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
             mapped_at: lane.place,
             activation: lane.activation.clone(),
             unmapped: lane.unmapped.contains(&target.term),
-            copied: lane.copied.iter().find(|(term, _)| *term == target.term).map(|(_, copies)| *copies),
+            copied: copied.or(repeated),
+            repeated: repeated.is_some(),
             lanes: match (lane.blocks, decided_by.is_empty()) {
                 (true, _) => SharingLanes::Devices,
                 (false, true) => SharingLanes::Elements,

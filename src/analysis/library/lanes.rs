@@ -128,6 +128,7 @@ fn run_along<'p>(
         born,
         unmapped: Vec::new(),
         copied: Vec::new(),
+        repeated: Vec::new(),
         only: Vec::new(),
         blocks,
         walk: Walk::to(tree::NESTED),
@@ -324,11 +325,15 @@ fn lane_element(machine: &mut Machine<'_>, array: &Arc<Array>, lane: &mut Lane, 
             return only;
         }
         let extent = match order {
-            Order::Subset => Extent::Some,
+            Order::Subset | Order::Repeated => Extent::Some,
             Order::Known | Order::Permuted => of_rows.unwrap_or(Extent::Range { start, step, length, to_end }),
         };
         machine.transforms.extents.insert(index, extent);
-        return arrays::member(machine, family, index, array);
+        let member = arrays::member(machine, family, index, array);
+        if order == Order::Repeated {
+            lane.repeated.push((machine.state.term_of(&member), array.derivation));
+        }
+        return member;
     }
     if let Elements::Copies(of) = &array.elements {
         // Every lane gets the same key.
@@ -366,7 +371,7 @@ fn lane_element(machine: &mut Machine<'_>, array: &Arc<Array>, lane: &mut Lane, 
             let width = width.and_then(|width| i64::try_from(width).ok()).filter(|width| *width > 0);
             let length = array.dims.as_ref().and_then(|dims| dims.first().copied().flatten());
             let extent = match width {
-                Some(width) if order != Order::Subset => {
+                Some(width) if order.is_whole() => {
                     Extent::Range { start: first, step: step * width, length, to_end: to_end && width == 1 }
                 }
                 _ => Extent::Some,
@@ -381,7 +386,7 @@ fn lane_element(machine: &mut Machine<'_>, array: &Arc<Array>, lane: &mut Lane, 
 fn all_rows(terms: &mut Terms, rows: &Arc<Array>, row: &Array) -> Option<Extent> {
     let Elements::View { start, step, to_end, order, .. } = rows.elements else { return None };
     let (of_rows, of_row) = (rows.dims.as_deref()?, row.dims.as_deref()?);
-    let is_whole = order != Order::Subset && of_rows.get(1..)? == of_row && of_row.iter().all(Option::is_some);
+    let is_whole = order.is_whole() && of_rows.get(1..)? == of_row && of_row.iter().all(Option::is_some);
     is_whole.then(|| Extent::Range { start, step, length: consume::flat_length(terms, rows), to_end })
 }
 

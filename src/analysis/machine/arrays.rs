@@ -314,9 +314,18 @@ pub fn reordered(array: &Arc<Array>) -> Value {
 
 /// Some of the keys; it is unknown which.
 pub fn subset(terms: &mut Terms, array: &Arc<Array>) -> Value {
+    with_order(terms, array, Order::Subset)
+}
+
+/// Each key of an array several times.
+pub fn repeated(terms: &mut Terms, array: &Arc<Array>) -> Value {
+    with_order(terms, array, Order::Repeated)
+}
+
+fn with_order(terms: &mut Terms, array: &Arc<Array>, of: Order) -> Value {
     let mut copy = (**array).clone();
     match &mut copy.elements {
-        Elements::View { order, .. } => *order = Order::Subset,
+        Elements::View { order, .. } => *order = of,
         Elements::Copies(_) => {}
         Elements::Listed(_) | Elements::Joined(_) => {
             let family = terms.fresh(Symbol::Opaque, "<some of the keys>", None);

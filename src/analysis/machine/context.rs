@@ -125,6 +125,8 @@ pub struct Lane {
     pub unmapped: Vec<TermId>,
     /// Terms that are copied to every lane, each with the derivation of the copies.
     pub copied: Vec<(TermId, DerivationId)>,
+    /// Terms that stand for keys which several lanes get, each with the derivation of the array.
+    pub repeated: Vec<(TermId, DerivationId)>,
     /// Keys whose only copy goes to the only lane, which may derive others from them.
     pub only: Vec<TermId>,
     /// Whether it gets blocks of its arguments: all devices that get an undivided argument may have to treat it the

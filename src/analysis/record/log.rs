@@ -323,6 +323,8 @@ pub struct LoggedBroadcast {
     pub unmapped: bool,
     /// The derivation of the copies, if every lane was passed one.
     pub copied: Option<DerivationId>,
+    /// Whether each of several keys was copied, and only some lanes share one.
+    pub repeated: bool,
     /// What the lanes are.
     pub lanes: SharingLanes,
     /// What differs between the lanes.
