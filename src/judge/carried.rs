@@ -100,7 +100,8 @@ fn is_field_of_a_key(run: &Recording<'_>, exit: &LoggedExit) -> bool {
             }
             _ => false,
         };
-        let reads = (0u32..).zip(&code.ops).filter(|(_, op)| matches!(&op.kind, OpKind::Attribute(_, name) if name == field));
+        let reads =
+            (0u32..).zip(&code.ops).filter(|(_, op)| matches!(&op.kind, OpKind::Attribute(_, name) if name == field));
         reads.into_iter().any(|(read, _)| run.uses_of(run.home, id).readers(read).iter().any(|call| splits(call, read)))
     })
 }

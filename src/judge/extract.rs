@@ -19,11 +19,11 @@ use crate::judge::closures::extract_closure_calls;
 use crate::judge::consequence::Flows;
 use crate::judge::default_keys::extract_default_calls;
 use crate::judge::derivation::derivation;
-use crate::judge::frozen::extract_frozen_keys;
 use crate::judge::facts::{
     BufferOp, BufferUse, CaptureKind, CapturedUse, Exhausted, Facts, KeyFact, KeyKind, KeyReuse, Reference,
     ReferenceKind, ReuseKind, Role,
 };
+use crate::judge::frozen::extract_frozen_keys;
 use crate::judge::guarded::Guarded;
 use crate::judge::implementations::extract_mismatches;
 use crate::judge::intent::of_captured;

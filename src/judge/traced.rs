@@ -390,7 +390,9 @@ fn holds(run: &Recording<'_>, value: &Value, wholes: &[TermId], (depth, parts): 
             let object = &run.objects[id.0 as usize];
             let is_part = || object.kind.held().any(|(_, value)| within(value));
             let own = [Some(object.symbol), object.copied];
-            own.into_iter().flatten().any(|own| wholes.contains(&own)) || object.attributes.values().any(within) || is_part()
+            own.into_iter().flatten().any(|own| wholes.contains(&own))
+                || object.attributes.values().any(within)
+                || is_part()
         }
         _ => false,
     })

@@ -282,8 +282,7 @@ fn fields_of(effect: EffectName) -> &'static [&'static str] {
         EffectName::Factory => &["makes"],
         EffectName::Transform => &[
             "runs", "returns", "function", "branches", "chosen", "cond", "axes", "out-axes", "carry", "over", "length",
-            "lower", "upper", "operands", "packed", "leading", "result", "aux", "static", "traced",
-            "cached",
+            "lower", "upper", "operands", "packed", "leading", "result", "aux", "static", "traced", "cached",
         ],
     }
 }

@@ -481,7 +481,8 @@ fn duplicated<'p>(
                     let axes = dims.len().saturating_sub(usize::from(key.kind == KeyKind::Raw));
                     array.dims = Some(dims.iter().take(axes).map(|length| Some(*length)).collect());
                 }
-                let is_first = axis.is_none_or(|axis| axis == 0) && array.dims.as_ref().is_some_and(|dims| dims.len() == 1);
+                let is_first =
+                    axis.is_none_or(|axis| axis == 0) && array.dims.as_ref().is_some_and(|dims| dims.len() == 1);
                 let once = dims.and_then(|dims| machine.state.terms.as_int(*dims.first()?)) == Some(1);
                 if matches!(op, ShapeOp::Repeat | ShapeOp::Tile) && is_first && !once {
                     array.derivation = derivation;

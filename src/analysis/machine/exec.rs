@@ -14,7 +14,7 @@ use crate::analysis::machine::{
 use crate::analysis::store::State;
 use crate::analysis::store::heap::{Entry, Item, ObjectKind};
 use crate::analysis::store::paths::Catching;
-use crate::ir::{Block, Collection, Constant, Element, Handler, Op, OpKind, Temp, Variable};
+use crate::ir::{Block, Collection, Constant, Element, Handler, Name, Op, OpKind, Temp, Variable};
 
 /// Represents a context manager whose body is expected to raise.
 pub const EXPECTS: &str = "<expects an exception>";
@@ -87,15 +87,7 @@ impl<'p> Machine<'p> {
                 self.store(frame, variable, &value, op);
             }
             OpKind::Delete(variable) => delete(&mut self.state, frame, variable),
-            OpKind::Attribute(object, name) => {
-                let object = frame.value(*object);
-                if !self.state.has_attribute(&object, name) {
-                    exception_edge(&mut self.state, frame, true);
-                }
-                let value = self.attribute(frame, &object, name, op);
-                reads::note_attribute(self, frame, (&object, name), &value, op);
-                return value;
-            }
+            OpKind::Attribute(object, name) => return self.run_attribute(frame, *object, name, op),
             OpKind::StoreAttribute(object, name, value) => {
                 let (object, value) = (frame.value(*object), frame.value(*value));
                 self.store_attribute(frame, &object, name, &value, op);
@@ -186,6 +178,16 @@ impl<'p> Machine<'p> {
             split_escape::escape(self, &value);
             reads::note_variable(self, frame, variable, &value, op);
         }
+        value
+    }
+
+    fn run_attribute(&mut self, frame: &mut Frame<'p>, object: Temp, name: &Name, op: &'p Op) -> Value {
+        let object = frame.value(object);
+        if !self.state.has_attribute(&object, name) {
+            exception_edge(&mut self.state, frame, true);
+        }
+        let value = self.attribute(frame, &object, name, op);
+        reads::note_attribute(self, frame, (&object, name), &value, op);
         value
     }
 

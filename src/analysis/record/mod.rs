@@ -24,8 +24,8 @@ use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Uses, Variable
 
 pub use log::{
     Activation, Callee, Chain, Children, Consumption, Derivation, DrawnIn, Escape, Holder, Iteration, Log,
-    LoggedBroadcast, LoggedBuffer, LoggedConflict, LoggedExit, LoggedLoop, LoggedRead, LoggedReference, LoggedStore, LoggedTrace,
-    LoggedWrapper, LoggedWrite, Observed, RowSelection, SharingLanes, Streams, Target,
+    LoggedBroadcast, LoggedBuffer, LoggedConflict, LoggedExit, LoggedLoop, LoggedRead, LoggedReference, LoggedStore,
+    LoggedTrace, LoggedWrapper, LoggedWrite, Observed, RowSelection, SharingLanes, Streams, Target,
 };
 
 /// Definitions and uses of functions, on demand.

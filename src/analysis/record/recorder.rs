@@ -11,7 +11,8 @@ use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{DerivationId, ModuleIndex, ObjectId, Value};
 use crate::analysis::record::{
     Callee, Consumption, Derivation, Escape, Holder, Log, LoggedBroadcast, LoggedBuffer, LoggedConflict, LoggedExit,
-    LoggedLoop, LoggedRead, LoggedReference, LoggedStore, LoggedTrace, LoggedWrapper, LoggedWrite, Observed, RowSelection,
+    LoggedLoop, LoggedRead, LoggedReference, LoggedStore, LoggedTrace, LoggedWrapper, LoggedWrite, Observed,
+    RowSelection,
 };
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name};

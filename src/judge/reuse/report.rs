@@ -211,23 +211,7 @@ pub fn report(
     let second = run.log.consumptions[reuse.second].clone();
     let repeated_by = repeated_by(&first, &second);
     let kind = kind_of(run, &first, &second, repeated_by.is_some());
-    if kind == ReuseKind::FoldAndSampled {
-        placed.confidence = Confidence::Low;
-    }
-    // Two pure functions of one state that both derive from the same attribute of it.
-    if kind == ReuseKind::SplitTwice
-        && matches!(run.terms.get(first.target.term), Term::Attribute(..))
-        && first.activation.id != second.activation.id
-        && owner_is_plain(run, first.target.term)
-    {
-        placed.confidence = Confidence::Low;
-    }
-    // A pure function of an attribute's key that is called twice: a path at two times.
-    if kind == ReuseKind::SplitTwice
-        && first.place == second.place
-        && is_held(run, first.target.term)
-        && run.module(second.activation.module).function(second.activation.function).parameters.len() > 1
-    {
+    if kind == ReuseKind::FoldAndSampled || kind == ReuseKind::SplitTwice && splits_a_path(run, &first, &second) {
         placed.confidence = Confidence::Low;
     }
     let (x, y) = (run.derivation(first.target.derivation), run.derivation(second.target.derivation));
@@ -301,6 +285,18 @@ pub fn report(
         function: placed.function,
     };
     (reuse, placed.direct)
+}
+
+/// Whether two splits of one attribute's key may be a pure function of an object, and their results equal on purpose: a path at two times.
+fn splits_a_path(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> bool {
+    let key = first.target.term;
+    let of_one_state = matches!(run.terms.get(key), Term::Attribute(..))
+        && first.activation.id != second.activation.id
+        && owner_is_plain(run, key);
+    let is_called_twice = first.place == second.place
+        && is_held(run, key)
+        && run.module(second.activation.module).function(second.activation.function).parameters.len() > 1;
+    of_one_state || is_called_twice
 }
 
 /// Whether one of two consumptions, but not the other, is a call of unknown code, which may draw nothing.

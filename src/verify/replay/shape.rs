@@ -12,6 +12,9 @@ use super::value::{Args, KeyArray, KeyKind, Stack, Value};
 use crate::arrays;
 use crate::models::{Callable, ShapeOp};
 
+/// Most copies of a key, in an array in which each key is several times.
+const COPIES: usize = 16;
+
 /// Whether the axes that an operation copies along are those of keys of this kind: raw ones have one more.
 fn fits_axes(op: ShapeOp, array: Option<&KeyArray>, args: &Args<'_>) -> bool {
     let axes = args.values().filter_map(|value| match value {
@@ -106,6 +109,7 @@ pub(super) fn rearranged<'p>(
         }),
         ShapeOp::Reshape if matches!(first, Value::Family(_)) => kept_shape(machine, first, args, callable),
         ShapeOp::Reshape => array.and_then(|array| reshaped(&array, args, callable)),
+        ShapeOp::Repeat | ShapeOp::Tile if is_row_of_keys(first) => several_times(machine, op, first, args, callable),
         ShapeOp::Repeat | ShapeOp::BroadcastTo | ShapeOp::Tile => {
             let fits = fits_axes(op, array.as_deref(), args);
             let copied = match first {
@@ -145,6 +149,52 @@ pub(super) fn rearranged<'p>(
         }),
         _ => None,
     })
+}
+
+/// Whether a value is an array of several keys with one axis.
+fn is_row_of_keys(value: &Value<'_>) -> bool {
+    match value {
+        Value::Keys(array) => matches!(array.keys.shape(), [length] if *length > 1),
+        Value::Family(family) => family.rank <= 1,
+        _ => false,
+    }
+}
+
+/// An array in which each key of another is a known number of times; if the number of keys is not known, only the first elements are.
+fn several_times<'p>(
+    machine: &mut Machine<'p>,
+    op: ShapeOp,
+    keys: &Value<'p>,
+    args: &Args<'p>,
+    callable: &Callable,
+) -> Option<Value<'p>> {
+    let axis = argument(args, callable, "axis").map(Value::int);
+    let counts = arguments(args, callable, if op == ShapeOp::Repeat { "repeats" } else { "reps" });
+    let count = match counts.first()? {
+        Value::Tuple(counts) => counts.first()?.int()?,
+        count => count.int()?,
+    };
+    let count = usize::try_from(count).ok().filter(|count| (1..=COPIES).contains(count))?;
+    if axis.is_some_and(|axis| axis != Some(0)) || !fits_axes(op, None, args) {
+        return None;
+    }
+    match (keys, op) {
+        (Value::Keys(array), _) => {
+            let length = array.keys.len();
+            let element = |index: usize| if op == ShapeOp::Repeat { index / count } else { index % length };
+            let elements: Vec<usize> = (0..length.checked_mul(count)?).map(element).collect();
+            super::keys::taken(array, &elements)
+        }
+        (Value::Family(family), ShapeOp::Repeat) => {
+            let rest = machine.symbols.fresh("<copies>");
+            Some(Value::Stack(Rc::new(Stack {
+                items: vec![super::keys::child(family, 0); count],
+                rest,
+                is_whole: false,
+            })))
+        }
+        _ => None,
+    }
 }
 
 /// The slice that `dynamic_slice` and similar functions take along the only axis, if its bounds are numbers.
