@@ -13,8 +13,9 @@ use crate::judge::callee_model::model_of;
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{CarriedKey, CarryKind, Facts, Role};
 use crate::judge::paths::PathQueries;
-use crate::judge::reuse::{Reuses, use_at};
+use crate::judge::reuse::{Reuses, returns_what_it_draws, use_at};
 use crate::judge::stale::is_constructor;
+use crate::judge::traced::is_initialiser;
 use crate::models::Effect;
 use crate::text::FileId;
 
@@ -45,11 +46,14 @@ pub fn extract_exits(
                     && match event.role {
                         Role::Sample | Role::Split => true,
                         // A function derives keys from the field, so the key is one, and is used again.
-                        Role::Protocol | Role::Unresolved => is_derived_from.get().unwrap_or_else(|| {
-                            let is_derived = is_field_of_a_key(run, &exit);
-                            is_derived_from.set(Some(is_derived));
-                            is_derived
-                        }),
+                        Role::Protocol | Role::Unresolved => {
+                            is_used(run, event)
+                                && is_derived_from.get().unwrap_or_else(|| {
+                                    let is_derived = is_field_of_a_key(run, &exit);
+                                    is_derived_from.set(Some(is_derived));
+                                    is_derived
+                                })
+                        }
                         Role::Fold | Role::Library => false,
                     }
             })
@@ -82,6 +86,14 @@ pub fn extract_exits(
             confidence: if is_doubtful { Confidence::Low } else { Confidence::Medium },
             function: run.qualified(&exit.activation),
         });
+    }
+}
+
+/// Whether a call of unknown code probably draws from its key: the program reads what it returns. What initialises a network may only read shapes.
+fn is_used(run: &Recording<'_>, event: &Consumption) -> bool {
+    match event.role {
+        Role::Protocol => !is_initialiser(run, event),
+        _ => returns_what_it_draws(run, event),
     }
 }
 

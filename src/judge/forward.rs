@@ -7,9 +7,9 @@ use rustc_hash::FxHashSet;
 
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::Val;
-use crate::analysis::record::{Activation, Consumption, Recording};
+use crate::analysis::record::{Activation, Consumption, Recording, TraceCache};
 use crate::finding::Place;
-use crate::ir::{Argument, Element, Function, FunctionKind, OpKind, Temp, Uses, Variable};
+use crate::ir::{Argument, Element, Function, FunctionKind, Module, OpKind, Temp, Uses, Variable};
 use crate::judge::facts::{Role, TraceKind, TracedFunction};
 use crate::judge::paths::PathQueries;
 use crate::models::ROOT;
@@ -63,7 +63,8 @@ fn method(run: &Recording<'_>, activation: &Activation) -> Option<TracedFunction
         at: Place { file: module.file, span: module.class(class).span },
         bound: 1,
         kind: TraceKind::Forward,
-        cached: false,
+        cache: TraceCache::None,
+        made_in: run.definition(activation.module, Module::BODY),
     })
 }
 

@@ -94,10 +94,16 @@ fn frozen(
         again,
         made_at: run.derivation(read.key.derivation).map(|derivation| derivation.place),
         steps,
+        callers: [earlier, later].iter().flat_map(|one| callers(run, one.call)).collect(),
         trace: None,
-        // Arguments of other types lead to another trace.
-        confidence: if before == again { Confidence::High } else { Confidence::Medium },
+        // Arguments of other types and shapes lead to another trace.
+        confidence: Confidence::Medium,
     })
+}
+
+/// The functions that lead to a call.
+fn callers(run: &Recording<'_>, call: &Activation) -> impl Iterator<Item = Place> {
+    call.outwards().skip(1).take(STEPS).map(|caller| run.definition(caller.module, caller.function))
 }
 
 /// The number of leading arguments that must be the caller's own objects for a read to see what is older than a call; `None` if it sees what
@@ -113,7 +119,8 @@ fn older(run: &Recording<'_>, read: &LoggedRead, call: &Activation) -> Option<u3
 
 /// Whether a call writes the variable that it reads.
 fn writes(run: &Recording<'_>, one: &InCall<'_>) -> bool {
-    let is_it = |name: &str| name.rsplit('.').next() == Some(&*one.read.name);
+    let last = |name: &str| name.rsplit('.').next().map(ToOwned::to_owned);
+    let is_it = |name: &str| last(name) == last(&one.read.name);
     let mut writes = run.log.writes.iter();
     writes.any(|write| write.holder == one.read.holder && is_it(&write.name) && is_within(&write.activation, one.call))
 }

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use crate::analysis::domain::value::ModuleIndex;
-use crate::analysis::record::{LoggedTrace, Recording};
+use crate::analysis::record::{LoggedTrace, Recording, TraceCache};
 use crate::finding::{Confidence, Place};
 use crate::ir::{Argument, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Temp, Variable};
 use crate::judge::consequence::Flows;
@@ -145,6 +145,8 @@ impl<'a> Search<'_, 'a> {
                     transform: transform.clone(),
                     place: Place { file: module.file, span: op.span },
                     bound: u32::from(matches!(code.ops[value as usize].kind, OpKind::Attribute(..))),
+                    cache: TraceCache::None,
+                    made_in: (index, id),
                 };
                 facts.traced.extend(traced_function(self.run, &trace));
             }

@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** like all facts, they are free of the interpreter's handles.
 
+use crate::analysis::record::TraceCache;
 use crate::finding::{Confidence, Place};
 use crate::judge::facts::Use;
 
@@ -35,8 +36,10 @@ pub struct TracedFunction {
     pub bound: u32,
     /// What the transform does.
     pub kind: TraceKind,
-    /// Whether calls of the function share a trace.
-    pub cached: bool,
+    /// Which calls of the function share a trace.
+    pub cache: TraceCache,
+    /// The function in which the transform is called.
+    pub made_in: Place,
 }
 
 /// A function in which something happened.
@@ -141,10 +144,22 @@ pub struct FrozenKey {
     pub made_at: Option<Place>,
     /// The functions in which it is read, innermost first.
     pub steps: Vec<TraceStep>,
+    /// The functions that lead to the two calls.
+    pub callers: Vec<Place>,
     /// The trace; set by [`reconcile`](crate::judge::reconcile()).
     pub trace: Option<Trace>,
     /// How certain.
     pub confidence: Confidence,
+}
+
+impl FrozenKey {
+    /// Whether both calls share a trace, if the function is passed to transforms in these ways. If one of the callers transforms what
+    /// it made from the function, it may do so for each call.
+    pub fn shares_a_trace(&self, ways: &[TracedFunction]) -> bool {
+        let is_made_again =
+            |way: &TracedFunction| way.cache < TraceCache::Function && self.callers.contains(&way.made_in);
+        ways.iter().any(|way| way.cache > TraceCache::None) && !ways.iter().any(is_made_again)
+    }
 }
 
 /// A random number that Python draws.

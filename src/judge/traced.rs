@@ -85,8 +85,8 @@ fn only_without(run: &Recording<'_>, paths: &mut PathQueries<'_>, write: &Logged
 
 /// A function that is passed to a transform, if that traces or maps it.
 pub fn traced_function(run: &Recording<'_>, trace: &LoggedTrace) -> Option<TracedFunction> {
-    let (kind, cached) = match &run.program.models.callable(&trace.transform)?.effect {
-        Effect::Transform(transform) => (kind_of(transform)?, transform.cached),
+    let kind = match &run.program.models.callable(&trace.transform)?.effect {
+        Effect::Transform(transform) => kind_of(transform)?,
         _ => return None,
     };
     let module = run.module(trace.module);
@@ -97,7 +97,8 @@ pub fn traced_function(run: &Recording<'_>, trace: &LoggedTrace) -> Option<Trace
         at: trace.place,
         bound: trace.bound,
         kind,
-        cached,
+        cache: trace.cache,
+        made_in: run.definition(trace.made_in.0, trace.made_in.1),
     })
 }
 
@@ -472,7 +473,10 @@ pub fn reconcile(modules: &mut [Facts]) {
             });
         }
         for frozen in &mut facts.frozen {
-            frozen.trace = trace_of(&traced, &frozen.steps, |_, way| way.cached);
+            frozen.trace = trace_of(&traced, &frozen.steps, |step, _| {
+                let ways = traced.get(&step.defined_at).map_or(&[][..], Vec::as_slice);
+                frozen.shares_a_trace(ways)
+            });
         }
         for ConstantKey { steps, trace, confidence, .. } in &mut facts.constant {
             let is_it = |step: &TraceStep| trace.as_ref().is_some_and(|trace| trace.function == step.function);

@@ -100,6 +100,8 @@ lists! {
     searches,
     /// Parts of names of versions.
     versions,
+    /// Words for the parameters of a network, as one word of a name.
+    network_parameters,
     /// Words for a placeholder key, as one word of its name.
     placeholders,
     /// What authors call keys and random numbers, in the singular.
@@ -214,7 +216,12 @@ impl Words {
 
     /// Whether a name indicates a function that makes a part of a program's state, as a rule once: `create_train_state`.
     pub fn names_a_single_construction(&self, name: &str) -> bool {
-        self.names_a_first_construction(name) || has_word(&self.makers, name)
+        self.names_a_first_construction(name) || self.names_a_maker(name)
+    }
+
+    /// Whether a name indicates a function that makes an object: `create`, `make_env`.
+    pub fn names_a_maker(&self, name: &str) -> bool {
+        has_word(&self.makers, name)
     }
 
     /// Whether a name indicates a function that makes a part of a program's state before it is used: `init_layer`, `setup`.
@@ -230,6 +237,11 @@ impl Words {
     /// Whether the name of a key indicates that it is for an evaluation: `eval_key`, `val_rng`.
     pub fn names_a_key_for_evaluation(&self, name: &str) -> bool {
         has_word(&self.evaluation_keys, name)
+    }
+
+    /// Whether a name indicates the parameters of a network.
+    pub fn names_network_parameters(&self, name: &str) -> bool {
+        has_word(&self.network_parameters, name)
     }
 
     /// Whether a name indicates a function that measures what a program has computed so far: `compute_metrics`, `validate`.

@@ -3,7 +3,7 @@
 //! **Invariant:** reported only if the later use is not visible.
 
 use crate::finding::Finding;
-use crate::judge::facts::{CarriedKey, CarryKind, Facts};
+use crate::judge::facts::{CarriedKey, CarryKind, Facts, Role};
 
 use super::Rule;
 use super::wording::{self, Text};
@@ -23,8 +23,9 @@ pub(super) fn describe(rule: &Rule, hit: &CarriedKey) -> Finding {
         CarryKind::Kept => return describe_kept(rule, hit),
         CarryKind::Left => return describe_left(rule, hit),
     };
+    let consumed = if hit.used.role == Role::Unresolved { "may have consumed" } else { "consumed" };
     let text = Text {
-        message: format!("{subject} is {how} after {} consumed it", wording::callee(&hit.used.callee)),
+        message: format!("{subject} is {how} after {} {consumed} it", wording::callee(&hit.used.callee)),
         label: format!("a consumed key is {how} here"),
         help: wording::rebinding(name)
             .map_or_else(String::new, |split| format!("draw from a child, {split}, so that the key {how} is fresh")),

@@ -6,11 +6,11 @@
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::machine::Machine;
-use crate::analysis::record::LoggedTrace;
+use crate::analysis::record::{LoggedTrace, TraceCache};
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::ObjectKind;
 use crate::finding::Place;
-use crate::ir::Name;
+use crate::ir::{Module, Name};
 use crate::models::{Callable, Runs, Transform};
 
 /// Most wrappers around a function that are removed.
@@ -29,13 +29,27 @@ pub fn note(
         return;
     }
     let keeps_first = statics.iter().any(|value| names_first(machine, value));
+    let keeps_others = !statics.is_empty() && !(keeps_first && statics.iter().all(|value| names_one(machine, value)));
+    let cache = if transform.cached && !keeps_others { TraceCache::Function } else { TraceCache::None };
+    let how = How { path, place, cache };
     for function in functions {
-        note_within(machine, (path, place), function, u32::from(keeps_first), NESTED);
+        note_within(machine, how, function, u32::from(keeps_first), NESTED);
     }
 }
 
-fn note_within(machine: &mut Machine<'_>, how: (&Name, Place), function: &Value, bound: u32, depth: u32) {
+/// How a function is passed to a transform.
+#[derive(Clone, Copy)]
+struct How<'a> {
+    path: &'a Name,
+    place: Place,
+    /// Which calls share a trace.
+    cache: TraceCache,
+}
+
+fn note_within(machine: &mut Machine<'_>, how: How<'_>, function: &Value, bound: u32, depth: u32) {
     let Some(depth) = depth.checked_sub(1) else { return };
+    // Each evaluation of `self.step`, `partial(step, 2)` or `vmap(step)` makes a function of its own.
+    let inner = How { cache: how.cache.min(TraceCache::Object), ..how };
     for alternative in function.alternatives() {
         match &alternative.val {
             Val::Function(closure) => {
@@ -44,20 +58,22 @@ fn note_within(machine: &mut Machine<'_>, how: (&Name, Place), function: &Value,
                     machine.recorder.trace(LoggedTrace {
                         module: closure.module,
                         function: closure.function,
-                        transform: how.0.clone(),
-                        place: how.1,
+                        transform: how.path.clone(),
+                        place: how.place,
                         bound,
+                        cache: how.cache,
+                        made_in: machine.context.stack.last().copied().unwrap_or((closure.module, Module::BODY)),
                     });
                 }
             }
-            Val::Method(method) => note_within(machine, how, &method.1.clone(), bound + 1, depth),
+            Val::Method(method) => note_within(machine, inner, &method.1.clone(), bound + 1, depth),
             Val::Partial(partial) => {
                 let more = u32::try_from(partial.positional.len()).unwrap_or(0);
-                note_within(machine, how, &partial.function.clone(), bound + more, depth);
+                note_within(machine, inner, &partial.function.clone(), bound + more, depth);
             }
             Val::Wrapped(wrapped) => {
                 if let Some(function) = wrapped.function.clone() {
-                    note_within(machine, how, &function, bound, depth);
+                    note_within(machine, inner, &function, bound, depth);
                 }
             }
             // The branches of `switch`.
@@ -69,7 +85,7 @@ fn note_within(machine: &mut Machine<'_>, how: (&Name, Place), function: &Value,
             }
             Val::Object(_) => {
                 if let Some(method) = machine.state.instance_method(&alternative.val, &"__call__".into()) {
-                    note_within(machine, how, &method, bound, depth);
+                    note_within(machine, inner, &method, bound, depth);
                 }
             }
             _ => {}
@@ -89,6 +105,16 @@ fn names_first(machine: &mut Machine<'_>, value: &Value) -> bool {
         Val::Object(id) => listed(machine, *id).iter().any(|item| names_first(machine, item)),
         _ => false,
     })
+}
+
+/// Whether an option lists one argument: `0`, `(0,)`, `"self"`.
+fn names_one(machine: &Machine<'_>, value: &Value) -> bool {
+    match value.single() {
+        Some(Val::Term(_)) => true,
+        Some(Val::Tuple(parts)) => parts.len() == 1,
+        Some(Val::Object(id)) => listed(machine, *id).len() == 1,
+        _ => false,
+    }
 }
 
 /// The elements of a list.

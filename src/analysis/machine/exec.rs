@@ -181,13 +181,13 @@ impl<'p> Machine<'p> {
         value
     }
 
-    fn run_attribute(&mut self, frame: &mut Frame<'p>, object: Temp, name: &Name, op: &'p Op) -> Value {
-        let object = frame.value(object);
+    fn run_attribute(&mut self, frame: &mut Frame<'p>, of: Temp, name: &Name, op: &'p Op) -> Value {
+        let object = frame.value(of);
         if !self.state.has_attribute(&object, name) {
             exception_edge(&mut self.state, frame, true);
         }
         let value = self.attribute(frame, &object, name, op);
-        reads::note_attribute(self, frame, (&object, name), &value, op);
+        reads::note_attribute(self, frame, (&object, of, name), &value, op);
         value
     }
 

@@ -3,9 +3,9 @@
 //! **Invariant:** only single keys are recorded, and no reads of a module's own body or of a class body.
 
 use crate::analysis::domain::value::{Val, Value};
-use crate::analysis::machine::{Frame, Machine, text, writes};
+use crate::analysis::machine::{Frame, Machine, name_cache, text, writes};
 use crate::analysis::record::{Holder, LoggedRead};
-use crate::ir::{FunctionKind, Name, Op, Variable};
+use crate::ir::{FunctionKind, Name, Op, Temp, Variable};
 
 /// Records that a function reads a global that holds a key.
 pub fn note_global<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, name: &Name, value: &Value, op: &Op) {
@@ -29,11 +29,13 @@ pub fn note_variable<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, variable:
 pub fn note_attribute<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,
-    (object, name): (&Value, &Name),
+    (object, of, name): (&Value, Temp, &Name),
     value: &Value,
     op: &Op,
 ) {
     if frame.activation.caller.is_some() && holds_key(value) {
+        let written = name_cache::written_text(machine, frame, of).map(|of| format!("{of}.{name}").into());
+        let name = written.as_ref().unwrap_or(name);
         for holder in writes::holders(machine, object) {
             note(machine, frame, value, (holder, name), op);
         }
@@ -45,7 +47,8 @@ fn holds_key(value: &Value) -> bool {
 }
 
 fn note<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, of: (Holder, &Name), op: &Op) {
-    if matches!(frame.code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
+    let is_body = matches!(frame.code.kind, FunctionKind::Module | FunctionKind::ClassBody);
+    if is_body || machine.transforms.abstract_depth > 0 {
         return;
     }
     let (place, pc) = (machine.place(frame, op.span), machine.state.paths.pc);

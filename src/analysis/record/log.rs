@@ -442,7 +442,7 @@ pub struct LoggedWrite {
 pub struct LoggedRead {
     /// What holds it.
     pub holder: Holder,
-    /// The variable, or the attribute.
+    /// The variable, or the attribute as written.
     pub name: Name,
     /// The key.
     pub key: Key,
@@ -482,6 +482,21 @@ pub struct LoggedTrace {
     pub place: Place,
     /// Number of leading parameters that are the caller's own objects: the receiver of a bound method, bound and static arguments.
     pub bound: u32,
+    /// Which calls of the function share a trace.
+    pub cache: TraceCache,
+    /// The function in which the transform is called.
+    pub made_in: (ModuleIndex, FunctionId),
+}
+
+/// Which calls of a function share a trace, and so what it reads from outside in the first of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TraceCache {
+    /// None, or only those with equal static arguments.
+    None,
+    /// Those of one result of the transform: what was passed to it is made anew in each evaluation, as `self.step` is.
+    Object,
+    /// All calls of the function.
+    Function,
 }
 
 /// An object with `__jax_array__` around a key that was passed to a library function.

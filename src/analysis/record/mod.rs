@@ -25,7 +25,7 @@ use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Uses, Variable
 pub use log::{
     Activation, Callee, Chain, Children, Consumption, Derivation, DrawnIn, Escape, Holder, Iteration, Log,
     LoggedBroadcast, LoggedBuffer, LoggedConflict, LoggedExit, LoggedLoop, LoggedRead, LoggedReference, LoggedStore,
-    LoggedTrace, LoggedWrapper, LoggedWrite, Observed, RowSelection, SharingLanes, Streams, Target,
+    LoggedTrace, LoggedWrapper, LoggedWrite, Observed, RowSelection, SharingLanes, Streams, Target, TraceCache,
 };
 
 /// Definitions and uses of functions, on demand.
@@ -104,6 +104,12 @@ impl<'r> Recording<'r> {
     /// A module.
     pub fn module(&self, index: ModuleIndex) -> &'r Module {
         self.program.module(index)
+    }
+
+    /// The definition of a function, with its header and body.
+    pub fn definition(&self, module: ModuleIndex, function: FunctionId) -> Place {
+        let module = self.module(module);
+        Place { file: module.file, span: module.function(function).full }
     }
 
     /// The code of an activation.

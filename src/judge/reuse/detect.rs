@@ -13,7 +13,7 @@ use crate::analysis::domain::marks::{RAISES, raised_in};
 use crate::analysis::domain::term::{PlaceKey, Symbol, Term, TermId};
 use crate::analysis::record::{Activation, Consumption, DrawnIn, LoggedLoop, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Op, OpKind, Operator, Variable};
+use crate::ir::{Argument, Op, OpKind, Operator, Variable};
 use crate::judge::facts::Role;
 use crate::judge::paths::PathQueries;
 use crate::judge::reuse::repetition::repeated_by;
@@ -335,17 +335,28 @@ fn is_passed_in_each_iteration(run: &Recording<'_>, a: &Consumption, b: &Consump
         && (!is_method || run.program.models.protocols(method).is_empty())
 }
 
-/// Whether the program reads the result of an unresolved call that gets a key by its name, so that it probably draws from the key. A function
-/// that has a default may draw nothing, as one that initialises with zeros.
-fn returns_what_it_draws(run: &Recording<'_>, event: &Consumption) -> bool {
+/// Whether the program reads the result of an unresolved call that gets a key by its name, so that it probably draws from the key. What makes an object may
+/// only keep it, a network that gets its parameters may draw nothing in its mode, and a function that has a default may draw nothing either, as
+/// one that initialises with zeros.
+pub fn returns_what_it_draws(run: &Recording<'_>, event: &Consumption) -> bool {
     let code = run.code(&event.activation);
     let Some(call) = run.call_at(&event.activation, event.place) else { return false };
-    let OpKind::Call(callee, _) = code.ops[call as usize].kind else { return false };
-    let method = event.callee.rsplit('.').next().unwrap_or(&event.callee);
+    let OpKind::Call(callee, arguments) = &code.ops[call as usize].kind else { return false };
+    let (models, method) = (run.program.models, event.callee.rsplit('.').next().unwrap_or(&event.callee));
+    let constructs =
+        method.trim_start_matches('_').starts_with(char::is_uppercase) || models.words.names_a_maker(method);
+    let name = |argument: &Argument| match &code.ops[argument.value() as usize].kind {
+        OpKind::Load(Variable::Local(slot)) => code.slots.get(*slot as usize).cloned(),
+        OpKind::Load(Variable::Global(name)) | OpKind::Attribute(_, name) => Some(name.clone()),
+        _ => None,
+    };
+    let gets_parameters = || arguments.iter().filter_map(name).any(|name| models.words.names_network_parameters(&name));
     event.written.is_some()
+        && !constructs
         && !run.uses_of(event.activation.module, event.activation.function).readers(call).is_empty()
-        && run.program.models.protocols(method).is_empty()
-        && !has_default(run, &event.activation, &code.ops[callee as usize].kind)
+        && models.protocols(method).is_empty()
+        && !gets_parameters()
+        && !has_default(run, &event.activation, &code.ops[*callee as usize].kind)
 }
 
 /// Whether an operation reads a parameter that has a default.

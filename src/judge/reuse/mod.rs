@@ -7,5 +7,5 @@ mod detect;
 mod repetition;
 mod report;
 
-pub use detect::{Reuse, Reuses, detect, others};
+pub use detect::{Reuse, Reuses, detect, others, returns_what_it_draws};
 pub use report::{Placed, is_known_key, placed, report, use_at};
