@@ -17,6 +17,9 @@ use crate::judge::stale::leaf_use;
 use crate::judge::traced::{STEPS, is_within, object_outlives, steps};
 use crate::text::FileId;
 
+/// Most pairs of reads of different keys that are searched for writes and draws.
+const PAIRS: usize = 256;
+
 /// The reads of one variable at one place by one function object.
 #[derive(PartialEq, Eq, Hash)]
 struct Site {
@@ -42,6 +45,7 @@ pub fn extract_frozen_keys(
     file: FileId,
 ) {
     let mut first: FxHashMap<Site, InCall<'_>> = FxHashMap::default();
+    let mut left = PAIRS;
     for read in &run.log.reads {
         for call in read.activation.outwards().take(STEPS).filter(|call| call.caller.is_some()) {
             let Some(needed) = older(run, read, call) else { continue };
@@ -56,6 +60,8 @@ pub fn extract_frozen_keys(
             if earlier.call.id == call.id || earlier.read.key.term == read.key.term || is_made_in_loop(run, call) {
                 continue;
             }
+            let Some(others) = left.checked_sub(1) else { return };
+            left = others;
             let both = paths.and(earlier.read.guard, read.guard);
             let is_written = [earlier, later].iter().any(|one| writes(run, one));
             if !is_written && paths.feasible(both) {
