@@ -47,7 +47,11 @@ fn describe_read(rule: &Rule, key: &FrozenKey, trace: &Trace) -> Finding {
         key.used.leaf,
         format!("{} by {}", key.used.role.participle(), wording::callee(&key.used.callee)),
     );
-    let again = if key.before == key.again { "called here, each time after the key was replaced" } else { "called again here, with another key" };
+    let again = if key.before == key.again {
+        "called here, each time after the key was replaced"
+    } else {
+        "called again here, with another key"
+    };
     let again = wording::label(key.again, again.to_owned());
     let made = key.made_at.map(|place| wording::label(place, "the key of a later call is made here".to_owned()));
     let traced = wording::label(trace.at, format!("traced by {transform}"));

@@ -21,7 +21,8 @@ pub(super) fn describe(rule: &Rule, hit: &Broadcast) -> Finding {
     } else {
         ("batch element", "batch elements", "mapped here")
     };
-    let sharing = if hit.kind == BroadcastKind::Repeated { format!("several {lanes}") } else { format!("every {lane}") };
+    let sharing =
+        if hit.kind == BroadcastKind::Repeated { format!("several {lanes}") } else { format!("every {lane}") };
     let how = match (hit.kind, hit.on_devices) {
         (BroadcastKind::Constant, _) => "created from a constant seed".to_owned(),
         (BroadcastKind::Captured, false) => "captured by a mapped function".to_owned(),

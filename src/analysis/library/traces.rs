@@ -29,8 +29,8 @@ pub fn note(
         return;
     }
     let keeps_first = statics.iter().any(|value| names_first(machine, value));
-    let keeps_others = !statics.is_empty() && !(keeps_first && statics.iter().all(|value| names_one(machine, value)));
-    let cache = if transform.cached && !keeps_others { TraceCache::Function } else { TraceCache::None };
+    let is_shared = statics.is_empty() || keeps_first && statics.iter().all(|value| names_one(machine, value));
+    let cache = if transform.cached && is_shared { TraceCache::Function } else { TraceCache::None };
     let how = How { path, place, cache };
     for function in functions {
         note_within(machine, how, function, u32::from(keeps_first), NESTED);
