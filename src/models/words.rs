@@ -134,7 +134,7 @@ const BETWEEN: usize = 2;
 const ADVERBS: usize = 2;
 
 /// Most words of a clause that only says that something is on purpose.
-const ALONE: usize = 4;
+const ALONE: usize = 3;
 
 fn holds(words: &[String], word: &str) -> bool {
     words.iter().any(|one| one == word)

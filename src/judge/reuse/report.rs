@@ -10,7 +10,7 @@ use crate::analysis::is_entry;
 use crate::analysis::program::names::is_named_for_a_key;
 use crate::analysis::record::{Activation, Chain, Consumption, DrawnIn, Escape, Recording};
 use crate::finding::{Confidence, Consequence, ConsequenceKind, Place};
-use crate::ir::{Argument, OpKind, Variable};
+use crate::ir::{Argument, OpKind, Temp, Variable};
 use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::repeating_loop::RepeatingLoop;
 use crate::judge::consequence::{Flows, consequence};
@@ -241,7 +241,7 @@ pub fn report(
         consequence = Consequence::of(ConsequenceKind::Carried, None);
     }
     let intent = intent::of(flows, kind, &pair, &consequence);
-    if is_beside_unknown(&first, &second) && !(meets(&consequence) && placed.direct) {
+    if is_beside_unknown(&first, &second) && !(meets(run, &second, &consequence) && placed.direct) {
         placed.confidence = Confidence::Low;
     }
     if kind == ReuseKind::Iterated && is_doubtful_in_loop(flows, &pair, &consequence, placed.confidence) {
@@ -304,10 +304,23 @@ fn is_beside_unknown(first: &Consumption, second: &Consumption) -> bool {
     (first.role == Role::Unresolved) != (second.role == Role::Unresolved)
 }
 
-/// Whether what is drawn twice comes together, and not only in a condition.
-fn meets(consequence: &Consequence) -> bool {
-    matches!(consequence.kind, ConsequenceKind::Meet | ConsequenceKind::Returned | ConsequenceKind::Carried)
-        && consequence.message != Consequence::DECIDES
+/// Whether what is drawn twice comes together: not only in a condition, and not as two of several results.
+fn meets(run: &Recording<'_>, second: &Consumption, consequence: &Consequence) -> bool {
+    match consequence.kind {
+        ConsequenceKind::Meet => consequence.message != Consequence::DECIDES,
+        ConsequenceKind::Returned => !is_one_of_several(run, second),
+        ConsequenceKind::Carried => true,
+        _ => false,
+    }
+}
+
+/// Whether the result of a call is only an element of a tuple or list.
+fn is_one_of_several(run: &Recording<'_>, event: &Consumption) -> bool {
+    let code = run.code(&event.activation);
+    let Some(call) = run.call_at(&event.activation, event.place) else { return false };
+    let uses = run.uses_of(event.activation.module, event.activation.function);
+    let is_element = |reader: &Temp| matches!(code.ops[*reader as usize].kind, OpKind::Build(..));
+    uses.readers(call).iter().all(is_element)
 }
 
 /// Whether equal draws of a loop are rarely a mistake: unknown code gets one key but something else in each iteration, unless it continues with
