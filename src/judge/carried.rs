@@ -2,7 +2,6 @@
 //!
 //! **Invariant:** a key that is reported as used again is not reported as carried on.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use crate::analysis::domain::term::{Term, TermId};
@@ -37,7 +36,6 @@ pub fn extract_exits(
         {
             continue;
         }
-        let is_derived_from = Cell::new(None);
         let consumed = run.log.consumptions[..exit.after.min(run.log.consumptions.len())]
             .iter()
             .find(|event| {
@@ -46,14 +44,7 @@ pub fn extract_exits(
                     && match event.role {
                         Role::Sample | Role::Split => true,
                         // A function derives keys from the field, so the key is one, and is used again.
-                        Role::Protocol | Role::Unresolved => {
-                            is_used(run, event)
-                                && is_derived_from.get().unwrap_or_else(|| {
-                                    let is_derived = is_field_of_a_key(run, &exit);
-                                    is_derived_from.set(Some(is_derived));
-                                    is_derived
-                                })
-                        }
+                        Role::Protocol | Role::Unresolved => is_used(run, event) && is_field_of_a_key(run, &exit),
                         Role::Fold | Role::Library => false,
                     }
             })

@@ -5,9 +5,10 @@
 
 use rustc_hash::FxHashSet;
 
+use crate::analysis::domain::kinds::TraceCache;
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::Val;
-use crate::analysis::record::{Activation, Consumption, Recording, TraceCache};
+use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::finding::Place;
 use crate::ir::{Argument, Element, Function, FunctionKind, Module, OpKind, Temp, Uses, Variable};
 use crate::judge::facts::{Role, TraceKind, TracedFunction};

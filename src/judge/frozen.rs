@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::analysis::domain::value::EnvironmentId;
 use crate::analysis::record::{Activation, Holder, LoggedRead, Recording};
-use crate::finding::{Confidence, Place};
+use crate::finding::Place;
 use crate::ir::{FunctionId, OpKind};
 use crate::judge::consequence::Flows;
 use crate::judge::facts::{Facts, FrozenKey, Role};
@@ -102,8 +102,6 @@ fn frozen(
         steps,
         callers: [earlier, later].iter().flat_map(|one| callers(run, one.call)).collect(),
         trace: None,
-        // Arguments of other types and shapes lead to another trace.
-        confidence: Confidence::Medium,
     })
 }
 
@@ -125,8 +123,7 @@ fn older(run: &Recording<'_>, read: &LoggedRead, call: &Activation) -> Option<u3
 
 /// Whether a call writes the variable that it reads.
 fn writes(run: &Recording<'_>, one: &InCall<'_>) -> bool {
-    let last = |name: &str| name.rsplit('.').next().map(ToOwned::to_owned);
-    let is_it = |name: &str| last(name) == last(&one.read.name);
+    let is_it = |name: &str| name.rsplit('.').next() == one.read.name.rsplit('.').next();
     let mut writes = run.log.writes.iter();
     writes.any(|write| write.holder == one.read.holder && is_it(&write.name) && is_within(&write.activation, one.call))
 }

@@ -8,8 +8,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::analysis::domain::kinds::TraceCache;
 use crate::analysis::domain::value::ModuleIndex;
-use crate::analysis::record::{LoggedTrace, Recording, TraceCache};
+use crate::analysis::record::{LoggedTrace, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{Argument, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Temp, Variable};
 use crate::judge::consequence::Flows;

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** like all facts, they are free of the interpreter's handles.
 
-use crate::analysis::record::TraceCache;
+use crate::analysis::domain::kinds::TraceCache;
 use crate::finding::{Confidence, Place};
 use crate::judge::facts::Use;
 
@@ -148,8 +148,6 @@ pub struct FrozenKey {
     pub callers: Vec<Place>,
     /// The trace; set by [`reconcile`](crate::judge::reconcile()).
     pub trace: Option<Trace>,
-    /// How certain.
-    pub confidence: Confidence,
 }
 
 impl FrozenKey {

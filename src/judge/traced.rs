@@ -491,7 +491,7 @@ pub fn reconcile(modules: &mut [Facts]) {
             let trace = constant.trace.as_ref().filter(|trace| !is_known && !known.contains(&trace.place));
             trace.is_some() && made.insert(constant.made_at)
         });
-        facts.frozen.sort_by_key(|frozen| (frozen.trace.as_ref().map(|trace| trace.place), frozen.confidence));
+        facts.frozen.sort_by_key(|frozen| frozen.trace.as_ref().map(|trace| trace.place));
         let mut read = BTreeSet::new();
         facts.frozen.retain(|frozen| {
             let trace = frozen.trace.as_ref().filter(|_| !known.contains(&frozen.used.leaf));

@@ -3,7 +3,7 @@
 //! **Invariant:** reported only where no other rule reports that the numbers repeat; the primary place is the constructor or the read, or
 //! the call in the traced function that leads to it.
 
-use crate::finding::Finding;
+use crate::finding::{Confidence, Finding};
 use crate::judge::facts::{ConstantKey, Facts, FrozenKey, Trace, TraceKind};
 
 use super::Rule;
@@ -41,7 +41,8 @@ fn describe_read(rule: &Rule, key: &FrozenKey, trace: &Trace) -> Finding {
         label: "the key of the first call is used by all calls".to_owned(),
         help: format!("pass {name} to {function} as an argument"),
     };
-    let mut finding = wording::finding(rule, trace.place, key.confidence, &trace.function, text);
+    // Arguments of other types and shapes lead to another trace.
+    let mut finding = wording::finding(rule, trace.place, Confidence::Medium, &trace.function, text);
     let read = wording::label(key.read_at, "the key is read here".to_owned());
     let used = wording::label(
         key.used.leaf,

@@ -143,3 +143,14 @@ pub enum WrapperWay {
     /// As a result of a function that a transform runs.
     Result,
 }
+
+/// Which calls of a function share a trace, and so what it reads from outside in the first of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TraceCache {
+    /// None, or only those with equal static arguments.
+    None,
+    /// Those of one result of the transform: what was passed to it is made anew in each evaluation, as `self.step` is.
+    Object,
+    /// All calls of the function.
+    Function,
+}

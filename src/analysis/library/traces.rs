@@ -3,10 +3,11 @@
 //! **Invariant:** the recorded function is the one whose body runs, without its wrappers, together with the number of leading arguments
 //! that are the caller's own objects: a transform flattens all others and rebuilds them.
 
+use crate::analysis::domain::kinds::TraceCache;
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::machine::Machine;
-use crate::analysis::record::{LoggedTrace, TraceCache};
+use crate::analysis::record::LoggedTrace;
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::ObjectKind;
 use crate::finding::Place;

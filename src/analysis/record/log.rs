@@ -13,7 +13,7 @@ use crate::analysis::domain::extent::Extent;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::implementation::Implementation;
 use crate::analysis::domain::kinds::{
-    BufferOp, CarryKind, ImplementationConflict, KeyKind, ReferenceKind, Role, WrapperWay,
+    BufferOp, CarryKind, ImplementationConflict, KeyKind, ReferenceKind, Role, TraceCache, WrapperWay,
 };
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{ClassHandle, DerivationId, EnvironmentId, Key, ModuleIndex, ObjectId, Value};
@@ -486,17 +486,6 @@ pub struct LoggedTrace {
     pub cache: TraceCache,
     /// The function in which the transform is called.
     pub made_in: (ModuleIndex, FunctionId),
-}
-
-/// Which calls of a function share a trace, and so what it reads from outside in the first of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TraceCache {
-    /// None, or only those with equal static arguments.
-    None,
-    /// Those of one result of the transform: what was passed to it is made anew in each evaluation, as `self.step` is.
-    Object,
-    /// All calls of the function.
-    Function,
 }
 
 /// An object with `__jax_array__` around a key that was passed to a library function.

@@ -25,7 +25,7 @@ use crate::ir::{Function, FunctionId, Module, Name, OpKind, Temp, Uses, Variable
 pub use log::{
     Activation, Callee, Chain, Children, Consumption, Derivation, DrawnIn, Escape, Holder, Iteration, Log,
     LoggedBroadcast, LoggedBuffer, LoggedConflict, LoggedExit, LoggedLoop, LoggedRead, LoggedReference, LoggedStore,
-    LoggedTrace, LoggedWrapper, LoggedWrite, Observed, RowSelection, SharingLanes, Streams, Target, TraceCache,
+    LoggedTrace, LoggedWrapper, LoggedWrite, Observed, RowSelection, SharingLanes, Streams, Target,
 };
 
 /// Definitions and uses of functions, on demand.
