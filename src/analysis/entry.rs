@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::Symbol;
 use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, PartialKind, Val, Value};
@@ -51,6 +53,8 @@ pub fn run(
     let module = program.module(index);
     let marks = snapshot.marks();
     let mut base = snapshot::within(snapshot, program, index);
+    // What loops read of all functions is compared as a whole.
+    let cyclic = module.unrecorded(|| base.cyclic_attributes(index));
     if kept.is_some() {
         module.take_read();
     }
@@ -62,7 +66,7 @@ pub fn run(
     let read = if kept.is_some() { module.take_read() } else { Vec::new() };
     let writes = late_writes::late_writes(&base);
     if let Some(kept) = kept.as_deref_mut() {
-        kept.begin(read, Learned { wanted, writes: writes.clone() });
+        kept.begin(read, Learned { wanted, writes: writes.clone(), cyclic: FxHashSet::clone(&cyclic) });
     }
     let rebound = rebound_globals(module);
     let mut left = MODULE_OPERATIONS;

@@ -26,7 +26,7 @@ pub type Wanted = (BTreeSet<Name>, BTreeSet<Name>);
 pub struct KeptRuns {
     /// The functions whose operations the module's body and the constructors read.
     base: FxHashSet<FunctionId>,
-    /// What the body and the constructors learned from the operations of all functions.
+    /// What was learned from the operations of all functions.
     learned: Learned,
     entries: FxHashMap<FunctionId, KeptRun>,
     /// How many entries the last analysis did not repeat.
@@ -40,6 +40,8 @@ pub struct Learned {
     pub wanted: Vec<Wanted>,
     /// What functions of the module fill later.
     pub writes: Vec<LateWrite>,
+    /// The attributes to which functions of the module store remainders.
+    pub cyclic: FxHashSet<Name>,
 }
 
 /// How an entry began.
@@ -84,7 +86,7 @@ impl KeptRuns {
         self.entries.retain(|id, _| !entries.contains(id));
     }
 
-    /// Sets what the body and the constructors read and learned. If they learned something else than before, no run is kept.
+    /// Sets what the body and the constructors read and learned. If something else than before was learned, no run is kept.
     pub(super) fn begin(&mut self, read: Vec<FunctionId>, learned: Learned) {
         if self.learned != learned {
             self.entries.clear();

@@ -219,10 +219,14 @@ impl Version {
             if !is_body && !difference.holds(new.full) {
                 continue;
             }
-            if !new.has_signature_of(old) {
+            let is_same = new.has_signature_of(old);
+            // An edit moves what follows it in its function. Only the operations of that function, which differ, make the functions in it.
+            let is_moved =
+                || new.parent.is_some_and(|around| changed.contains(&around)) && new.has_moved_signature_of(old);
+            if !is_same && !is_moved() {
                 return None;
             }
-            if !new.has_body_of(old) {
+            if !is_same || !new.has_body_of(old) {
                 // The definitions and uses of the module's body depend on these slots of all functions.
                 if is_body || old.outer_slots() != new.outer_slots() {
                     return None;

@@ -350,6 +350,16 @@ impl Function {
             && (effects, is_stub) == (&other.effects, &other.is_stub)
     }
 
+    /// Whether everything but the body is that of another function, apart from places.
+    pub fn has_moved_signature_of(&self, other: &Self) -> bool {
+        let unplaced = |function: &Self| {
+            let mut bare = Self { ops: Ops::default(), ..function.clone() };
+            bare.replace_spans(&|_| Span::default());
+            bare
+        };
+        unplaced(self).has_signature_of(&unplaced(other))
+    }
+
     /// Whether the body is that of another function.
     pub fn has_body_of(&self, other: &Self) -> bool {
         (&self.slots, self.named, &self.body) == (&other.slots, other.named, &other.body)

@@ -11,8 +11,8 @@ use crate::analysis::program::names::is_of_another_kind;
 use crate::analysis::record::{Callee, Recording, UPDATES};
 use crate::finding::{Confidence, Place};
 use crate::ir::{
-    Argument, Constant, Function, FunctionId, FunctionKind, Name, Op, OpKind, Parameter, ParameterKind, Temp, Uses,
-    Variable, passes,
+    Argument, Constant, Function, FunctionId, FunctionKind, Name, Op, OpKind, Parameter, ParameterKind, Temp, Variable,
+    passes,
 };
 use crate::judge::callee_model::model_of;
 use crate::judge::derivation::seed_number;
@@ -131,7 +131,6 @@ pub fn extract_set_fields(run: &Recording<'_>, facts: &mut Facts) {
     let home = run.module(run.home);
     let words = &run.program.models.words;
     for (id, code) in (0u32..).map(FunctionId).zip(&home.functions) {
-        let uses = run.uses_of(run.home, id);
         let of_op = |op: &Op| match &op.kind {
             OpKind::StoreAttribute(owner, name, value) => {
                 let class = own_class(run, code, *owner);
@@ -140,9 +139,9 @@ pub fn extract_set_fields(run: &Recording<'_>, facts: &mut Facts) {
             OpKind::Call(callee, arguments) => given_fields(run, code, *callee, arguments),
             _ => Vec::new(),
         };
-        let given = code.ops.iter().flat_map(of_op).chain(selected_fields(code, &uses));
+        let given = code.ops.iter().flat_map(of_op).chain(selected_fields(run, code, id));
         let set = given.filter(|given| {
-            (given.name.is_empty() || words.is_keyish(&given.name)) && !comes_from_field(run, (code, &uses), given)
+            (given.name.is_empty() || words.is_keyish(&given.name)) && !comes_from_field(run, (code, id), given)
         });
         facts.key_fields.set.extend(set.map(|given| (given.name, given.class)));
     }
@@ -150,7 +149,7 @@ pub fn extract_set_fields(run: &Recording<'_>, facts: &mut Facts) {
 
 /// Whether a field gets a key that is computed from the same field, of the record that is updated if there is one. The attributes of a method's
 /// own instance count only if its class declares such a field.
-fn comes_from_field(run: &Recording<'_>, (code, uses): (&Function, &Uses), given: &Given) -> bool {
+fn comes_from_field(run: &Recording<'_>, (code, id): (&Function, FunctionId), given: &Given) -> bool {
     let Some(value) = given.value else { return false };
     let updated = given.updated.map(|record| variable(code, record));
     let declares = code.class.is_some_and(|class| {
@@ -164,7 +163,7 @@ fn comes_from_field(run: &Recording<'_>, (code, uses): (&Function, &Uses), given
         },
         _ => false,
     };
-    is_computed_from((code, uses), value, &reads) == Some(true)
+    is_computed_from((code, &run.uses_of(run.home, id)), value, &reads) == Some(true)
 }
 
 /// The variable that an attribute chain or a chain of calls begins with.
@@ -180,7 +179,11 @@ fn variable(code: &Function, mut temp: Temp) -> Option<&Variable> {
 }
 
 /// The fields that a function selects, for code that sets what it selects: `tree_at(lambda state: state.key, state, key)`.
-fn selected_fields(code: &Function, uses: &Uses) -> Vec<Given> {
+fn selected_fields(run: &Recording<'_>, code: &Function, id: FunctionId) -> Vec<Given> {
+    if code.kind != FunctionKind::Lambda {
+        return Vec::new();
+    }
+    let uses = run.uses_of(run.home, id);
     let returns = |reader: &Temp| matches!(code.ops[*reader as usize].kind, OpKind::Return(_) | OpKind::Build(..));
     let selected = (0u32..).zip(&code.ops).filter_map(|(temp, op)| match &op.kind {
         OpKind::Attribute(_, name) if uses.readers(temp).iter().any(returns) => {
@@ -188,7 +191,7 @@ fn selected_fields(code: &Function, uses: &Uses) -> Vec<Given> {
         }
         _ => None,
     });
-    if code.kind == FunctionKind::Lambda { selected.collect() } else { Vec::new() }
+    selected.collect()
 }
 
 /// What a call gives the fields of a record that it makes or updates.

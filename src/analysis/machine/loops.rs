@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Queries, TermId};
-use crate::analysis::domain::value::Value;
+use crate::analysis::domain::value::{ModuleIndex, Value};
 use crate::analysis::machine::widening::{NESTED, SymbolicIterations, Writes};
 use crate::analysis::machine::{Frame, LoopState, Machine, implied, iterate, prelude, widening};
 use crate::analysis::record::Iteration;
@@ -177,7 +177,7 @@ impl<'p> Machine<'p> {
         frame: &Frame<'p>,
         place: Place,
     ) -> TermId {
-        let cyclic = self.cyclic_attributes(frame);
+        let cyclic = self.cyclic_attributes(frame.module);
         let (number, writes) = symbolic.begin_copy(&mut self.state, (frame.code, &cyclic), place);
         self.store_all(frame, writes);
         number
@@ -195,7 +195,7 @@ impl<'p> Machine<'p> {
 
     /// Leaves a loop on the paths that would continue after its last copy.
     fn leave_symbolic(&mut self, symbolic: &mut SymbolicIterations<'p>, frame: &Frame<'p>, place: Place) {
-        let cyclic = self.cyclic_attributes(frame);
+        let cyclic = self.cyclic_attributes(frame.module);
         let writes = symbolic.leave(&mut self.state, (frame.code, &cyclic), place);
         self.store_all(frame, writes);
     }
@@ -208,9 +208,10 @@ impl<'p> Machine<'p> {
         }
     }
 
-    fn cyclic_attributes(&mut self, frame: &Frame<'p>) -> Rc<FxHashSet<Name>> {
-        let module = self.module(frame.module);
-        let known = self.caches.cyclic.entry(frame.module);
+    /// The attributes to which functions of a module store remainders.
+    pub fn cyclic_attributes(&mut self, index: ModuleIndex) -> Rc<FxHashSet<Name>> {
+        let module = self.module(index);
+        let known = self.caches.cyclic.entry(index);
         known.or_insert_with(|| Rc::new(widening::cyclic_attributes(module))).clone()
     }
 
