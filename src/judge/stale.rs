@@ -10,7 +10,7 @@ use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val, Value};
 use crate::analysis::record::{Consumption, Holder, LoggedRead, LoggedStore, LoggedWrite, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{
-    Argument, Constant, Function, FunctionId, FunctionKind, Name, OpKind, Operator, Temp, Variable, prelude,
+    Argument, Constant, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Operator, Temp, Variable, prelude,
 };
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{CaptureKind, CapturedUse, CarriedKey, CarryKind, Facts, Role, StaleState, Use};
@@ -23,6 +23,9 @@ use crate::models::Effect;
 
 /// Most enclosing functions, up to the module's body, that are searched.
 const CALLERS: u32 = 4;
+
+/// Most functions that are searched for calls that lead to one function.
+const LEADING: usize = 16;
 
 /// A method that consumes an attribute of its instance, or a function that consumes a global, and stores nothing.
 #[derive(Clone)]
@@ -131,6 +134,7 @@ fn candidates(run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) -> V
         } else if let Some(read) = global_read(run, event.target.term)
             && !run.log.global_stores.contains(&read.name)
             && !is_rebound(run, &read.name)
+            && !is_replaced_by_the_body(run, code, &read.name)
         {
             let name = read.name.clone();
             let mut fact = stale_fact(used, name.to_string(), code);
@@ -334,6 +338,50 @@ fn is_rebound(run: &Recording<'_>, name: &Name) -> bool {
     functions
         .flat_map(|code| &code.ops)
         .any(|op| matches!(&op.kind, OpKind::Store(Variable::Global(bound), _) if bound == name))
+}
+
+/// Whether the module's own statements bind a global again after the first one that leads to a call of a function, or in a loop that does:
+/// calls between which it stays the same are visible there.
+fn is_replaced_by_the_body(run: &Recording<'_>, code: &Function, global: &Name) -> bool {
+    let module = run.module(run.home);
+    let body = module.function(Module::BODY);
+    let ids = || (0u32..).map(FunctionId).zip(&module.functions).filter(|(_, code)| code.kind != FunctionKind::Module);
+    let Some((own, _)) = ids().find(|(_, other)| std::ptr::eq(*other, code)) else { return false };
+    let mut leading = vec![outermost(module, own)];
+    // A function is called through its name, others where they are made.
+    let leads = |op: &Op, to: FunctionId| match &op.kind {
+        OpKind::Load(Variable::Global(name)) => {
+            let callee = module.function(to);
+            callee.kind == FunctionKind::Def && *name == callee.name
+        }
+        OpKind::Function(made, _) => *made == to && module.function(to).kind != FunctionKind::Def,
+        _ => false,
+    };
+    let mut at = 0;
+    while let Some(callee) = leading.get(at).copied() {
+        at += 1;
+        for (id, _) in ids().filter(|(_, caller)| caller.ops.iter().any(|op| leads(op, callee))) {
+            let caller = outermost(module, id);
+            if leading.len() < LEADING && !leading.contains(&caller) {
+                leading.push(caller);
+            }
+        }
+    }
+    let uses = run.uses_of(run.home, Module::BODY);
+    let places = |is_it: &dyn Fn(&Op) -> bool| -> Vec<Temp> {
+        (0u32..).zip(&body.ops).filter(|(_, op)| is_it(op)).map(|(temp, _)| temp).collect()
+    };
+    let calls = places(&|op| leading.iter().any(|callee| leads(op, *callee)));
+    let stores = places(&|op| matches!(&op.kind, OpKind::Store(Variable::Global(name), _) if name == global));
+    let Some(first) = calls.first() else { return false };
+    let is_repeated = calls.iter().any(|call| uses.is_in_loop(body, *call));
+    stores.iter().any(|store| store > first || is_repeated && uses.is_in_loop(body, *store))
+}
+
+/// The function of the module's body that holds a function, or the function itself.
+fn outermost(module: &Module, id: FunctionId) -> FunctionId {
+    let around = |id: &FunctionId| module.function(*id).parent.filter(|parent| *parent != Module::BODY);
+    std::iter::successors(Some(id), around).take(module.functions.len()).last().unwrap_or(id)
 }
 
 pub fn is_constructor(function: &str) -> bool {
