@@ -16,6 +16,7 @@ use crate::ir::{Name, Operator};
 
 use super::SWEPT;
 use super::guard::Guard;
+use super::marks::ELLIPSIS;
 use super::visit::Visits;
 
 /// Handle of a term.
@@ -631,6 +632,11 @@ impl Terms {
     /// Whether a term is a literal.
     pub fn is_constant(&self, id: TermId) -> bool {
         matches!(self.get(id), Term::None | Term::Bool(_) | Term::Int(_) | Term::Float(_) | Term::Text(_))
+    }
+
+    /// Whether a term is `...`.
+    pub fn is_ellipsis(&self, id: TermId) -> bool {
+        matches!(self.get(id), Term::Apply(name, _) if &**name == ELLIPSIS)
     }
 
     fn fold(&mut self, operator: Operator, operands: &[TermId]) -> Option<TermId> {

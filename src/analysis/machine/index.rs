@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind};
-use crate::analysis::domain::marks::ELLIPSIS;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::machine::notes::{self, BufferUse};
@@ -99,6 +98,12 @@ fn item_of_val<'p>(
                     }
                     let item = machine.state.terms.intern(Term::Item(*term, *number, epoch));
                     annotate::item(&mut machine.state, *term, item)
+                }
+                // All of a variable that is written through: `variable[...]`.
+                [Index::Ellipsis] => {
+                    let (term, whole, epoch) = (*term, machine.state.term_of(index), machine.state.epoch_of(*term));
+                    let stored = machine.state.shadow_item(term, whole);
+                    stored.unwrap_or_else(|| Value::term(machine.state.terms.intern(Term::Item(term, whole, epoch))))
                 }
                 [Index::Slice(bounds)] if evidence::may_be_key(&machine.state.terms, *term) => {
                     let start = machine.state.terms.int(0);
@@ -229,7 +234,7 @@ fn index_parts(machine: &mut Machine<'_>, index: &Value) -> Vec<Index> {
         }
         Some(Val::Term(term)) => match machine.state.terms.get(term) {
             Term::None | Term::Bool(_) => vec![Index::NewAxis],
-            Term::Apply(name, _) if &**name == ELLIPSIS => vec![Index::Ellipsis],
+            _ if machine.state.terms.is_ellipsis(term) => vec![Index::Ellipsis],
             // Arrays select several; a number selects one.
             Term::Apply(name, _) if machine.program.models.callable(name).is_some_and(Callable::makes_many) => {
                 vec![Index::Gather]

@@ -73,6 +73,12 @@ pub fn note_part<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value
     };
     let place = machine.place(frame, op.span);
     let name: Name = name.unwrap_or_default().into();
+    // Only variables that exist to be written while they are traced, and arrays of numbers, are written as a whole: `variable[...] = key`.
+    if let OpKind::StoreItem(_, index, _) = &op.kind
+        && matches!(&Machine::op(frame, *index).kind, OpKind::Constant(Constant::Ellipsis))
+    {
+        return;
+    }
     for holder in holders(machine, object) {
         machine.recorder.overwrite(holder, Some(&name), machine.state.paths.pc);
     }

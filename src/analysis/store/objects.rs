@@ -101,10 +101,16 @@ impl State {
         Some(self.possible(&value))
     }
 
-    /// Writes an item of a value from outside: other items may alias it unless both keys are literals.
+    /// Writes an item of a value from outside: other items may alias it unless both keys are literals. `variable[...] = x` replaces all of it.
     pub fn shadow_store(&mut self, base: TermId, key: TermId, value: &Value) {
         let id = self.shadow_of(base);
-        if self.terms.is_constant(key) {
+        let is_whole = self.terms.is_ellipsis(key);
+        if is_whole {
+            let whole = item_name(key);
+            let object = &mut self.store.objects[id.0 as usize];
+            object.attributes.retain(|name, _| !name.starts_with('[') || *name == whole);
+        }
+        if is_whole || self.terms.is_constant(key) {
             let name = item_name(key);
             let epoch = self.store.objects[id.0 as usize].epoch;
             let old = match self.store.objects[id.0 as usize].attributes.get(&name) {
