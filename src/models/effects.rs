@@ -58,9 +58,11 @@ impl Reader<'_> {
                 many: raw.many.unwrap_or(false),
                 counts: raw.counts.unwrap_or(false),
             },
-            EffectName::Forward => {
-                Effect::Forward { of: take.one("of", raw.of, first.as_deref())?, awaits: raw.awaits.unwrap_or(false) }
-            }
+            EffectName::Forward => Effect::Forward {
+                of: take.one("of", raw.of, first.as_deref())?,
+                awaits: raw.awaits.unwrap_or(false),
+                copies: raw.copies.unwrap_or(false),
+            },
             EffectName::Fabricate => {
                 Effect::Fabricate { of: take.one("of", raw.of, first.as_deref())?, zeros: raw.zeros.unwrap_or(false) }
             }
@@ -271,7 +273,7 @@ fn fields_of(effect: EffectName) -> &'static [&'static str] {
         EffectName::Wrap => &["data"],
         EffectName::Observe => &[],
         EffectName::Supply => &["many"],
-        EffectName::Forward => &["of", "awaits"],
+        EffectName::Forward => &["of", "awaits", "copies"],
         EffectName::Fabricate => &["of", "zeros"],
         EffectName::Number => &["of", "op", "many"],
         EffectName::Pure => &["numeric", "many", "counts"],

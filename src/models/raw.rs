@@ -105,6 +105,7 @@ pub(super) struct RawCallable {
     pub counts: Option<bool>,
     pub leaves: Option<bool>,
     pub awaits: Option<bool>,
+    pub copies: Option<bool>,
     pub makes: Option<RawMakes>,
     pub runs: Option<Runs>,
     pub returns: Option<Returns>,

@@ -182,6 +182,8 @@ pub enum Effect {
         of: String,
         /// Whether it does nothing but wait until its argument is computed.
         awaits: bool,
+        /// Whether the containers in the argument are built anew.
+        copies: bool,
     },
     /// A deterministic function of its arguments, without keys in its result.
     Pure {

@@ -4,6 +4,7 @@
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::BufferOp;
+use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::library::transform;
@@ -14,6 +15,9 @@ use crate::analysis::store::heap::{Entry, Item, ObjectKind};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::models::BuiltinOp;
+
+/// How many levels of containers a deep copy copies; those below are shared with the original.
+pub const COPIED_LEVELS: u32 = 4;
 
 pub fn list_of<'p>(
     machine: &mut Machine<'p>,
@@ -134,18 +138,38 @@ pub fn dict_of<'p>(
     Value::of(Val::Object(machine.state.allocate(ObjectKind::Dict { entries, unknown }, "<dict>", Some(place))))
 }
 
-/// A copy: another object with the same contents (and so the same keys).
-pub fn copied(state: &mut State, value: &Value) -> Value {
+/// A copy: another object with the same contents (and so the same keys). So many levels of what it holds are copied as well.
+pub fn copied(state: &mut State, value: &Value, levels: u32) -> Value {
+    copied_within(state, value, &mut Walk::to(levels.saturating_add(1)))
+}
+
+fn copied_within(state: &mut State, value: &Value, walk: &mut Walk) -> Value {
+    if !walk.down() {
+        return value.clone();
+    }
     let value = value.clone();
-    paths::on_alternatives(state, &value, |this, val| match val {
+    let copy = paths::on_alternatives(state, &value, |this, val| match val {
         Val::Object(id) => {
-            let original = this.store.objects[id.0 as usize].clone();
+            let mut original = this.store.objects[id.0 as usize].clone();
+            let mut each = |value: &mut Value| *value = copied_within(this, value, walk);
+            original.attributes.values_mut().for_each(&mut each);
+            match &mut original.kind {
+                ObjectKind::List { items, .. } => items.iter_mut().for_each(|item| each(&mut item.value)),
+                ObjectKind::Dict { entries, .. } => entries.iter_mut().for_each(|entry| each(&mut entry.value)),
+                _ => {}
+            }
             let copy = this.allocate_with(original.kind, original.symbol, original.class, original.open);
             let target = &mut this.store.objects[copy.0 as usize];
             target.attributes = original.attributes;
             target.epoch = original.epoch;
             Value::of(Val::Object(copy))
         }
+        Val::Tuple(parts) => {
+            let parts = parts.iter().map(|part| copied_within(this, part, walk)).collect();
+            Value::of(Val::Tuple(parts))
+        }
         other => Value::of(other.clone()),
-    })
+    });
+    walk.back();
+    copy
 }

@@ -7,7 +7,8 @@ use crate::analysis::domain::kinds::{BufferOp, KeyKind, Role};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Elements, Key, Val, Value};
 use crate::analysis::library::{
-    builtins, consume, derive, inference, mixed_implementations, parameters, shape, transform, tree, tree_at, wrappers,
+    builtins, consume, container_construction, derive, inference, mixed_implementations, parameters, shape, transform,
+    tree, tree_at, wrappers,
 };
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache, operate, prelude};
@@ -121,7 +122,10 @@ fn run_model<'p>(
             }
             Value::term(made)
         }
-        Effect::Forward { of, .. } => match args.of(callable, of) {
+        Effect::Forward { of, copies, .. } => match args.of(callable, of) {
+            Some(of) if *copies => {
+                container_construction::copied(&mut machine.state, &of.value, container_construction::COPIED_LEVELS)
+            }
             Some(of) => of.value.clone(),
             None => name_cache::unknown_result(machine, path, place),
         },

@@ -54,7 +54,7 @@ impl<'p> Machine<'p> {
             BuiltinOp::Super => Some(self.super_of(args)),
             BuiltinOp::Type => first.and_then(class_of),
             BuiltinOp::Copy => first.map(|value| copied(value, &mut 1)),
-            BuiltinOp::Deepcopy => first.map(|value| copied(value, &mut { COPIED })),
+            BuiltinOp::Deepcopy => first.map(deep_copy),
             BuiltinOp::Replace => first.map(|value| self.replaced(value, args)),
             BuiltinOp::Object => {
                 self.numbers += 1;
@@ -275,6 +275,11 @@ fn is_closed(instance: &Instance<'_>) -> bool {
 
 /// Objects that a deep copy copies; those below them are shared with the original.
 const COPIED: usize = 1_000;
+
+/// A copy of an object and of those that it holds.
+pub(super) fn deep_copy<'p>(value: &Value<'p>) -> Value<'p> {
+    copied(value, &mut { COPIED })
+}
 
 /// A copy of an object, and of those that it holds as far as the budget reaches: one object is a shallow copy.
 fn copied<'p>(value: &Value<'p>, budget: &mut usize) -> Value<'p> {

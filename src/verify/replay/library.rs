@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::DrawKind;
 use super::access::is_exception;
+use super::builtin::deep_copy;
 use super::frame::{Eval, Signal};
 use super::keys::{ExpandedKeys, constants};
 use super::machine::{Library, Machine};
@@ -303,6 +304,7 @@ pub(super) fn apply<'p>(
         }
         Effect::Clone { key } | Effect::KeyData { key } => call.argument(key).cloned().unwrap_or(Value::None),
         Effect::Wrap { data: of } | Effect::Forward { of, .. } => match call.argument(of) {
+            Some(of) if matches!(callable.effect, Effect::Forward { copies: true, .. }) => deep_copy(of),
             Some(of) => of.clone(),
             None if callable.params.len() > 1 && args.positional.is_empty() && !args.keywords.is_empty() => {
                 // A decorator with arguments.
