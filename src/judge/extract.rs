@@ -244,6 +244,8 @@ fn extract_buffers(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &mut
             let computed = run.log.computed_from.iter().filter(|(term, _)| *term == used.key.term);
             let is_computed = computed.map(|(_, guard)| *guard).any(&mut is_possible);
             if !is_computed && !proofs.into_iter().any(is_possible) {
+                // There may be other evidence.
+                seen.remove(&(used.place, used.op));
                 continue;
             }
             let unconditional = used.guard.is_true()

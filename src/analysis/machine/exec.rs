@@ -143,9 +143,12 @@ impl<'p> Machine<'p> {
             OpKind::If { test, then, orelse } => {
                 let written = name_cache::written_text(self, frame, *test);
                 let test = frame.value(*test);
-                notes::note_truth(self, frame, &test, written, op);
+                notes::note_truth(self, frame, &test, written.clone(), op);
                 let holds = self.state.truth(&test);
                 self.branch(frame, holds, then, orelse);
+                if then.is_empty() {
+                    notes::note_default(self, frame, (&test, written), orelse, op);
+                }
             }
             OpKind::Loop { head, test, body, orelse } => self.run_loop(frame, head, *test, body, orelse, op),
             OpKind::Try { body, handlers, orelse, finally } => self.run_try(frame, body, handlers, orelse, finally),

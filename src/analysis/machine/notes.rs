@@ -12,7 +12,7 @@ use crate::analysis::record::{Holder, LoggedBuffer, LoggedExit, LoggedStore};
 use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{State, evidence, paths};
 use crate::finding::Place;
-use crate::ir::{Name, Op, Operator};
+use crate::ir::{Block, Name, Op, OpKind, Operator, Variable};
 
 /// Whether a value from outside is named like a key.
 pub fn looks_like_a_key(machine: &Machine<'_>, term: TermId, written: Option<&str>) -> bool {
@@ -297,6 +297,35 @@ pub fn note_truth<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, test: &Value
         let place = machine.place(frame, op.span);
         let used = BufferUse::new(BufferOp::Truth, written.to_string(), true);
         log_buffer(machine, frame, key, place, used, true);
+    }
+}
+
+/// `key or jax.random.key(0)`: what a new key stands in for is a key.
+pub fn note_default<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    (test, written): (&Value, Option<Name>),
+    otherwise: &Block,
+    op: &Op,
+) {
+    let Some(OpKind::Store(Variable::Local(slot), default)) =
+        otherwise.last().map(|last| &Machine::op(frame, *last).kind)
+    else {
+        return;
+    };
+    // A variable of the scope may get another key by a statement.
+    let is_operand = *slot >= frame.code.named;
+    let is_made = matches!(Machine::op(frame, *default).kind, OpKind::Call(..));
+    let is_key = is_made && matches!(frame.value(*default).single(), Some(Val::Key(_)));
+    if let Some(Val::Term(term)) = test.single().cloned()
+        && let Some(written) = written
+        && is_operand
+        && is_key
+        && evidence::may_be_key(&machine.state.terms, term)
+    {
+        let key = Key { term, kind: KeyKind::Unknown, derivation: 0 };
+        let place = machine.place(frame, op.span);
+        log_buffer(machine, frame, key, place, BufferUse::new(BufferOp::Truth, written.to_string(), true), false);
     }
 }
 
