@@ -3,6 +3,7 @@
 //!
 //! **Invariant:** a fix needs a key and a number that can be distinguished by how they are written; otherwise there is none.
 
+use super::children;
 use super::context::{FixContext, Proof, Proposal, is_plain};
 use super::jax;
 use super::layout;
@@ -30,7 +31,15 @@ pub(super) fn indexed(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
         Some(call @ Expr::Call(_)) => reseeded(cx, call, index),
         _ => None,
     };
+    let proposal = proposal.or_else(|| recounted(cx, span, index));
     proposal.or_else(|| unpacked(cx, span, index)).into_iter().collect()
+}
+
+/// `a, b, c = split(key)` becomes `a, b, c = split(key, 3)`.
+fn recounted(cx: &FixContext<'_>, span: Span, index: usize) -> Option<Proposal> {
+    let (split, bound) = children::split_of(cx, cx.steps(span).pop()?.statement())?;
+    let edits = vec![children::counting(split, bound.len())?];
+    Some(unsafe_proposal(format!("split into {} keys", bound.len()), edits, vec![index], Vec::new()))
 }
 
 /// The key and the index of `key[0]`.

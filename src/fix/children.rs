@@ -342,7 +342,7 @@ pub(super) fn with_next_key(cx: &FixContext<'_>, one: &Use<'_>) -> Option<Vec<Ed
 }
 
 /// The edit that makes a split return this many children.
-fn counting(split: &ast::ExprCall, count: usize) -> Option<Edit> {
+pub(super) fn counting(split: &ast::ExprCall, count: usize) -> Option<Edit> {
     let call = span_of(split);
     // `split(key, (2, n))` gives rows of keys.
     let is_plain = |number: &Expr| number.is_number_literal_expr();

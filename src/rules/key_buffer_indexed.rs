@@ -11,7 +11,7 @@ use super::buffer;
 use super::wording::Text;
 
 pub(super) fn find(facts: &Facts) -> Vec<&BufferUse> {
-    let uses = buffer::find(facts, &[BufferOp::Index, BufferOp::Unpack, BufferOp::Reseed]);
+    let uses = buffer::find(facts, &[BufferOp::Index, BufferOp::Unpack, BufferOp::Miscount, BufferOp::Reseed]);
     let is_reported_by_seed = |index: &BufferUse| {
         index.op == BufferOp::Index && uses.iter().any(|seed| seed.op == BufferOp::Reseed && holds(seed, index))
     };
@@ -31,6 +31,11 @@ pub(super) fn describe(rule: &Rule, hit: &BufferUse) -> Finding {
             format!("`{text}` seeds a key with a word of another key"),
             "a seed of at most 32 bits, often the old key's own seed",
             "derive the new key: `new_key, key = jax.random.split(key)`",
+        ),
+        (BufferOp::Miscount, _) => (
+            format!("this unpacks {text}, which raises"),
+            "raises here",
+            "split the key into as many keys as there are names: `jax.random.split(key, n)`",
         ),
         (BufferOp::Unpack, true) => (
             format!("unpacking {unpacked} raises: {key} is not a sequence"),

@@ -66,6 +66,8 @@ pub enum BufferOp {
     Index,
     /// Unpacking or iterating reaches the words (`a, b = key`).
     Unpack,
+    /// Keys are unpacked into another number of names (`a, b = split(key, 3)`).
+    Miscount,
     /// An operator (`key + 1`, `key ^ other`).
     Arithmetic,
     /// A ufunc, reduction, sort or other number-like library call.
@@ -99,7 +101,7 @@ pub enum BufferOp {
 impl BufferOp {
     /// Whether it raises for raw keys as well as for typed ones, so that the words of a key do not help.
     pub fn always_raises(self) -> bool {
-        matches!(self, Self::Truth | Self::Search)
+        matches!(self, Self::Truth | Self::Search | Self::Miscount)
     }
 }
 

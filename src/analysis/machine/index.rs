@@ -617,8 +617,8 @@ fn unpack_val<'p>(
         if here.len() == count && certain {
             return here.into_iter().map(|item| item.value).collect();
         }
-        // This raises.
         if certain && matches!(val, Val::Array(_) | Val::Tuple(_)) {
+            note_miscount(machine, frame, val, (here.len(), count), place);
             return (0..count).map(|_| machine.state.terms.opaque("<part>", Some(place))).collect();
         }
         if !certain {
@@ -655,6 +655,19 @@ fn unpack_val<'p>(
             }
         })
         .collect()
+}
+
+/// Records that so many keys are unpacked into another number of names, which raises.
+fn note_miscount<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    keys: &Val,
+    (have, names): (usize, usize),
+    place: crate::finding::Place,
+) {
+    let Some(key) = operate::evident_key(machine, keys) else { return };
+    let text = format!("{have} keys into {names} names");
+    notes::buffer_use(machine, frame, key, place, BufferUse::new(BufferOp::Miscount, text, true));
 }
 
 /// The items that exist on some of the current paths, and whether they exist on all of them.
