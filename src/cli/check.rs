@@ -39,7 +39,7 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, process: &mut Proce
     let (paths, stdin) = inputs(command, process)?;
     let resolver = resolver_of(command.command_line().map_err(Failure::Usage)?, &paths, process)?;
     let command = &command.completed(resolver.for_directory(&process.cwd)?.run);
-    let reason = command.add_ignores.as_deref().map(ignores::reason).transpose()?;
+    let reason = command.add_ignores.as_deref().map(|written| ignores::reason(written, &process.cwd)).transpose()?;
     if reason.is_some() && stdin.is_some() {
         return Err(Failure::Usage("`--add-ignores` writes files and cannot be used with `-`".to_owned()));
     }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::output::write_file;
 use super::{Failure, Process};
@@ -24,11 +24,17 @@ pub(super) struct Added {
 }
 
 /// A reason that is valid in a comment.
-pub(super) fn reason(written: &str) -> Result<&str, Failure> {
+pub(super) fn reason<'a>(written: &'a str, cwd: &Path) -> Result<&'a str, Failure> {
     let reason = written.trim();
     if reason.is_empty() || reason.contains(|character: char| character.is_control() || character == '#') {
         let message = "`--add-ignores` expects a one-line reason without `#`, such as \"compares two runs\"";
         return Err(Failure::Usage(message.to_owned()));
+    }
+    if cwd.join(reason).exists() {
+        let message = format!(
+            "`--add-ignores` expects a reason, and `{reason}` is a path: write `--add-ignores REASON {reason}`"
+        );
+        return Err(Failure::Usage(message));
     }
     Ok(reason)
 }

@@ -154,6 +154,9 @@ fn unignorable_findings_are_reported() {
         assert_eq!(status, Status::Failed);
         assert!(said.contains("expects a one-line reason"), "{said}");
     }
+    let (status, said) = check(&path, &["--add-ignores", path.to_str().unwrap()]);
+    assert_eq!(status, Status::Failed);
+    assert!(said.contains("expects a reason") && said.contains("is a path"), "{said}");
     let (status, said) = check(Path::new("-"), &["--add-ignores", "so"]);
     assert_eq!(status, Status::Failed);
     assert!(said.contains("cannot be used with `-`"), "{said}");

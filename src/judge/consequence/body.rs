@@ -182,8 +182,6 @@ pub struct Body<'a, 'r> {
     pub depth: u32,
     /// Whether it is bound to a variable of a program whose functions use only its shape.
     is_program_variable: bool,
-    /// Whether it is bound to a variable of a program that only its own statements read, or put into the object of one.
-    pub(super) is_in_own_variable: bool,
     /// What is followed from the start.
     starts: Vec<Temp>,
     seen: FxHashSet<(Temp, Path)>,
@@ -216,7 +214,6 @@ impl<'a, 'r> Body<'a, 'r> {
             unread: Sinks::default(),
             depth,
             is_program_variable: false,
-            is_in_own_variable: false,
             starts: Vec::new(),
             seen: FxHashSet::default(),
             shared: FxHashSet::default(),
@@ -276,10 +273,6 @@ impl<'a, 'r> Body<'a, 'r> {
         let sinks = self.effects.sinks;
         let is_measured = sinks != Sinks::default() && !sinks.is_observed();
         if self.is_program_variable && (!is_measured || !self.effects.returned.is_empty()) {
-            self.add(Sinks::STORED);
-        }
-        // Unfinished code.
-        if self.is_in_own_variable && sinks == Sinks::default() {
             self.add(Sinks::STORED);
         }
         self.effects.returned.sort_unstable();
@@ -357,14 +350,7 @@ impl<'a, 'r> Body<'a, 'r> {
             OpKind::Item(object, index) => self.item(reader, (*object, *index), temp, path),
             OpKind::Build(collection, elements) => self.build(reader, *collection, elements, temp, path),
             OpKind::Unpack { star, .. } => self.unpack(reader, *star, path),
-            OpKind::Iterate(_) | OpKind::Await(_) => self.hold(reader, path.clone()),
-            OpKind::Enter(_) => {
-                self.hold(reader, path.clone());
-                // What is entered gives keys to the code within: `with seed(rng_seed=key): …`.
-                if self.starts.contains(&temp) {
-                    self.add(Sinks::ESCAPES);
-                }
-            }
+            OpKind::Iterate(_) | OpKind::Await(_) | OpKind::Enter(_) => self.hold(reader, path.clone()),
             OpKind::Next(_) => match path.split_first() {
                 // A mapping yields its keys.
                 Some((Part::Key(_), _)) => self.add(Sinks::SHAPE),
@@ -442,10 +428,6 @@ impl<'a, 'r> Body<'a, 'r> {
                 }
                 let is_collected = |value: Temp| matches!(self.code.ops[value as usize].kind, OpKind::Build(..));
                 let is_drawn_here = matches!(self.code.ops[store as usize].kind, OpKind::Store(_, value) if self.starts.contains(&value) || is_collected(value));
-                if self.is_own_variable(name) {
-                    self.is_in_own_variable = true;
-                    return;
-                }
                 let is_own = self.code.kind == FunctionKind::Module && self.flows.is_program(self.module);
                 let is_bound_here = is_own && is_drawn_here;
                 let readers =
@@ -463,12 +445,6 @@ impl<'a, 'r> Body<'a, 'r> {
             }
             Variable::Local(_) | Variable::Outer(..) => self.add(Sinks::STORED),
         }
-    }
-
-    /// Whether this is the body of a program, and only its own statements read a variable, as those of a function read a local one.
-    pub(super) fn is_own_variable(&self, name: &Name) -> bool {
-        let is_own = self.code.kind == FunctionKind::Module && self.flows.is_program(self.module);
-        is_own && self.flows.readers_of_global(self.module, name) == Sinks::default()
     }
 
     /// Whether functions of a program use only the shape of a variable's value.

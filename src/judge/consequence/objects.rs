@@ -37,20 +37,6 @@ impl Body<'_, '_> {
                 }
                 self.put_into_originals(object, *slot, path);
             }
-            OpKind::Load(Variable::Global(name)) if self.is_own_variable(name) => {
-                self.is_in_own_variable = true;
-                for (temp, op) in (0u32..).zip(&self.code.ops) {
-                    match &op.kind {
-                        OpKind::Load(Variable::Global(read)) if read == name && !self.excluded.contains(&temp) => {
-                            self.hold(temp, path.clone());
-                        }
-                        OpKind::Store(Variable::Global(bound), value) if bound == name => {
-                            self.put_into_bound(temp, *value, path);
-                        }
-                        _ => {}
-                    }
-                }
-            }
             OpKind::Attribute(of, name) => self.put_into(*of, &within(Part::Field(name.clone()), path)),
             OpKind::Item(of, _) => self.put_into(*of, &within(Part::Any, path)),
             OpKind::Build(..) => self.hold(object, path.clone()),
@@ -78,21 +64,16 @@ impl Body<'_, '_> {
         let (code, uses) = (self.code, self.uses.clone());
         let reaching = uses.reaching(code, &Variable::Local(slot));
         for store in uses.stores_of(slot).iter().filter(|store| reaching.loads_of(**store).contains(&load)) {
+            if !self.shared.insert((*store, path.clone())) {
+                continue;
+            }
+            if self.shared.len() > SHARED {
+                return self.add(Sinks::ESCAPES);
+            }
             if let OpKind::Store(_, value) = &code.ops[*store as usize].kind {
-                self.put_into_bound(*store, *value, path);
+                self.put_into_original(*value, path);
             }
         }
-    }
-
-    /// A part of a value is put into the object that a variable was bound to.
-    fn put_into_bound(&mut self, store: Temp, value: Temp, path: &Path) {
-        if !self.shared.insert((store, path.clone())) {
-            return;
-        }
-        if self.shared.len() > SHARED {
-            return self.add(Sinks::ESCAPES);
-        }
-        self.put_into_original(value, path);
     }
 
     /// A part of a value is put into what a value was taken from: an element of a container, an attribute, another variable.
