@@ -72,8 +72,10 @@ impl Sinks {
     pub const PASSED: Self = Self(1024);
     /// It is an example of a shape for what a library makes: an input of `init`. It is also a [`SHAPE`](Self::SHAPE).
     pub const EXAMPLE: Self = Self(2048 | Self::SHAPE.0);
+    /// It is stored only where the statements of a program read it, as those of a function read a local variable.
+    pub const IN_PROGRAM: Self = Self(4096);
     /// The sinks that depend on no number.
-    const NO_NUMBERS: u16 = Self::EXAMPLE.0 | Self::TIMED.0;
+    const NO_NUMBERS: u16 = Self::EXAMPLE.0 | Self::TIMED.0 | Self::IN_PROGRAM.0;
 
     /// Adds another sink.
     pub fn add(&mut self, other: Self) {
@@ -182,6 +184,8 @@ pub struct Body<'a, 'r> {
     pub depth: u32,
     /// Whether it is bound to a variable of a program whose functions use only its shape.
     is_program_variable: bool,
+    /// Whether it is bound to a variable of a program that only its own statements read, or put into the object of one.
+    is_in_own_variable: bool,
     /// What is followed from the start.
     starts: Vec<Temp>,
     seen: FxHashSet<(Temp, Path)>,
@@ -214,6 +218,7 @@ impl<'a, 'r> Body<'a, 'r> {
             unread: Sinks::default(),
             depth,
             is_program_variable: false,
+            is_in_own_variable: false,
             starts: Vec::new(),
             seen: FxHashSet::default(),
             shared: FxHashSet::default(),
@@ -272,7 +277,11 @@ impl<'a, 'r> Body<'a, 'r> {
         // Only if an operation yields nothing but the shape or the time are its numbers known not to be used.
         let sinks = self.effects.sinks;
         let is_measured = sinks != Sinks::default() && !sinks.is_observed();
-        if self.is_program_variable && (!is_measured || !self.effects.returned.is_empty()) {
+        let is_program_variable = self.is_program_variable && (!is_measured || !self.effects.returned.is_empty());
+        if self.is_in_own_variable || is_program_variable {
+            if !sinks.has(Sinks::STORED) {
+                self.add(Sinks::IN_PROGRAM);
+            }
             self.add(Sinks::STORED);
         }
         self.effects.returned.sort_unstable();
@@ -350,7 +359,14 @@ impl<'a, 'r> Body<'a, 'r> {
             OpKind::Item(object, index) => self.item(reader, (*object, *index), temp, path),
             OpKind::Build(collection, elements) => self.build(reader, *collection, elements, temp, path),
             OpKind::Unpack { star, .. } => self.unpack(reader, *star, path),
-            OpKind::Iterate(_) | OpKind::Await(_) | OpKind::Enter(_) => self.hold(reader, path.clone()),
+            OpKind::Iterate(_) | OpKind::Await(_) => self.hold(reader, path.clone()),
+            OpKind::Enter(_) => {
+                self.hold(reader, path.clone());
+                // What is entered gives keys to the code within: `with seed(rng_seed=key): …`.
+                if self.starts.contains(&temp) {
+                    self.add(Sinks::ESCAPES);
+                }
+            }
             OpKind::Next(_) => match path.split_first() {
                 // A mapping yields its keys.
                 Some((Part::Key(_), _)) => self.add(Sinks::SHAPE),
@@ -439,11 +455,21 @@ impl<'a, 'r> Body<'a, 'r> {
                         self.add(readers);
                     }
                 } else {
-                    self.add(Sinks::STORED);
+                    self.add_to_global(name);
                     self.add(readers);
                 }
             }
             Variable::Local(_) | Variable::Outer(..) => self.add(Sinks::STORED),
+        }
+    }
+
+    /// It is stored in a variable of a module, or in the object of one.
+    pub(super) fn add_to_global(&mut self, name: &Name) {
+        let is_own = self.code.kind == FunctionKind::Module && self.flows.is_program(self.module);
+        if is_own && self.flows.readers_of_global(self.module, name) == Sinks::default() {
+            self.is_in_own_variable = true;
+        } else {
+            self.add(Sinks::STORED);
         }
     }
 

@@ -46,7 +46,10 @@ impl Body<'_, '_> {
                     self.add_taker(variable.clone());
                     self.add(Sinks::SHARED);
                 }
-                self.add(Sinks::STORED);
+                match kind {
+                    OpKind::Load(Variable::Global(name)) => self.add_to_global(name),
+                    _ => self.add(Sinks::STORED),
+                }
                 self.hold(object, path.clone());
             }
         }
