@@ -122,12 +122,8 @@ pub fn builtin<'p>(
         | BuiltinOp::Staticmethod
         | BuiltinOp::Classmethod => wrapper(&mut machine.state.terms, op, path, args, place),
         BuiltinOp::Property => property(&mut machine.state.terms, args, place),
-        BuiltinOp::Copy => container_construction::copied(&mut machine.state, &first.unwrap_or_default(), 0),
-        BuiltinOp::Deepcopy => container_construction::copied(
-            &mut machine.state,
-            &first.unwrap_or_default(),
-            container_construction::COPIED_LEVELS,
-        ),
+        BuiltinOp::Copy => container_construction::copy(&mut machine.state, &first.unwrap_or_default()),
+        BuiltinOp::Deepcopy => container_construction::deep_copy(&mut machine.state, &first.unwrap_or_default()),
         BuiltinOp::Replace => {
             let rest = Args { positional: Vec::new(), ..args.clone() };
             machine.state.replaced(&first.unwrap_or_default(), &rest, place)

@@ -16,8 +16,8 @@ use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::models::BuiltinOp;
 
-/// How many levels of containers a deep copy copies; those below are shared with the original.
-pub const COPIED_LEVELS: u32 = 4;
+/// How many levels of objects a deep copy copies; those below are shared with the original.
+const COPIED_LEVELS: u32 = 5;
 
 pub fn list_of<'p>(
     machine: &mut Machine<'p>,
@@ -138,12 +138,22 @@ pub fn dict_of<'p>(
     Value::of(Val::Object(machine.state.allocate(ObjectKind::Dict { entries, unknown }, "<dict>", Some(place))))
 }
 
-/// A copy: another object with the same contents (and so the same keys). So many levels of what it holds are copied as well.
-pub fn copied(state: &mut State, value: &Value, levels: u32) -> Value {
-    copied_within(state, value, &mut Walk::to(levels.saturating_add(1)))
+/// A copy: another object with the same contents (and so the same keys).
+pub fn copy(state: &mut State, value: &Value) -> Value {
+    copied_within(state, value, true, &mut Walk::to(1))
 }
 
-fn copied_within(state: &mut State, value: &Value, walk: &mut Walk) -> Value {
+/// A copy of an object and of what it holds.
+pub fn deep_copy(state: &mut State, value: &Value) -> Value {
+    copied_within(state, value, true, &mut Walk::to(COPIED_LEVELS))
+}
+
+/// What a transformed function gets for an argument: its lists, tuples and dicts are built anew.
+pub fn rebuilt(state: &mut State, value: &Value) -> Value {
+    copied_within(state, value, false, &mut Walk::to(COPIED_LEVELS))
+}
+
+fn copied_within(state: &mut State, value: &Value, with_instances: bool, walk: &mut Walk) -> Value {
     if !walk.down() {
         return value.clone();
     }
@@ -151,7 +161,10 @@ fn copied_within(state: &mut State, value: &Value, walk: &mut Walk) -> Value {
     let copy = paths::on_alternatives(state, &value, |this, val| match val {
         Val::Object(id) => {
             let mut original = this.store.objects[id.0 as usize].clone();
-            let mut each = |value: &mut Value| *value = copied_within(this, value, walk);
+            if !with_instances && !matches!(original.kind, ObjectKind::List { .. } | ObjectKind::Dict { .. }) {
+                return Value::of(val.clone());
+            }
+            let mut each = |value: &mut Value| *value = copied_within(this, value, with_instances, walk);
             original.attributes.values_mut().for_each(&mut each);
             match &mut original.kind {
                 ObjectKind::List { items, .. } => items.iter_mut().for_each(|item| each(&mut item.value)),
@@ -165,7 +178,7 @@ fn copied_within(state: &mut State, value: &Value, walk: &mut Walk) -> Value {
             Value::of(Val::Object(copy))
         }
         Val::Tuple(parts) => {
-            let parts = parts.iter().map(|part| copied_within(this, part, walk)).collect();
+            let parts = parts.iter().map(|part| copied_within(this, part, with_instances, walk)).collect();
             Value::of(Val::Tuple(parts))
         }
         other => Value::of(other.clone()),

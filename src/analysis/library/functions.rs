@@ -122,13 +122,7 @@ fn run_model<'p>(
             }
             Value::term(made)
         }
-        Effect::Forward { of, copies, .. } => match args.of(callable, of) {
-            Some(of) if *copies => {
-                container_construction::copied(&mut machine.state, &of.value, container_construction::COPIED_LEVELS)
-            }
-            Some(of) => of.value.clone(),
-            None => name_cache::unknown_result(machine, path, place),
-        },
+        Effect::Forward { .. } => forwarded(machine, callable, &args, path, place),
         Effect::Pure { numeric, .. } => pure(machine, frame, *numeric, path, &args, place),
         Effect::Shape { leaves: true, .. } => tree::shape_leaves(machine, frame, callable, &args, path, place),
         Effect::Shape { .. } => shape::shape_op(machine, frame, callable, &args, path, place),
@@ -212,6 +206,18 @@ fn sample<'p>(
         }
     }
     Value::term(drawn)
+}
+
+/// An argument, or a copy of it.
+fn forwarded(machine: &mut Machine<'_>, callable: &Callable, args: &Args, path: &Name, place: Place) -> Value {
+    match &callable.effect {
+        Effect::Forward { of, copies, .. } => match args.of(callable, of) {
+            Some(of) if *copies => container_construction::deep_copy(&mut machine.state, &of.value),
+            Some(of) => of.value.clone(),
+            None => name_cache::unknown_result(machine, path, place),
+        },
+        _ => name_cache::unknown_result(machine, path, place),
+    }
 }
 
 /// A pure function: its result depends on its arguments only, and a key among them is used as a number.

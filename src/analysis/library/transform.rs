@@ -11,7 +11,9 @@ use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{Partial, PartialKind, Val, Value, Wrapped};
 use crate::analysis::library::wrappers::{self, TransformCall};
-use crate::analysis::library::{functions, inference, lanes, mixed_implementations, traces, tree};
+use crate::analysis::library::{
+    container_construction, functions, inference, lanes, mixed_implementations, traces, tree,
+};
 use crate::analysis::machine::{Frame, Machine, arrays};
 use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::{State, paths};
@@ -142,6 +144,10 @@ pub fn call_wrapped<'p>(
     };
     let crossing = TransformCall { path: &wrapped.transform, place };
     wrappers::note_arguments(machine, frame, (transform, crossing), &args, &|name| option(Some(name)));
+    if transform.cached {
+        let given = args.positional.iter_mut().chain(args.keywords.iter_mut().map(|(_, given)| given));
+        given.for_each(|given| given.value = container_construction::rebuilt(&mut machine.state, &given.value));
+    }
     let (result, value) = match transform.runs {
         Runs::Lanes => {
             let axes = option(transform.axes.as_deref());

@@ -53,7 +53,7 @@ impl<'p> Machine<'p> {
             BuiltinOp::Hasattr => first.map(|object| self.has_attribute(object, args)),
             BuiltinOp::Super => Some(self.super_of(args)),
             BuiltinOp::Type => first.and_then(class_of),
-            BuiltinOp::Copy => first.map(|value| copied(value, &mut 1)),
+            BuiltinOp::Copy => first.map(|value| copied(value, true, &mut 1)),
             BuiltinOp::Deepcopy => first.map(deep_copy),
             BuiltinOp::Replace => first.map(|value| self.replaced(value, args)),
             BuiltinOp::Object => {
@@ -278,16 +278,25 @@ const COPIED: usize = 1_000;
 
 /// A copy of an object and of those that it holds.
 pub(super) fn deep_copy<'p>(value: &Value<'p>) -> Value<'p> {
-    copied(value, &mut { COPIED })
+    copied(value, true, &mut { COPIED })
+}
+
+/// What a transformed function gets for an argument: its lists, tuples and dicts are built anew.
+pub(super) fn rebuilt<'p>(value: &Value<'p>) -> Value<'p> {
+    copied(value, false, &mut { COPIED })
 }
 
 /// A copy of an object, and of those that it holds as far as the budget reaches: one object is a shallow copy.
-fn copied<'p>(value: &Value<'p>, budget: &mut usize) -> Value<'p> {
-    if *budget == 0 || !matches!(value, Value::List(_) | Value::Tuple(_) | Value::Dict(_) | Value::Instance(_)) {
+fn copied<'p>(value: &Value<'p>, with_instances: bool, budget: &mut usize) -> Value<'p> {
+    let is_kept = matches!(value, Value::Instance(_)) && !with_instances;
+    if *budget == 0
+        || is_kept
+        || !matches!(value, Value::List(_) | Value::Tuple(_) | Value::Dict(_) | Value::Instance(_))
+    {
         return value.clone();
     }
     *budget -= 1;
-    let mut each = |value: &Value<'p>| copied(value, budget);
+    let mut each = |value: &Value<'p>| copied(value, with_instances, budget);
     match value {
         Value::List(values) => Value::list(values.borrow().iter().map(each).collect()),
         Value::Tuple(values) => Value::Tuple(values.iter().map(each).collect()),

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use super::builtin;
 use super::frame::{Eval, ITERATIONS, ROUNDS};
 use super::library;
 use super::library::{argument, arguments};
@@ -31,7 +32,7 @@ const WIDTH: usize = 16;
 pub(super) fn call_wrapped<'p>(
     machine: &mut Machine<'p>,
     wrapped: &Rc<Wrapped<'p>>,
-    args: Args<'p>,
+    mut args: Args<'p>,
     place: Place,
 ) -> Eval<'p, Value<'p>> {
     let Some(callable) = machine.project.models.callable(&wrapped.path) else {
@@ -51,6 +52,10 @@ pub(super) fn call_wrapped<'p>(
         return Ok(Value::Wrapped(Rc::new(Wrapped { path, function, args: wrapped.args.clone() })));
     };
     let option = |name: Option<&str>| name.and_then(|name| argument(&wrapped.args, callable, name)).cloned();
+    if transform.cached {
+        let given = args.positional.iter_mut().chain(args.keywords.iter_mut().map(|(_, given)| given));
+        given.for_each(|given| *given = builtin::rebuilt(given));
+    }
     match transform.runs {
         Runs::Lanes | Runs::Blocks => {
             let axes = option(transform.axes.as_deref());
