@@ -32,7 +32,6 @@ pub fn extract_exits(
         if exit.place.file != file
             || run.replays.contains(&(exit.activation.module, exit.activation.function))
             || code.kind == FunctionKind::Lambda
-            || run.escaped.contains_key(&exit.activation.id)
         {
             continue;
         }
