@@ -2,11 +2,13 @@
 //!
 //! **Invariant:** the elements are identical, and so are the keys among them.
 
+use rustc_hash::FxHashMap;
+
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::BufferOp;
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::Term;
-use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::library::transform;
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, iterate, prelude};
@@ -140,49 +142,71 @@ pub fn dict_of<'p>(
 
 /// A copy: another object with the same contents (and so the same keys).
 pub fn copy(state: &mut State, value: &Value) -> Value {
-    copied_within(state, value, true, &mut Walk::to(1))
+    Copier { with_instances: true, known: None, walk: Walk::to(1) }.copied(state, value)
 }
 
-/// A copy of an object and of what it holds.
+/// A copy of an object and of what it holds. What is held twice is copied once.
 pub fn deep_copy(state: &mut State, value: &Value) -> Value {
-    copied_within(state, value, true, &mut Walk::to(COPIED_LEVELS))
+    Copier { with_instances: true, known: Some(FxHashMap::default()), walk: Walk::to(COPIED_LEVELS) }
+        .copied(state, value)
 }
 
-/// What a transformed function gets for an argument: its lists, tuples and dicts are built anew.
+/// What a transformed function gets for an argument: its lists, tuples and dicts are built anew, each wherever it is held.
 pub fn rebuilt(state: &mut State, value: &Value) -> Value {
-    copied_within(state, value, false, &mut Walk::to(COPIED_LEVELS))
+    Copier { with_instances: false, known: None, walk: Walk::to(COPIED_LEVELS) }.copied(state, value)
 }
 
-fn copied_within(state: &mut State, value: &Value, with_instances: bool, walk: &mut Walk) -> Value {
-    if !walk.down() {
-        return value.clone();
+/// Copies objects.
+struct Copier {
+    /// Whether instances of classes are copied as well.
+    with_instances: bool,
+    /// The copies of objects, if each is copied once.
+    known: Option<FxHashMap<ObjectId, ObjectId>>,
+    walk: Walk,
+}
+
+impl Copier {
+    fn copied(&mut self, state: &mut State, value: &Value) -> Value {
+        if !self.walk.down() {
+            return value.clone();
+        }
+        let value = value.clone();
+        let copy = paths::on_alternatives(state, &value, |this, val| match val {
+            Val::Object(id) => self.copied_object(this, *id),
+            Val::Tuple(parts) => {
+                let parts = parts.iter().map(|part| self.copied(this, part)).collect();
+                Value::of(Val::Tuple(parts))
+            }
+            other => Value::of(other.clone()),
+        });
+        self.walk.back();
+        copy
     }
-    let value = value.clone();
-    let copy = paths::on_alternatives(state, &value, |this, val| match val {
-        Val::Object(id) => {
-            let mut original = this.store.objects[id.0 as usize].clone();
-            if !with_instances && !matches!(original.kind, ObjectKind::List { .. } | ObjectKind::Dict { .. }) {
-                return Value::of(val.clone());
-            }
-            let mut each = |value: &mut Value| *value = copied_within(this, value, with_instances, walk);
-            original.attributes.values_mut().for_each(&mut each);
-            match &mut original.kind {
-                ObjectKind::List { items, .. } => items.iter_mut().for_each(|item| each(&mut item.value)),
-                ObjectKind::Dict { entries, .. } => entries.iter_mut().for_each(|entry| each(&mut entry.value)),
-                _ => {}
-            }
-            let copy = this.allocate_with(original.kind, original.symbol, original.class, original.open);
-            let target = &mut this.store.objects[copy.0 as usize];
-            target.attributes = original.attributes;
-            target.epoch = original.epoch;
-            Value::of(Val::Object(copy))
+
+    fn copied_object(&mut self, state: &mut State, id: ObjectId) -> Value {
+        if let Some(known) = self.known.as_ref().and_then(|known| known.get(&id)) {
+            return Value::of(Val::Object(*known));
         }
-        Val::Tuple(parts) => {
-            let parts = parts.iter().map(|part| copied_within(this, part, with_instances, walk)).collect();
-            Value::of(Val::Tuple(parts))
+        let mut original = state.store.objects[id.0 as usize].clone();
+        let is_container = matches!(original.kind, ObjectKind::List { .. } | ObjectKind::Dict { .. });
+        if !self.with_instances && !is_container {
+            return Value::of(Val::Object(id));
         }
-        other => Value::of(other.clone()),
-    });
-    walk.back();
-    copy
+        let copy = state.allocate_with(original.kind.clone(), original.symbol, original.class, original.open);
+        if let Some(known) = &mut self.known {
+            known.insert(id, copy);
+        }
+        let mut each = |value: &mut Value| *value = self.copied(state, value);
+        original.attributes.values_mut().for_each(&mut each);
+        match &mut original.kind {
+            ObjectKind::List { items, .. } => items.iter_mut().for_each(|item| each(&mut item.value)),
+            ObjectKind::Dict { entries, .. } => entries.iter_mut().for_each(|entry| each(&mut entry.value)),
+            _ => {}
+        }
+        let target = &mut state.store.objects[copy.0 as usize];
+        target.kind = original.kind;
+        target.attributes = original.attributes;
+        target.epoch = original.epoch;
+        Value::of(Val::Object(copy))
+    }
 }

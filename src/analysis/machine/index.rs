@@ -15,8 +15,8 @@ use crate::analysis::store::heap::{Item, ObjectKind};
 use crate::analysis::store::items::SELECTED;
 use crate::analysis::store::{State, evidence, items, paths};
 use crate::arrays::{position, slice};
-use crate::ir::{Op, Operator, Temp};
-use crate::models::{Callable, StreamUse};
+use crate::ir::{Op, OpKind, Operator, Temp};
+use crate::models::{Callable, Effect, StreamUse};
 
 /// One part of a subscript.
 pub enum Index {
@@ -515,7 +515,7 @@ pub fn store_item<'p>(
 /// `keys[i] = key` on a list that is known by the array it was made from: it is no longer known which keys it holds.
 pub fn store_array_item<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, target: Temp, object: &Value, op: &'p Op) {
     let [only] = object.alternatives() else { return };
-    let (Val::Array(array), crate::ir::OpKind::Load(variable)) = (&only.val, &Machine::op(frame, target).kind) else {
+    let (Val::Array(array), OpKind::Load(variable)) = (&only.val, &Machine::op(frame, target).kind) else {
         return;
     };
     let family = machine.state.terms.fresh(Symbol::Opaque, "<changed keys>", None);
@@ -569,6 +569,7 @@ pub fn unpack<'p>(
     let place = machine.place(frame, op.span);
     let value = machine.state.possible(value);
     let written = name_cache::written_text(machine, frame, source);
+    note_miscount(machine, frame, (&value, source), targets, place);
     // Alternatives of one shape are unpacked part by part.
     let mut columns: Vec<Value> = Value::places(targets.count as usize);
     for alternative in value.alternatives().to_vec() {
@@ -617,8 +618,8 @@ fn unpack_val<'p>(
         if here.len() == count && certain {
             return here.into_iter().map(|item| item.value).collect();
         }
+        // This raises.
         if certain && matches!(val, Val::Array(_) | Val::Tuple(_)) {
-            note_miscount(machine, frame, val, (here.len(), count), place);
             return (0..count).map(|_| machine.state.terms.opaque("<part>", Some(place))).collect();
         }
         if !certain {
@@ -657,16 +658,31 @@ fn unpack_val<'p>(
         .collect()
 }
 
-/// Records that so many keys are unpacked into another number of names, which raises.
+/// Records that the keys of a split are unpacked into another number of names, which raises. What the program does with keys before it unpacks
+/// them may depend on their number.
 fn note_miscount<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,
-    keys: &Val,
-    (have, names): (usize, usize),
+    (keys, source): (&Value, Temp),
+    targets: Targets,
     place: crate::finding::Place,
 ) {
-    let Some(key) = operate::evident_key(machine, keys) else { return };
-    let text = format!("{have} keys into {names} names");
+    let OpKind::Call(callee, _) = &Machine::op(frame, source).kind else { return };
+    let is_split = match frame.value(*callee).single() {
+        Some(Val::Library(path)) => {
+            let callable = machine.program.models.callable(path);
+            callable.is_some_and(|callable| matches!(callable.effect, Effect::Split { .. }))
+        }
+        _ => false,
+    };
+    let Some(Val::Array(array)) = keys.single().filter(|_| is_split) else { return };
+    let Some([Some(length)]) = array.dims.as_deref() else { return };
+    let Some(have) = machine.state.terms.as_exact_int(*length) else { return };
+    let names = i128::from(targets.count);
+    let is_right = if targets.star.is_some() { have + 1 >= names } else { have == names };
+    let Some(key) = operate::evident_key(machine, &Val::Array(array.clone())).filter(|_| !is_right) else { return };
+    let counted = |count: i128, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    let text = format!("{} into {}", counted(have, "key"), counted(names, "name"));
     notes::buffer_use(machine, frame, key, place, BufferUse::new(BufferOp::Miscount, text, true));
 }
 

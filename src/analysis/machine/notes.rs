@@ -300,7 +300,16 @@ pub fn note_truth<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, test: &Value
     }
 }
 
-/// `key or jax.random.key(0)`: what a new key stands in for is a key.
+/// Whether a value is not known to be `None` here.
+fn may_be_given(state: &mut State, term: TermId) -> bool {
+    let none = state.terms.intern(Term::None);
+    let is_none = Value::term(state.terms.operate(Operator::Is, &[term, none]));
+    let is_none = state.truth(&is_none);
+    let given = state.paths.guards.without(state.paths.pc, is_none);
+    state.feasible(given)
+}
+
+/// `key or jax.random.key(0)`: what a new key stands in for is a key. A parameter has to be named like one as well.
 pub fn note_default<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,
@@ -321,7 +330,14 @@ pub fn note_default<'p>(
         && let Some(written) = written
         && is_operand
         && is_key
-        && evidence::may_be_key(&machine.state.terms, term)
+        && machine.state.terms.is_parameter(term)
+        && is_named_for_a_key(
+            &machine.program.models.words,
+            (&machine.state.terms, &machine.recorder.log().otherwise),
+            term,
+            None,
+        )
+        && may_be_given(&mut machine.state, term)
     {
         let key = Key { term, kind: KeyKind::Unknown, derivation: 0 };
         let place = machine.place(frame, op.span);

@@ -109,6 +109,8 @@ impl State {
             let whole = item_name(key);
             let object = &mut self.store.objects[id.0 as usize];
             object.attributes.retain(|name, _| !name.starts_with('[') || *name == whole);
+            object.epoch += 1;
+            object.key_epoch += 1;
         }
         if is_whole || self.terms.is_constant(key) {
             let name = item_name(key);

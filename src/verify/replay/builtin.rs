@@ -4,6 +4,8 @@
 
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
+
 use super::frame::{Eval, Signal};
 use super::machine::Machine;
 use super::step::{length, own};
@@ -53,7 +55,7 @@ impl<'p> Machine<'p> {
             BuiltinOp::Hasattr => first.map(|object| self.has_attribute(object, args)),
             BuiltinOp::Super => Some(self.super_of(args)),
             BuiltinOp::Type => first.and_then(class_of),
-            BuiltinOp::Copy => first.map(|value| copied(value, true, &mut 1)),
+            BuiltinOp::Copy => first.map(|value| copy(value)),
             BuiltinOp::Deepcopy => first.map(deep_copy),
             BuiltinOp::Replace => first.map(|value| self.replaced(value, args)),
             BuiltinOp::Object => {
@@ -276,43 +278,73 @@ fn is_closed(instance: &Instance<'_>) -> bool {
 /// Objects that a deep copy copies; those below them are shared with the original.
 const COPIED: usize = 1_000;
 
-/// A copy of an object and of those that it holds.
+/// A copy of an object.
+fn copy<'p>(value: &Value<'p>) -> Value<'p> {
+    Copying { with_instances: true, budget: 1, known: None }.copied(value)
+}
+
+/// A copy of an object and of those that it holds. What is held twice is copied once.
 pub(super) fn deep_copy<'p>(value: &Value<'p>) -> Value<'p> {
-    copied(value, true, &mut { COPIED })
+    Copying { with_instances: true, budget: COPIED, known: Some(FxHashMap::default()) }.copied(value)
 }
 
-/// What a transformed function gets for an argument: its lists, tuples and dicts are built anew.
+/// What a transformed function gets for an argument: its lists, tuples and dicts are built anew, each wherever it is held.
 pub(super) fn rebuilt<'p>(value: &Value<'p>) -> Value<'p> {
-    copied(value, false, &mut { COPIED })
+    Copying { with_instances: false, budget: COPIED, known: None }.copied(value)
 }
 
-/// A copy of an object, and of those that it holds as far as the budget reaches: one object is a shallow copy.
-fn copied<'p>(value: &Value<'p>, with_instances: bool, budget: &mut usize) -> Value<'p> {
-    let is_kept = matches!(value, Value::Instance(_)) && !with_instances;
-    if *budget == 0
-        || is_kept
-        || !matches!(value, Value::List(_) | Value::Tuple(_) | Value::Dict(_) | Value::Instance(_))
-    {
-        return value.clone();
+/// Copies objects.
+struct Copying<'p> {
+    /// Whether instances of classes are copied as well.
+    with_instances: bool,
+    /// How many objects may still be copied; those below them are shared with the original.
+    budget: usize,
+    /// The copies of objects by their addresses, if each is copied once.
+    known: Option<FxHashMap<usize, Value<'p>>>,
+}
+
+impl<'p> Copying<'p> {
+    fn copied(&mut self, value: &Value<'p>) -> Value<'p> {
+        let address = match value {
+            Value::List(values) => Rc::as_ptr(values).addr(),
+            Value::Dict(pairs) => Rc::as_ptr(pairs).addr(),
+            Value::Instance(instance) if self.with_instances => Rc::as_ptr(instance).addr(),
+            Value::Tuple(_) => 0,
+            _ => return value.clone(),
+        };
+        if let Some(known) = self.known.as_ref().and_then(|known| known.get(&address)) {
+            return known.clone();
+        }
+        if self.budget == 0 {
+            return value.clone();
+        }
+        self.budget -= 1;
+        let copy = self.copied_within(value);
+        if let Some(known) = self.known.as_mut().filter(|_| address != 0) {
+            known.insert(address, copy.clone());
+        }
+        copy
     }
-    *budget -= 1;
-    let mut each = |value: &Value<'p>| copied(value, with_instances, budget);
-    match value {
-        Value::List(values) => Value::list(values.borrow().iter().map(each).collect()),
-        Value::Tuple(values) => Value::Tuple(values.iter().map(each).collect()),
-        Value::Dict(pairs) => {
-            Value::dict(pairs.borrow().iter().map(|(name, value)| (name.clone(), each(value))).collect())
+
+    fn copied_within(&mut self, value: &Value<'p>) -> Value<'p> {
+        let mut each = |value: &Value<'p>| self.copied(value);
+        match value {
+            Value::List(values) => Value::list(values.borrow().iter().map(each).collect()),
+            Value::Tuple(values) => Value::Tuple(values.iter().map(each).collect()),
+            Value::Dict(pairs) => {
+                Value::dict(pairs.borrow().iter().map(|(name, value)| (name.clone(), each(value))).collect())
+            }
+            Value::Instance(instance) => {
+                let attributes =
+                    instance.attributes.borrow().iter().map(|(name, value)| (name.clone(), each(value))).collect();
+                Value::Instance(Rc::new(Instance {
+                    class: instance.class.clone(),
+                    attributes: std::cell::RefCell::new(attributes),
+                    symbol: instance.symbol,
+                }))
+            }
+            other => other.clone(),
         }
-        Value::Instance(instance) => {
-            let attributes =
-                instance.attributes.borrow().iter().map(|(name, value)| (name.clone(), each(value))).collect();
-            Value::Instance(Rc::new(Instance {
-                class: instance.class.clone(),
-                attributes: std::cell::RefCell::new(attributes),
-                symbol: instance.symbol,
-            }))
-        }
-        other => other.clone(),
     }
 }
 
