@@ -330,8 +330,8 @@ fn is_doubtful_in_loop(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequ
     let is_unknown = first == Role::Unresolved && second == Role::Unresolved;
     let draws = matches!(&pair.second.drawn_in, DrawnIn::Submodules(names) if !names.is_empty())
         && !is_initialiser(flows.run, pair.second);
-    // What a program stores for its own statements is not only stored. But it tries settings with equal networks and data, which it
-    // makes in each iteration, or by unknown code.
+    // A program reads what it stores in its own variables. But what it makes in each iteration from the same key, or by unknown code, may be
+    // equal on purpose: it tries settings.
     let is_only_in_program = || flows.reach(pair.reuse.second).sinks.has(Sinks::IN_PROGRAM);
     let derivations = (pair.first.target.derivation, pair.second.target.derivation);
     let is_model = second == Role::Protocol && !are_made_apart(derivations);

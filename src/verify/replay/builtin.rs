@@ -55,7 +55,7 @@ impl<'p> Machine<'p> {
             BuiltinOp::Hasattr => first.map(|object| self.has_attribute(object, args)),
             BuiltinOp::Super => Some(self.super_of(args)),
             BuiltinOp::Type => first.and_then(class_of),
-            BuiltinOp::Copy => first.map(|value| copy(value)),
+            BuiltinOp::Copy => first.map(copy),
             BuiltinOp::Deepcopy => first.map(deep_copy),
             BuiltinOp::Replace => first.map(|value| self.replaced(value, args)),
             BuiltinOp::Object => {
