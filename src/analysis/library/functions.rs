@@ -122,7 +122,10 @@ fn run_model<'p>(
             }
             Value::term(made)
         }
-        Effect::Forward { .. } => forwarded(machine, callable, &args, path, place),
+        Effect::Forward { of, copies, .. } => match args.of(callable, of) {
+            Some(of) => forwarded(&mut machine.state, &of.value, *copies),
+            None => name_cache::unknown_result(machine, path, place),
+        },
         Effect::Pure { numeric, .. } => pure(machine, frame, *numeric, path, &args, place),
         Effect::Shape { leaves: true, .. } => tree::shape_leaves(machine, frame, callable, &args, path, place),
         Effect::Shape { .. } => shape::shape_op(machine, frame, callable, &args, path, place),
@@ -209,15 +212,8 @@ fn sample<'p>(
 }
 
 /// An argument, or a copy of it.
-fn forwarded(machine: &mut Machine<'_>, callable: &Callable, args: &Args, path: &Name, place: Place) -> Value {
-    match &callable.effect {
-        Effect::Forward { of, copies, .. } => match args.of(callable, of) {
-            Some(of) if *copies => container_construction::deep_copy(&mut machine.state, &of.value),
-            Some(of) => of.value.clone(),
-            None => name_cache::unknown_result(machine, path, place),
-        },
-        _ => name_cache::unknown_result(machine, path, place),
-    }
+fn forwarded(state: &mut State, of: &Value, copies: bool) -> Value {
+    if copies { container_construction::deep_copy(state, of) } else { of.clone() }
 }
 
 /// A pure function: its result depends on its arguments only, and a key among them is used as a number.
