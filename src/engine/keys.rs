@@ -165,14 +165,16 @@ impl KeyNote {
     }
 }
 
-/// Drops values that are only passed to unresolved calls: that is no evidence of a key, unless the name is that of a
-/// key.
+/// Drops values without evidence that they are keys or contain some: being passed to unresolved calls is none, nor is being sliced, unless
+/// the name is that of a key.
 fn drop_unknown(notes: &mut Vec<KeyNote>, values: &[KeyValue], text: &str, words: &Words) {
+    let is_used = |value: &KeyValue| value.uses.iter().any(|used| used.role != Role::Unresolved);
     let is_known = |value: &KeyValue| {
         let is_made = !matches!(value.derivation.kind(), DerivationKind::Elsewhere | DerivationKind::Part(_));
         let is_named = text.get(value.place.span.range()).is_some_and(|name| words.is_keyish(name));
-        let is_used = value.uses.iter().any(|used| used.role != Role::Unresolved);
-        value.kind != KeyKind::Unknown || is_made || is_named || is_used || value.uses.is_empty()
+        let has_parts = || values.iter().any(|part| is_used(part) && part.derivation.is_made_of(&value.derivation));
+        let is_unused = value.uses.is_empty() && (!value.is_array || has_parts());
+        value.kind != KeyKind::Unknown || is_made || is_named || is_used(value) || is_unused
     };
     let known: BTreeSet<(&Derivation, Span)> =
         values.iter().filter(|value| is_known(value)).map(|value| (&value.derivation, value.within)).collect();

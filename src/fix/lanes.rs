@@ -47,7 +47,7 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
         )
         .naming(names)
         .display_only_if(!is_lane_key, "the key is used elsewhere as well")
-        .display_only_if(assumes_array, "what is mapped over may be no array"),
+        .display_only_if(assumes_array, "what is mapped over may not be an array"),
     ]
 }
 

@@ -106,7 +106,8 @@ pub struct Transform {
     pub aux: Option<String>,
     /// Whether Python runs the body once, to record what it computes; what runs at each call is the record.
     pub traced: bool,
-    /// Whether calls of one function share a trace: what the function reads from outside is read by the first call.
+    /// Whether calls of one function share a trace: what the function reads from outside is read by the first call. It gets
+    /// lists and dicts of its own.
     pub cached: bool,
     /// The parameters that list, by number or by name, the arguments that are passed through untraced.
     pub statics: Vec<String>,

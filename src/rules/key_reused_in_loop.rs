@@ -134,7 +134,7 @@ fn help(hit: &KeyReuse) -> String {
     }
     match hit.loop_kind {
         LoopKind::Statement => {
-            let index = format!("derive a key from the index, `jax.random.fold_in({key}, i)`");
+            let index = format!("derive one from the number of the iteration, `jax.random.fold_in({key}, number)`");
             wording::rebinding(name)
                 .map_or(index.clone(), |split| format!("split it in each iteration, {split}, or {index}"))
         }
@@ -144,7 +144,7 @@ fn help(hit: &KeyReuse) -> String {
         }
         LoopKind::Call => {
             format!(
-                "derive a key from the index, `jax.random.fold_in({key}, i)`, or loop over `jax.random.split({key}, n)` as well"
+                "pass a key to each call: map over `jax.random.split({key}, n)` too, or derive one from the index, `jax.random.fold_in({key}, index)`"
             )
         }
         LoopKind::Leaves => {

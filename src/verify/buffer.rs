@@ -222,7 +222,7 @@ impl<'a> Operation<'a> {
         let seeds: Option<Vec<u64>> = rows.iter().map(|row| seed(row)).collect();
         let seeds = seeds?;
         let wide = if seeds.iter().any(|seed| *seed > u64::from(u32::MAX)) {
-            " (those of 64 bits need `jax_enable_x64`)"
+            " (seeds of 64 bits need `jax_enable_x64`)"
         } else {
             ""
         };

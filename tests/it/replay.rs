@@ -96,7 +96,7 @@ key = jax.random.key(42)
 a = jax.random.uniform(key, (3,))
 b = jax.random.uniform(key, (3,))
 ";
-    let numbers = "verified by replay: both calls receive the key [0, 42]; the first numbers of both are 0.48870957, 0.6797972, 0.6162715";
+    let numbers = "verified by replay: both calls receive the key [0, 42]; both draw 0.48870957, 0.6797972, 0.6162715";
     assert_eq!(witnesses(known), [("KEY101", WitnessStatus::Confirmed, numbers.to_owned())]);
 
     let unlike = known.replacen("uniform", "normal", 1);

@@ -239,6 +239,11 @@ fn run_transform<'p>(
     if transform.packed {
         operands = unpacked(machine, frame, operands);
     }
+    let mut carry = get(transform.carry.as_deref());
+    if transform.cached {
+        let given = operands.iter_mut().map(|operand| &mut operand.value).chain(carry.as_mut());
+        given.for_each(|given| *given = container_construction::rebuilt(&mut machine.state, given));
+    }
     let over: Vec<Value> = transform
         .over
         .iter()
@@ -246,7 +251,6 @@ fn run_transform<'p>(
         .collect();
     match transform.runs {
         Runs::Reduce if transform.carry.is_some() => {
-            let carry = get(transform.carry.as_deref());
             let over = over.into_iter().next().unwrap_or_default();
             run_reduce(machine, frame, &function, carry, &over, place)
         }
@@ -269,21 +273,18 @@ fn run_transform<'p>(
             transform_result(&mut machine.state, transform.result, value, aux, place)
         }
         Runs::Scan => {
-            let carry = get(transform.carry.as_deref()).unwrap_or_default();
             let length = get(transform.length.as_deref());
-            run_scan(machine, frame, &function, carry, (&over, length.as_ref()), place)
+            run_scan(machine, frame, &function, carry.unwrap_or_default(), (&over, length.as_ref()), place)
         }
         Runs::Map => run_map(machine, frame, &function, &over, place),
         Runs::Fori => {
-            let carry = get(transform.carry.as_deref()).unwrap_or_default();
             let lower = get(transform.lower.as_deref()).unwrap_or_default();
             let upper = get(transform.upper.as_deref()).unwrap_or_default();
-            run_fori(machine, frame, &function, carry, [&lower, &upper], place)
+            run_fori(machine, frame, &function, carry.unwrap_or_default(), [&lower, &upper], place)
         }
         Runs::While => {
-            let carry = get(transform.carry.as_deref()).unwrap_or_default();
             let cond = get(transform.cond.as_deref()).unwrap_or_default();
-            run_while(machine, frame, [&function, &cond], carry, place)
+            run_while(machine, frame, [&function, &cond], carry.unwrap_or_default(), place)
         }
         Runs::Cond => {
             let chosen = get(transform.chosen.as_deref()).unwrap_or_default();

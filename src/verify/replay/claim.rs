@@ -279,13 +279,13 @@ fn sentence(path: &Path, evidence: &Evidence, pair: &Pair) -> String {
     if evidence.draws_numbers
         && let Some(numbers) = numbers(first, second, &pair.key)
     {
-        text.push_str("; the first numbers of both are ");
+        text.push_str("; ");
         text.push_str(&numbers);
     }
     text
 }
 
-/// The first numbers that both draws give, where both are the same sampler of the library with the same parameters.
+/// What both draws give, at first if it is much, where both are the same sampler of the library with the same parameters.
 fn numbers(first: &Draw, second: &Draw, key: &[u32]) -> Option<String> {
     let is_same = first.kind == DrawKind::Sample
         && second.kind == DrawKind::Sample
@@ -296,9 +296,8 @@ fn numbers(first: &Draw, second: &Draw, key: &[u32]) -> Option<String> {
     let function =
         first.callee.strip_prefix("jax.random.").filter(|_| are_alike(Some(rest), second.numbers.as_ref()))?;
     let numbers = drawn(function, key, rest, SHOWN + 1)?;
-    let more = if numbers.len() > SHOWN { ", …" } else { "" };
-    let shown: Vec<String> = numbers.into_iter().take(SHOWN).collect();
-    (!shown.is_empty()).then(|| format!("{}{more}", shown.join(", ")))
+    let shown = numbers.get(..SHOWN.min(numbers.len())).filter(|shown| !shown.is_empty())?.join(", ");
+    Some(if numbers.len() > SHOWN { format!("both start with {shown}, …") } else { format!("both draw {shown}") })
 }
 
 /// The words of a key as Python writes them.

@@ -123,6 +123,11 @@ pub(super) fn run_transform<'p>(
         }
         operands = unpacked;
     }
+    let mut carry = get(transform.carry.as_deref()).unwrap_or(Value::None);
+    if transform.cached {
+        let given = operands.iter_mut().chain(std::iter::once(&mut carry));
+        given.for_each(|given| *given = builtin::rebuilt(given));
+    }
     let over: Vec<Value<'p>> = transform.over.iter().flat_map(|name| arguments(args, callable, name)).collect();
     match transform.runs {
         Runs::Once | Runs::Lanes | Runs::Blocks => {
@@ -133,19 +138,16 @@ pub(super) fn run_transform<'p>(
         Runs::Abstract => Ok(machine.unknown_result(path)),
         Runs::Associative | Runs::Reduce => reduce(machine, &function, args, path, place),
         Runs::Scan => {
-            let carry = get(transform.carry.as_deref()).unwrap_or(Value::None);
             let length = get(transform.length.as_deref());
             scan(machine, &function, carry, &over, length.as_ref(), place)
         }
         Runs::Map => map(machine, &function, &over, place),
         Runs::Fori => {
-            let carry = get(transform.carry.as_deref()).unwrap_or(Value::None);
             let lower = get(transform.lower.as_deref()).unwrap_or(Value::Int(0));
             let upper = get(transform.upper.as_deref()).unwrap_or(Value::None);
             fori(machine, &function, carry, [&lower, &upper], place)
         }
         Runs::While => {
-            let carry = get(transform.carry.as_deref()).unwrap_or(Value::None);
             let cond = get(transform.cond.as_deref()).unwrap_or(Value::None);
             run_while(machine, &function, &cond, carry, place)
         }
