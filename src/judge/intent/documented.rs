@@ -1,4 +1,4 @@
-//! Documented default keys: `def f(x, key=jax.random.key(0))` with a docstring that mentions `key`.
+//! Documented default keys: `def f(x, key=jax.random.key(0))` of a function that has a docstring.
 //!
 //! Every call that does not pass the key draws the same numbers. If the function has a docstring, callers read its
 //! signature and see the default, so one note for each class, or for each module outside classes, is enough.
@@ -11,7 +11,7 @@ use crate::finding::{Finding, Intent, IntentKind, Label, Level, Place, RuleId};
 use crate::judge::intent::said_so::Written;
 use crate::text::Span;
 
-/// Makes notes of the default keys that docstrings mention, one for each class or module.
+/// Makes notes of the default keys of functions with docstrings, one for each class or module.
 pub fn note_default_keys(written: Written<'_>, findings: &mut Vec<Finding>) {
     let mut noted: BTreeMap<String, usize> = BTreeMap::new();
     let mut folded = Vec::new();
