@@ -134,9 +134,10 @@ fn help(hit: &KeyReuse) -> String {
     }
     match hit.loop_kind {
         LoopKind::Statement => {
-            let index = format!("derive one from the number of the iteration, `jax.random.fold_in({key}, number)`");
-            wording::rebinding(name)
-                .map_or(index.clone(), |split| format!("split it in each iteration, {split}, or {index}"))
+            let number = format!("from the number of the iteration, `jax.random.fold_in({key}, number)`");
+            wording::rebinding(name).map_or(format!("derive a key {number}"), |split| {
+                format!("split it in each iteration, {split}, or derive one {number}")
+            })
         }
         LoopKind::Comprehension => format!("also iterate over `jax.random.split({key}, n)`"),
         LoopKind::Call if hit.second.role == Role::Split && known.can_rebind => {
