@@ -182,7 +182,13 @@ fn consumed_attributes(run: &Recording<'_>, id: FunctionId) -> Vec<ConsumedAttri
                 (other.class, &other.name) == (store.class, &store.name)
                     && other.place.span.start > store.place.span.start
             };
-            if run.log.stores.iter().any(is_below) {
+            // A method that splits the key replaces it by a child.
+            let is_by_child = |other: &LoggedWrite| {
+                event.role == Role::Split
+                    && chain.iter().skip(1).any(|(consumer, _)| consumer.id == other.activation.id)
+                    && run.terms.ancestors(other.term).contains(&event.target.term)
+            };
+            if run.log.stores.iter().any(is_below) || run.log.writes.iter().any(is_by_child) {
                 continue;
             }
             let fact = CarriedKey {
