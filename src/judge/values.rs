@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::domain::term::TermId;
+use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::record::{Consumption, Observed, Recording};
 use crate::finding::Place;
 use crate::judge::derivation::derivation;
@@ -36,7 +36,7 @@ impl Values {
         facts.not_single.extend(run.log.not_single.iter().filter(|place| is_asked(**place)));
         let observed: BTreeSet<&Observed> = run.log.observed.iter().filter(|seen| is_asked(seen.place)).collect();
         let events = if observed.is_empty() { FxHashMap::default() } else { by_term(run) };
-        let seeds: FxHashSet<TermId> = if observed.is_empty() { FxHashSet::default() } else { seeds(run) };
+        let others: FxHashSet<TermId> = if observed.is_empty() { FxHashSet::default() } else { not_keys(run) };
         let mut last: Option<(Place, usize)> = None;
         for seen in observed {
             let count = last.filter(|(place, _)| *place == seen.place).map_or(0, |(_, count)| count);
@@ -45,7 +45,7 @@ impl Values {
                 is_complete &= passed < KEYS_OF_A_PLACE;
                 continue;
             }
-            if seen.is_guess && seeds.contains(&seen.term) {
+            if seen.is_guess && others.contains(&seen.term) {
                 facts.not_single.push(seen.place);
                 continue;
             }
@@ -101,9 +101,18 @@ impl KeyValue {
     }
 }
 
-/// The numbers from which keys are made.
-fn seeds(run: &Recording<'_>) -> FxHashSet<TermId> {
-    run.log.derivations.iter().filter_map(|made| seed_number(run.terms, made.term)).collect()
+/// The numbers from which keys are made, and the containers whose elements are consumed as keys.
+fn not_keys(run: &Recording<'_>) -> FxHashSet<TermId> {
+    let seeds = run.log.derivations.iter().filter_map(|made| seed_number(run.terms, made.term));
+    let roots = run.log.consumptions.iter().map(|event| {
+        let term = event.target.term;
+        run.terms.ancestors(term).last().copied().unwrap_or(term)
+    });
+    let containers = roots.filter_map(|root| match run.terms.get(root) {
+        Term::Item(container, ..) => Some(*container),
+        _ => None,
+    });
+    seeds.chain(containers).collect()
 }
 
 /// The consumptions of each key.
