@@ -137,10 +137,10 @@ impl Facts {
     /// Sorts everything by place and keeps one fact of each kind per place.
     pub(crate) fn sort_and_deduplicate(&mut self) {
         // Of the reuses of one place, a harmful one is kept rather than a harmless one, then the most certain one, then
-        // the one that happens first.
+        // one of a key rather than of a constant seed, then the one that happens first.
         self.reuses.sort_by_key(|c| {
             let hidden = c.is_harmless() || c.confidence == Confidence::Low;
-            (c.second.place, hidden, std::cmp::Reverse(c.confidence))
+            (c.second.place, hidden, std::cmp::Reverse(c.confidence), c.kind == ReuseKind::SeededTwice)
         });
         self.reuses.dedup_by_key(|c| c.second.place);
         self.indirect.sort_by_key(|c| (c.second.place, std::cmp::Reverse(c.confidence), c.kind, c.first.leaf));
