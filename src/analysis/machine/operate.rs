@@ -405,6 +405,8 @@ fn is_none(machine: &mut Machine<'_>, val: &Val, operator: Operator) -> crate::a
                 Term::Apply(name, _) if name.starts_with('<') || is_of_arrays(name) => {
                     machine.state.terms.intern(Term::Bool(false))
                 }
+                // A row of `jnp.zeros((n, 2))`.
+                Term::Item(of, ..) if is_array(machine, *of) => machine.state.terms.intern(Term::Bool(false)),
                 Term::Symbol(_) if machine.recorder.log().given.contains(term) || is_drawn(machine, *term) => {
                     machine.state.terms.intern(Term::Bool(false))
                 }
@@ -420,6 +422,11 @@ fn is_none(machine: &mut Machine<'_>, val: &Val, operator: Operator) -> crate::a
         }
         _ => machine.state.terms.intern(Term::Bool(false)),
     }
+}
+
+/// Whether a value is what a function of an array library returns.
+fn is_array(machine: &Machine<'_>, term: crate::analysis::domain::term::TermId) -> bool {
+    matches!(machine.state.terms.get(term), Term::Apply(name, _) if is_of_arrays(name))
 }
 
 /// Whether a symbol is the result of a sampler: numbers, never `None`.
