@@ -3,6 +3,8 @@
 //! **Invariant:** a method of an object from outside consumes a key only if a protocol says so, and either the file uses the library, or
 //! the argument is known to be a key or named like one.
 
+use std::sync::Arc;
+
 use crate::analysis::domain::kinds::Role;
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::{Term, Terms};
@@ -247,8 +249,28 @@ fn streams_of(state: &State, protocol: &Protocol, given: &Arg) -> Vec<(Arg, Stre
     entries.iter().map(|entry| (part(&entry.value), stream(entry.key))).collect()
 }
 
-/// Runs a method of an object on the arguments after the first, as `apply` runs `__call__`, if keys may be among them; returns whether there
-/// was such a method. A key that the method makes from a constant may be that of fixed features: the method then has to draw alike in each call.
+/// The method of an object that a call runs: the usual one, one by its name, or a function that gets the object first.
+fn selected(machine: &mut Machine<'_>, object: &Val, usual: &str, given: Option<&Arg>) -> Option<Value> {
+    let Some(given) = given else { return machine.state.instance_method(object, &usual.into()) };
+    let function = match given.value.single()? {
+        Val::Term(term) => {
+            let name = match machine.state.terms.get(*term) {
+                Term::None => usual.into(),
+                Term::Text(name) => name.clone(),
+                _ => return None,
+            };
+            return machine.state.instance_method(object, &name);
+        }
+        Val::Method(parts) => parts.1.clone(),
+        Val::Function(_) => given.value.clone(),
+        _ => return None,
+    };
+    Some(Value::of(Val::Method(Arc::new((Value::of(object.clone()), function)))))
+}
+
+/// Runs a method of an object on the arguments after the first, as `apply` runs `__call__` or the one that its argument `method` selects, if
+/// keys may be among them; returns whether there was such a method. A key that the method makes from a constant may be that of fixed
+/// features: the method then has to draw alike in each call.
 fn run_named<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
@@ -257,10 +279,7 @@ fn run_named<'p>(
     args: &Args,
     place: Place,
 ) -> bool {
-    if args.keyword("method").is_some() {
-        return false;
-    }
-    let Some(bound) = machine.state.instance_method(val, &method.into()) else { return false };
+    let Some(bound) = selected(machine, val, method, args.keyword("method")) else { return false };
     let Some(Val::Method(parts)) = bound.single() else { return false };
     let Some(Val::Function(closure)) = parts.1.single() else { return false };
     let parameters = &machine.module(closure.module).function(closure.function).parameters;
