@@ -111,15 +111,35 @@ impl Body<'_, '_> {
         }
     }
 
+    /// The local object whose method a call runs, if nothing reads what that returns: `mcmc.run(key)` leaves what it draws in `mcmc`.
+    pub fn absorbing(&self, call: Temp) -> Option<Temp> {
+        let OpKind::Call(callee, _) = self.code.ops[call as usize].kind else { return None };
+        let (object, variable) = self.object_of(callee).filter(|_| !self.is_read(call))?;
+        (matches!(variable, Variable::Local(_)) && !self.names_code(object, variable)).then_some(object)
+    }
+
+    /// The variable with the object whose method a callee is.
+    fn object_of(&self, callee: Temp) -> Option<(Temp, &Variable)> {
+        let OpKind::Attribute(object, _) = self.code.ops[callee as usize].kind else { return None };
+        let OpKind::Load(variable) = &self.code.ops[object as usize].kind else { return None };
+        Some((object, variable))
+    }
+
     /// An object absorbs the argument of its method, `store.save(x)`, if the effect is unknown. A method whose result is used,
     /// `optimizer.update(x)`, computes it.
     fn note_taker(&mut self, call: Temp, callee: Temp, given: ArgumentRole) {
         if given != ArgumentRole::Argument || self.is_read(call) {
             return;
         }
-        let OpKind::Attribute(object, _) = self.code.ops[callee as usize].kind else { return };
-        let OpKind::Load(variable) = &self.code.ops[object as usize].kind else { return };
-        let names_code = match variable {
+        let Some((object, variable)) = self.object_of(callee) else { return };
+        if !self.names_code(object, variable) {
+            self.add_taker(variable.clone());
+        }
+    }
+
+    /// Whether a variable holds a module, a class or a function of a library.
+    fn names_code(&self, object: Temp, variable: &Variable) -> bool {
+        match variable {
             Variable::Global(_) => {
                 let named = self.flows.run.named(self.module, self.code, object);
                 matches!(named.as_ref().and_then(Value::single), Some(Val::Library(_) | Val::Module(_) | Val::Class(_)))
@@ -134,9 +154,6 @@ impl Body<'_, '_> {
                 }
                 _ => false,
             }),
-        };
-        if !names_code {
-            self.add_taker(variable.clone());
         }
     }
 

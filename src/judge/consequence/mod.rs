@@ -463,7 +463,7 @@ impl<'r> Flows<'r> {
             self.apply_effects(&mut body, (call, entering.place), below, left)
         } else {
             left.returned.iter().for_each(|path| body.hold(call, path.clone()));
-            if let Some(object) = initialised(body.code, call) {
+            if let Some(object) = initialised(body.code, call).or_else(|| body.absorbing(call)) {
                 left.returned.iter().for_each(|path| body.put_into(object, path));
             }
             Sinks::default()
