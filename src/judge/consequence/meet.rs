@@ -211,23 +211,32 @@ fn stored_name(code: &Function, store: Temp) -> Option<&str> {
     (!name.starts_with('<') && &**name != "_").then_some(&**name)
 }
 
-/// A choice in which each of two draws is one side: the activation, the call and its place.
+/// A choice in which each of two draws is one side, perhaps through a choice within it: the activation, the call and its place.
 pub fn choice(run: &Recording<'_>, first: &Consumption, one: &Reach, other: &Reach) -> Option<(u32, Temp, Place)> {
     let (here, there) = common(one, other)?;
     let (activation, _) = frame_of(first, here.activation)?;
     let code = run.code(&activation);
-    let side_of = |frame: &Frame| match frame.effects.sides.as_slice() {
-        [(call, argument)] => Some((*call, *argument)),
-        _ => None,
+    let side_of = |frame: &Frame, call: Temp| {
+        let sides = &frame.effects.sides;
+        let mut own = sides.iter().filter(|(of, _)| *of == call).map(|(_, side)| *side);
+        let side = own.next().filter(|_| own.next().is_none())?;
+        // A choice within the choice is its argument as it is: what rearranges it may bring the draws together.
+        let is_argument = |inner: Temp| {
+            sides.iter().any(|(outer, side)| match &code.ops[*outer as usize].kind {
+                OpKind::Call(_, arguments) => arguments.get(*side).is_some_and(|argument| argument.value() == inner),
+                _ => false,
+            })
+        };
+        (sides.iter().filter(|(of, _)| !is_argument(*of)).count() <= 1).then_some(side)
     };
-    let ((call, side), (chosen, opposite)) = (side_of(here)?, side_of(there)?);
-    let OpKind::Call(_, arguments) = &code.ops.get(call as usize)?.kind else { return None };
-    let place = Place { file: run.module(activation.module).file, span: code.ops[call as usize].span };
-    let test = test_of(run, run.log.choices.get(&place)?, arguments)?;
-    if call != chosen || side == opposite || side == test || opposite == test {
-        return None;
-    }
-    Some((activation.id, call, place))
+    here.effects.sides.iter().find_map(|(call, _)| {
+        let (side, opposite) = (side_of(here, *call)?, side_of(there, *call)?);
+        let OpKind::Call(_, arguments) = &code.ops.get(*call as usize)?.kind else { return None };
+        let place = Place { file: run.module(activation.module).file, span: code.ops[*call as usize].span };
+        let test = test_of(run, run.log.choices.get(&place)?, arguments)?;
+        let is_choice = side != opposite && side != test && opposite != test;
+        is_choice.then_some((activation.id, *call, place))
+    })
 }
 
 /// Which argument of a call of a function that chooses is the choice; the others are sides.
