@@ -1,6 +1,6 @@
 //! Runs that only trigger compilation, or are timed: the same call is written again.
 //!
-//! **Invariant:** the program only waits for the result of the first call.
+//! **Invariant:** the program only waits for the result of the first call, which stores nothing in an object.
 
 use crate::analysis::record::Recording;
 use crate::finding::{Intent, IntentKind};
@@ -26,8 +26,18 @@ fn made_again(run: &Recording<'_>, pair: &Pair<'_>, serves: bool) -> Option<Inte
     let is_again = once != again
         && is_for_nothing(*once)
         && !(serves && is_for_nothing(*again))
-        && is_written_alike(code, *once, *again);
+        && is_written_alike(code, *once, *again)
+        && !changes_an_object(run, pair);
     is_again.then(|| intent(IntentKind::WarmUp, calls.place(*once)))
+}
+
+/// Whether a function that only the first of two calls runs stores something in an attribute, as a step of training does.
+fn changes_an_object(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
+    let later = pair.second.chain();
+    pair.first.chain().iter().any(|(activation, _)| {
+        let stores = || run.code(activation).ops.iter().any(|op| matches!(op.kind, OpKind::StoreAttribute(..)));
+        later.iter().all(|(other, _)| other.id != activation.id) && stores()
+    })
 }
 
 /// Whether the program only waits for a result, or explicitly discards it: `_, _ = step(state)`.
