@@ -119,6 +119,8 @@ lists! {
     said_alone,
     /// Words that may not be between the words of a phrase.
     joints,
+    /// Words right after a phrase that make it a statement about a number: `the same noise level`.
+    measures,
     /// Words before a phrase that deny it.
     denials,
     /// Words in whose company a phrase is a complaint.
@@ -261,9 +263,13 @@ impl Words {
 
     /// Whether a name indicates a placeholder key: `dummy_key`, `_unused_rng`.
     pub fn names_placeholder(&self, name: &str) -> bool {
-        let words = plain_words(name);
         let is_key = |word: &String| holds(&self.randomness, word) || holds(&self.keys, word);
-        words.iter().any(|word| holds(&self.placeholders, word)) && words.iter().any(is_key)
+        self.names_placeholder_value(name) && plain_words(name).iter().any(is_key)
+    }
+
+    /// Whether a name indicates a placeholder of any kind: `dummy_state`.
+    pub fn names_placeholder_value(&self, name: &str) -> bool {
+        plain_words(name).iter().any(|word| holds(&self.placeholders, word))
     }
 
     /// Whether a name indicates a version: `__version__`, `JAX_VERSION`.
@@ -311,9 +317,13 @@ impl Words {
                 let alone = if words.len() <= ALONE { alone } else { &[] };
                 let mut phrases = phrases.into_iter().flatten().chain(alone);
                 phrases.any(|phrase| {
-                    self.find(phrase, &words).is_some_and(|Range { start, end }| {
+                    self.find(phrase, &words).any(|Range { start, end }| {
                         let mut next = words[end..].iter().take(ADVERBS);
-                        !words[..start].iter().any(|word| holds(&self.denials, word))
+                        // "the same noise level" speaks of a number, but a key has none.
+                        let is_key = words[start..end].last().is_some_and(|word| holds(&self.keys, word));
+                        let is_measured = !is_key && words.get(end).is_some_and(|word| holds(&self.measures, word));
+                        !is_measured
+                            && !words[..start].iter().any(|word| holds(&self.denials, word))
                             && !next.any(|word| holds(&self.laws, word))
                     })
                 })
@@ -322,9 +332,9 @@ impl Words {
     }
 
     /// Where a phrase is among words.
-    fn find(&self, phrase: &str, words: &[String]) -> Option<Range<usize>> {
+    fn find<'w>(&'w self, phrase: &'w str, words: &'w [String]) -> impl Iterator<Item = Range<usize>> + 'w {
         let parts: Vec<&str> = phrase.split_whitespace().collect();
-        (0..words.len()).find_map(|at| Some(at..at + self.begins_with(&words[at..], &parts)?))
+        (0..words.len()).filter_map(move |at| Some(at..at + self.begins_with(&words[at..], &parts)?))
     }
 
     /// How many words of a text a phrase matches from its beginning, if it does.
