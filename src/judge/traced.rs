@@ -10,18 +10,19 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Term, TermId, place_key};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::record::{Activation, Consumption, Holder, LoggedTrace, LoggedWrite, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Function, FunctionKind, Module, Operator};
+use crate::ir::{Argument, Constant, Function, FunctionKind, Module, OpKind, Operator, Temp, Variable};
 use crate::judge::consequence::Flows;
 use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::unused_children::is_drawn_from;
 use crate::judge::derivation::seed_number;
 use crate::judge::facts::{ConstantKey, Facts, LeakKind, LeakedKey, Role, Trace, TraceKind, TraceStep, TracedFunction};
 use crate::judge::forward;
-use crate::judge::intent::placeholder::called_so;
+use crate::judge::intent::placeholder::{named_key, named_result};
 use crate::judge::passed_seeds::passed_to;
 use crate::judge::paths::PathQueries;
 use crate::judge::stale::leaf_use;
@@ -47,7 +48,7 @@ pub fn extract_leaks(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &m
             Holder::Class | Holder::Object(_) => LeakKind::Part,
             Holder::Iterator(_) => LeakKind::Iterator,
         };
-        let absent = only_without(run, paths, write);
+        let absent = only_without(run, paths, (&write.activation, write.guard));
         let outlives =
             |activation: &Activation| outlives(run, write, activation).filter(|_| !absent.contains(&activation.id));
         let steps = steps(run, (&write.activation, write.place), Some(write.term), file, outlives);
@@ -58,29 +59,92 @@ pub fn extract_leaks(run: &Recording<'_>, paths: &mut PathQueries<'_>, facts: &m
     }
 }
 
-/// The activations, by id, in which a write happens only if an argument is `None` that their callers have to pass. The
-/// function that they call has `None` as its default, but the code that traces them passes a key: `rng` in `def step(x,
-/// rng): return draw(x, rng=rng)`.
-fn only_without(run: &Recording<'_>, paths: &mut PathQueries<'_>, write: &LoggedWrite) -> BTreeSet<u32> {
-    let mut absent = BTreeSet::new();
-    for activation in write.activation.outwards().take(STEPS) {
+/// The activations, by id, in which something happens only if an argument is `None` that their callers pass: they have to, as `rng` in
+/// `def step(x, rng): return draw(x, rng=rng)`, or those of the module do. Functions that such a function calls on the way to it count as well.
+fn only_without(
+    run: &Recording<'_>,
+    paths: &mut PathQueries<'_>,
+    (within, guard): (&Arc<Activation>, Guard),
+) -> BTreeSet<u32> {
+    let (mut absent, mut inner) = (BTreeSet::new(), Vec::new());
+    for activation in within.outwards().take(STEPS) {
         let parameters = &run.code(activation).parameters;
-        let is_required = |term: TermId| {
-            let number = parameter_of(run, term, activation).and_then(|number| parameters.get(number as usize));
-            number.is_some_and(|parameter| !parameter.has_default)
+        let is_given = |term: TermId| {
+            let number = parameter_of(run, term, activation).map(|number| number as usize);
+            let parameter = number.and_then(|at| Some((at, parameters.get(at)?)));
+            parameter.is_some_and(|(at, parameter)| !parameter.has_default || is_passed(run, activation, at))
         };
         let asks = |literal: TermId| match run.terms.get(literal) {
-            Term::Operate(Operator::Is, parts) => {
-                matches!(run.terms.get(parts[1]), Term::None) && is_required(parts[0])
-            }
+            Term::Operate(Operator::Is, parts) => matches!(run.terms.get(parts[1]), Term::None) && is_given(parts[0]),
             _ => false,
         };
-        let given = paths.assume(write.guard, &|literal| asks(literal).then_some(false));
-        if given.is_false() && !write.guard.is_false() {
-            absent.insert(activation.id);
+        let given = paths.assume(guard, &|literal| asks(literal).then_some(false));
+        inner.push(activation.id);
+        if given.is_false() && !guard.is_false() {
+            absent.extend(&inner);
         }
     }
     absent
+}
+
+/// Whether the module calls a function, itself or as it was transformed, and all of these calls pass something else than `None` for the
+/// parameter at a position.
+fn is_passed(run: &Recording<'_>, activation: &Activation, at: usize) -> bool {
+    let (module, code) = (run.module(activation.module), run.code(activation));
+    let Some(name) = code.slots.get(at) else { return false };
+    let position = at.checked_sub(usize::from(code.class.is_some()));
+    let is_given = |(caller, arguments): (&Function, &[Argument])| {
+        let mut given = arguments.iter().enumerate().filter_map(|(index, argument)| match argument {
+            Argument::Positional(value) if Some(index) == position => Some(*value),
+            Argument::Keyword(keyword, value) if keyword == name => Some(*value),
+            _ => None,
+        });
+        given.next().is_some_and(|value| !matches!(caller.ops[value as usize].kind, OpKind::Constant(Constant::None)))
+    };
+    let mut calls = module.functions.iter().flat_map(|caller| {
+        caller.ops.iter().filter_map(move |op| match &op.kind {
+            OpKind::Call(callee, arguments) if calls_function(module, caller, *callee, code) => {
+                Some((caller, &arguments[..]))
+            }
+            _ => None,
+        })
+    });
+    calls.next().is_some_and(is_given) && calls.all(is_given)
+}
+
+/// Whether a callee is a function of the module, or what a call makes of it: `jit(step)`, `jit(self.step).lower`.
+fn calls_function(module: &Module, caller: &Function, callee: Temp, called: &Function) -> bool {
+    let kind = |temp: Temp| &caller.ops[temp as usize].kind;
+    // An object of the class: the first parameter of its methods, or a variable that holds what the class makes.
+    let is_instance = |object: Temp| match kind(object) {
+        OpKind::Load(Variable::Local(0)) if caller.class.is_some() => caller.class == called.class,
+        OpKind::Load(variable) => {
+            let class = called.class.and_then(|class| module.classes.get(class.0 as usize));
+            caller.sole_value(variable).is_some_and(|value| match kind(value) {
+                OpKind::Call(maker, _) => {
+                    matches!(kind(*maker), OpKind::Load(Variable::Global(name)) if class.is_some_and(|class| class.name == *name))
+                }
+                _ => false,
+            })
+        }
+        _ => false,
+    };
+    let is_it = |temp: Temp| match kind(temp) {
+        OpKind::Attribute(object, name) => *name == called.name && called.class.is_some() && is_instance(*object),
+        OpKind::Load(Variable::Global(name)) => *name == called.name && called.class.is_none(),
+        OpKind::Load(Variable::Local(slot)) => {
+            called.class.is_none() && caller.slots.get(*slot as usize) == Some(&called.name)
+        }
+        _ => false,
+    };
+    let made_by = match kind(callee) {
+        OpKind::Attribute(of, method) if &**method == "lower" => *of,
+        _ => callee,
+    };
+    match kind(made_by) {
+        OpKind::Call(_, arguments) => arguments.iter().any(|argument| is_it(argument.value())),
+        _ => is_it(callee),
+    }
 }
 
 /// A function that is passed to a transform, if that traces or maps it.
@@ -117,7 +181,7 @@ fn kind_of(transform: &Transform) -> Option<TraceKind> {
 /// Keys that are made from constant seeds in functions, and drawn from there.
 pub fn extract_constant_keys(
     run: &Recording<'_>,
-    (flows, paths): (&Flows<'_>, &PathQueries<'_>),
+    (flows, paths): (&Flows<'_>, &mut PathQueries<'_>),
     facts: &mut Facts,
     file: FileId,
 ) {
@@ -127,7 +191,7 @@ pub fn extract_constant_keys(
             continue;
         }
         let Some(derivation) = run.derivation(event.target.derivation) else { continue };
-        let is_for_nothing = || is_initialiser(run, event) || called_so(run, event).is_some();
+        let is_for_nothing = || is_initialiser(run, event) || named_key(run, event).is_some();
         let Some((made, number)) = seed(run, event.target.term).filter(|_| !is_for_nothing()) else { continue };
         // Code that tests for a seed wants repeatable numbers: `if self.seed is not None: key = jax.random.key(self.seed)`.
         let asks = |literal: &TermId| run.terms.mentions(*literal, &|part| part == number);
@@ -136,6 +200,7 @@ pub fn extract_constant_keys(
             continue;
         }
         let passed = passed_to(run, &derivation.activation, derivation.place);
+        let absent = only_without(run, paths, (&derivation.activation, event.guard));
         let steps = steps(run, (&derivation.activation, derivation.place), None, file, |activation| {
             let code = run.code(activation);
             let takes_arguments = code.parameters.len() > usize::from(code.class.is_some());
@@ -143,6 +208,7 @@ pub fn extract_constant_keys(
                 || run.log.derivations.iter().any(|one| one.term == made && is_within(&one.activation, activation));
             let may_be = takes_arguments
                 && !passed.contains(&activation.id)
+                && !absent.contains(&activation.id)
                 && is_within(&event.activation, activation)
                 && makes_it();
             let is_intended = || !is_known && draws_from_a_given_key(run, activation);
@@ -164,6 +230,7 @@ pub fn extract_constant_keys(
                 is_noise,
                 confidence: match event.role {
                     Role::Sample if is_known => Confidence::High,
+                    _ if named_result(run, event).is_some() => Confidence::Low,
                     // Keys of a state are often not drawn from at all.
                     _ if !is_drawn_from(run, event) && !flows.keys_reach(index).has(Sinks::ESCAPES) => Confidence::Low,
                     _ => Confidence::Medium,

@@ -1,92 +1,252 @@
 //! Two calls whose results the program compares: a finite difference of one function, or a test whether two results are equal.
 //!
-//! **Invariant:** the results themselves are compared, not what is computed from them; the arguments of a finite difference differ only by
-//! what one of them adds or subtracts, and if only one is shifted, the difference is divided by that. Other differences may need independent
-//! draws.
+//! **Invariant:** what is tested for equality has something of both draws and is the same part of both results, and the test is asserted or
+//! printed. In a finite difference the results themselves are compared; the arguments differ only by what one of them adds or subtracts, and
+//! if only one is shifted, the difference is divided by that. Other differences may need independent draws.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use rustc_hash::FxHashSet;
 
 use crate::analysis::record::Recording;
 use crate::finding::{Intent, IntentKind};
-use crate::ir::{Argument, Function, OpKind, Operator, ReachingDefinitions, Temp, Uses, Variable, is_written_alike};
-use crate::judge::intent::{Pair, STEPS, because, calls_apart};
+use crate::ir::{
+    Argument, Collection, Constant, Element, Function, Name, OpKind, Operator, ReachingDefinitions, Temp, Uses,
+    Variable, is_written_alike,
+};
+use crate::judge::consequence::Flows;
+use crate::judge::consequence::body::Effects;
+use crate::judge::facts::ReuseKind;
+use crate::judge::intent::{Calls, Pair, STEPS, because, calls_apart};
+use crate::models::Effect;
 
 const DIFFERENCE: &str = "the program takes a finite difference of one function";
 
-const EQUAL: &str = "the program asserts that the two results are equal";
+const EQUAL: &str = "the program tests whether the two results are equal";
 
-/// The results of two calls that draw are compared: `loss(w + d, key) - loss(w - d, key)`, `assert jnp.allclose(fast(key, x), slow(key, x))`.
-pub fn compared_results(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
-    if pair.repeated_by.is_some() {
-        return None;
-    }
-    let calls = calls_apart(run, pair, 0)?;
-    let (code, uses) = (calls.code, &calls.uses);
-    if calls.once == calls.again {
-        return None;
-    }
-    let (one, other) = (copies(code, uses, calls.once), copies(code, uses, calls.again));
-    let are_both = |a: Temp, b: Temp| one.contains(&a) && other.contains(&b) || one.contains(&b) && other.contains(&a);
-    let is_within = calls_apart(run, pair, 1).is_some();
-    let differences = || Some((difference(code, uses, calls.once)?, difference(code, uses, calls.again)?));
-    if let Some((_, reader)) = is_within.then(differences).flatten() {
-        return Some(because(IntentKind::Comparison, DIFFERENCE, calls.place(reader)));
-    }
-    one.iter().flat_map(|temp| uses.readers(*temp)).find_map(|reader| match &code.ops[*reader as usize].kind {
-        OpKind::Operate(operator, [Some(a), Some(b)], _) if are_both(*a, *b) => {
-            let is_equality = *operator == Operator::Eq && is_asserted(code, uses, *reader);
-            is_equality.then(|| because(IntentKind::Comparison, EQUAL, calls.place(*reader)))
-        }
-        OpKind::Call(callee, given) => match &given[..] {
-            [Argument::Positional(a), Argument::Positional(b), ..]
-                if are_both(*a, *b) && asserts_equality(run, pair, (code, uses), (*reader, *callee)) =>
-            {
-                Some(because(IntentKind::Comparison, EQUAL, calls.place(*reader)))
-            }
-            _ => None,
-        },
-        _ => None,
-    })
-}
+/// Most pairs of values that are the same part of two results.
+const PAIRS: usize = 64;
 
-/// Whether a call asserts that its arguments are equal: `np.testing.assert_array_equal(a, b)`, or `jnp.allclose(a, b)` under `assert`.
-fn asserts_equality(
-    run: &Recording<'_>,
-    pair: &Pair<'_>,
-    (code, uses): (&Function, &Uses),
-    (call, callee): (Temp, Temp),
-) -> bool {
-    let words = &run.program.models.words;
-    let library = run.library_named(pair.first.activation.module, code, callee);
-    let written = match &code.ops[callee as usize].kind {
-        OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name)) => Some(name),
-        _ => None,
-    };
-    let Some(path) = library.as_ref().or(written) else { return false };
-    let name = path.rsplit('.').next().unwrap_or(path);
-    words.tests_equality(name) && (name.starts_with(ASSERT) || is_asserted(code, uses, call))
-}
+/// The largest difference between results that a program calls equal.
+const TOLERANCE: f64 = 0.001;
 
 /// How the names of functions begin that raise unless what they test holds.
 const ASSERT: &str = "assert";
 
-/// Whether a value is the test of an `assert`, perhaps through `bool(…)`, `jnp.all(…)` or `.all()`.
-fn is_asserted(code: &Function, uses: &Uses, value: Temp) -> bool {
-    let mut temp = value;
-    for _ in 0..STEPS {
-        let [reader] = uses.readers(temp) else { return false };
-        match &code.ops[*reader as usize].kind {
-            OpKind::If { then, orelse, .. } => {
-                let raises = |temp: &Temp| matches!(code.ops[*temp as usize].kind, OpKind::Raise(_));
-                return then.is_empty() && orelse.last().is_some_and(raises);
+/// The results of two calls that draw are compared: `loss(w + d, key) - loss(w - d, key)`, `assert jnp.allclose(fast(key, x), slow(key, x))`.
+pub fn compared_results(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<Intent> {
+    let is_paired = matches!(kind, ReuseKind::Sampled | ReuseKind::SplitTwice | ReuseKind::SplitAndSampled);
+    if !is_paired || pair.repeated_by.is_some() {
+        return None;
+    }
+    let calls = calls_apart(flows.run, pair, 0).filter(|calls| calls.once != calls.again)?;
+    let (code, uses) = (calls.code, &calls.uses);
+    let is_within = calls_apart(flows.run, pair, 1).is_some();
+    let differences = || Some((difference(code, uses, calls.once)?, difference(code, uses, calls.again)?));
+    if let Some((_, reader)) = is_within.then(differences).flatten() {
+        return Some(because(IntentKind::Comparison, DIFFERENCE, calls.place(reader)));
+    }
+    let test = Comparison { flows, pair, calls: &calls }.equality()?;
+    Some(because(IntentKind::Comparison, EQUAL, calls.place(test)))
+}
+
+/// The search for a test whether two results are equal.
+struct Comparison<'c, 'r> {
+    flows: &'c Flows<'r>,
+    pair: &'c Pair<'c>,
+    calls: &'c Calls<'r>,
+}
+
+impl Comparison<'_, '_> {
+    /// The test whether the same part of two results is equal.
+    fn equality(&self) -> Option<Temp> {
+        let (code, uses) = (self.calls.code, &*self.calls.uses);
+        let drawn = [self.reached(self.pair.reuse.first)?, self.reached(self.pair.reuse.second)?];
+        let alike = self.same_parts();
+        let are_both = |a: Temp, b: Temp| {
+            let both = alike.contains(&(a, b)) || alike.contains(&(b, a));
+            both && drawn.iter().all(|effects| effects.reached.contains(&a) || effects.reached.contains(&b))
+        };
+        let is_test = |reader: Temp| match &code.ops[reader as usize].kind {
+            OpKind::Operate(Operator::Eq, [Some(a), Some(b)], _) => are_both(*a, *b) && is_asserted(code, uses, reader),
+            OpKind::Operate(Operator::Sub, [Some(a), Some(b)], _) if are_both(*a, *b) => bounded(code, uses, reader)
+                .is_some_and(|test| is_asserted(code, uses, test) || is_printed(code, uses, test)),
+            OpKind::Call(callee, given) => match &given[..] {
+                [Argument::Positional(a), Argument::Positional(b), further @ ..] if are_both(*a, *b) => {
+                    let raises = self.tests_equality(*callee).filter(|_| is_strict(code, further));
+                    raises.is_some_and(|raises| {
+                        raises || is_asserted(code, uses, reader) || is_printed(code, uses, reader)
+                    })
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        let readers: BTreeSet<Temp> = alike.iter().flat_map(|(one, _)| uses.readers(*one)).copied().collect();
+        readers.into_iter().find(|reader| is_test(*reader))
+    }
+
+    /// What a draw reaches in the function that compares its results.
+    fn reached(&self, draw: usize) -> Option<Rc<Effects>> {
+        let reach = self.flows.reach(draw);
+        let frame = reach.frames.iter().find(|frame| frame.activation == self.calls.activation)?;
+        Some(frame.effects.clone())
+    }
+
+    /// Pairs of values that are the same part of two results: copies, fields, items, and what a library keeps the numbers of.
+    fn same_parts(&self) -> FxHashSet<(Temp, Temp)> {
+        let (code, uses) = (self.calls.code, &*self.calls.uses);
+        let [once, again] = [self.calls.once, self.calls.again].map(|call| self.awaited(call));
+        let (mut found, mut work) = (FxHashSet::default(), vec![(once, again)]);
+        while let Some((one, other)) = work.pop() {
+            let others = copies(code, uses, other);
+            let pairs =
+                copies(code, uses, one).into_iter().flat_map(|one| others.iter().map(move |other| (one, *other)));
+            for (one, other) in pairs {
+                if found.len() >= PAIRS {
+                    return found;
+                }
+                if found.insert((one, other)) {
+                    let readers = |temp: Temp| uses.readers(temp).iter().copied().take(PAIRS);
+                    let steps = readers(one).flat_map(|a| readers(other).map(move |b| (a, b)));
+                    work.extend(steps.filter(|(a, b)| self.is_same_step((one, *a), (other, *b))).take(PAIRS));
+                }
             }
-            // `bool(x)`, `jnp.all(x)`, `x.all()`; another function may negate.
-            OpKind::Call(callee, _) if is_whole(code, *callee) => temp = *reader,
-            OpKind::Attribute(_, name) if &**name == "all" => temp = *reader,
-            _ => return false,
+        }
+        found
+    }
+
+    /// Whether two operations take the same part of two values, or keep their numbers.
+    fn is_same_step(&self, (one, a): (Temp, Temp), (other, b): (Temp, Temp)) -> bool {
+        let code = self.calls.code;
+        match (&code.ops[a as usize].kind, &code.ops[b as usize].kind) {
+            (OpKind::Attribute(_, name), OpKind::Attribute(_, named)) => name == named,
+            (OpKind::Project(_, index), OpKind::Project(_, second)) => index == second,
+            (OpKind::Unpack { .. }, OpKind::Unpack { .. }) => true,
+            (OpKind::Item(of, index), OpKind::Item(from, second)) => {
+                (*of, *from) == (one, other) && is_written_alike(code, *index, *second)
+            }
+            // `float(x)`, `jnp.stack(x)`
+            (OpKind::Call(callee, given), OpKind::Call(called, passed)) => {
+                matches!((&given[..], &passed[..]), ([Argument::Positional(_)], [Argument::Positional(_)]))
+                    && is_written_alike(code, *callee, *called)
+                    && self.keeps_numbers(*callee)
+            }
+            _ => false,
         }
     }
-    false
+
+    /// Whether a function returns the numbers that it gets.
+    fn keeps_numbers(&self, callee: Temp) -> bool {
+        let is_float = is_global(self.calls.code, callee, "float");
+        let path = self.library(callee);
+        let effect = path.and_then(|path| self.run().program.models.callable(&path)).map(|callable| &callable.effect);
+        is_float || matches!(effect, Some(Effect::Forward { .. } | Effect::Shape { .. }))
+    }
+
+    /// The result of a call, or what the program gets for it once it has waited: `f(x).block_until_ready()`.
+    fn awaited(&self, call: Temp) -> Temp {
+        let uses = &self.calls.uses;
+        let waits = || {
+            let [method] = uses.readers(call) else { return None };
+            let OpKind::Attribute(_, name) = &self.calls.code.ops[*method as usize].kind else { return None };
+            uses.readers(*method).first().copied().filter(|_| self.run().program.models.awaits(name))
+        };
+        waits().unwrap_or(call)
+    }
+
+    /// Whether a function tests if its arguments are equal, and whether it raises unless they are.
+    fn tests_equality(&self, callee: Temp) -> Option<bool> {
+        let library = self.library(callee);
+        let written = match &self.calls.code.ops[callee as usize].kind {
+            OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name)) => Some(name),
+            _ => None,
+        };
+        let path = library.as_ref().or(written)?;
+        let name = path.rsplit('.').next().unwrap_or(path);
+        self.run().program.models.words.tests_equality(name).then(|| name.starts_with(ASSERT))
+    }
+
+    fn library(&self, callee: Temp) -> Option<Name> {
+        self.run().library_named(self.pair.first.activation.module, self.calls.code, callee)
+    }
+
+    fn run(&self) -> &Recording<'_> {
+        self.flows.run
+    }
+}
+
+/// Whether the tolerances that a test for equality gets allow small differences only.
+fn is_strict(code: &Function, arguments: &[Argument]) -> bool {
+    arguments.iter().all(|argument| match &code.ops[argument.value() as usize].kind {
+        OpKind::Constant(Constant::Float(tolerance)) => *tolerance <= TOLERANCE,
+        _ => true,
+    })
+}
+
+/// The test whether a difference is small: `abs(a - b) < 1e-6`, `jnp.max(jnp.abs(a - b)) < 1e-6`.
+fn bounded(code: &Function, uses: &Uses, difference: Temp) -> Option<Temp> {
+    let (mut temp, mut is_absolute) = (difference, false);
+    for _ in 0..STEPS {
+        let [reader] = uses.readers(temp) else { return None };
+        match &code.ops[*reader as usize].kind {
+            OpKind::Operate(Operator::Lt | Operator::Le, [Some(small), Some(bound)], _) if *small == temp => {
+                let OpKind::Constant(Constant::Float(bound)) = code.ops[*bound as usize].kind else { return None };
+                return (is_absolute && bound <= TOLERANCE).then_some(*reader);
+            }
+            OpKind::Call(callee, given) if given.len() <= 1 => match &code.ops[*callee as usize].kind {
+                OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name)) => match &**name {
+                    "abs" | "absolute" | "fabs" | "norm" => is_absolute = true,
+                    "float" | "max" | "mean" | "sum" => {}
+                    _ => return None,
+                },
+                _ => return None,
+            },
+            OpKind::Attribute(..) => {}
+            _ => return None,
+        }
+        temp = *reader;
+    }
+    None
+}
+
+/// Whether a value is only the test of an `assert`, perhaps through `bool(…)`, `jnp.all(…)` or `.all()`.
+fn is_asserted(code: &Function, uses: &Uses, value: Temp) -> bool {
+    let raises = |temp: &Temp| matches!(code.ops[*temp as usize].kind, OpKind::Raise(_));
+    let reader = whole(code, uses, value).map(|reader| &code.ops[reader as usize].kind);
+    matches!(reader, Some(OpKind::If { then, orelse, .. }) if then.is_empty() && orelse.last().is_some_and(raises))
+}
+
+/// Whether a value is only printed, perhaps within a text.
+fn is_printed(code: &Function, uses: &Uses, value: Temp) -> bool {
+    let mut reader = whole(code, uses, value);
+    if let Some(text) =
+        reader.filter(|reader| matches!(code.ops[*reader as usize].kind, OpKind::Build(Collection::Text, _)))
+    {
+        reader = whole(code, uses, text);
+    }
+    let prints = |callee: Temp| is_global(code, callee, "print");
+    reader.is_some_and(|reader| matches!(&code.ops[reader as usize].kind, OpKind::Call(callee, _) if prints(*callee)))
+}
+
+/// Whether a callee is the built-in function of a name.
+fn is_global(code: &Function, callee: Temp, name: &str) -> bool {
+    matches!(&code.ops[callee as usize].kind, OpKind::Load(Variable::Global(written)) if &**written == name)
+}
+
+/// The only operation that reads a truth value, or what `bool(…)`, `jnp.all(…)` or `.all()` makes of it. Another function may negate.
+fn whole(code: &Function, uses: &Uses, value: Temp) -> Option<Temp> {
+    let mut temp = value;
+    for _ in 0..STEPS {
+        let [reader] = uses.readers(temp) else { return None };
+        match &code.ops[*reader as usize].kind {
+            OpKind::Call(callee, _) if is_whole(code, *callee) => temp = *reader,
+            OpKind::Attribute(_, name) if &**name == "all" => temp = *reader,
+            _ => return Some(*reader),
+        }
+    }
+    None
 }
 
 /// Whether a callee is `bool`, or `all` of a library or of an array.
@@ -166,18 +326,37 @@ fn is_divided(code: &Function, uses: &Uses, value: Temp, step: Temp) -> bool {
     *of == value && (is_step(*by) || is_multiple)
 }
 
-/// A value, and the reads of variables that hold nothing else.
+/// A value, and the reads of variables that hold nothing else: also where a tuple is unpacked at once, `a, b = f(key), f(key)`.
 fn copies(code: &Function, uses: &Uses, value: Temp) -> BTreeSet<Temp> {
     let mut found = BTreeSet::from([value]);
     let mut work = vec![value];
     while let Some(temp) = work.pop().filter(|_| found.len() <= STEPS) {
         for reader in uses.readers(temp) {
-            let OpKind::Store(variable, _) = &code.ops[*reader as usize].kind else { continue };
-            let loads = sole_loads(code, uses, variable, *reader);
-            work.extend(loads.iter().filter(|load| found.insert(**load)));
+            let same = match &code.ops[*reader as usize].kind {
+                OpKind::Store(variable, _) => sole_loads(code, uses, variable, *reader),
+                OpKind::Build(Collection::Tuple, elements) => targets(code, uses, *reader, (elements, temp)),
+                _ => continue,
+            };
+            work.extend(same.iter().filter(|copy| found.insert(**copy)));
         }
     }
     found
+}
+
+/// The parts of a tuple that hold one of its elements where it is unpacked.
+fn targets(code: &Function, uses: &Uses, tuple: Temp, (elements, element): (&[Element], Temp)) -> Vec<Temp> {
+    let at = elements.iter().position(|other| *other == Element::Value(element));
+    let is_plain = elements.iter().all(|other| matches!(other, Element::Value(_)));
+    let Some(at) = at.and_then(|at| u32::try_from(at).ok()).filter(|_| is_plain) else { return Vec::new() };
+    let unpacks = uses
+        .readers(tuple)
+        .iter()
+        .filter(|reader| matches!(code.ops[**reader as usize].kind, OpKind::Unpack { star: None, .. }));
+    let parts = unpacks.flat_map(|unpack| uses.readers(*unpack));
+    parts
+        .copied()
+        .filter(|part| matches!(code.ops[*part as usize].kind, OpKind::Project(_, index) if index == at))
+        .collect()
 }
 
 /// The reads of a variable in the function that always get what a store put there.

@@ -53,13 +53,7 @@ pub struct Pair<'r> {
 type Reason = fn(&Recording<'_>, &Pair<'_>) -> Option<Intent>;
 
 /// Two draws that must be equal for their purpose, or of which only one matters.
-const PAIRED: [Reason; 5] = [
-    timing::warm_up,
-    masks::masked,
-    target_copy::target_copy,
-    paired_calls::paired_gradients,
-    compared_results::compared_results,
-];
+const PAIRED: [Reason; 4] = [timing::warm_up, masks::masked, target_copy::target_copy, paired_calls::paired_gradients];
 
 /// The reason if two draws are the sides of one choice.
 const ALTERNATIVES: &str = "each element uses only one of the two draws";
@@ -68,6 +62,8 @@ const ALTERNATIVES: &str = "each element uses only one of the two draws";
 /// draws it uses, or because both start computations whose results never meet.
 pub fn of(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
     as_written(flows.run, kind, pair)
+        .or_else(|| compared_results::compared_results(flows, kind, pair))
+        .or_else(|| placeholder::placeholder(flows.run, kind, pair, consequence))
         .or_else(|| in_parts(flows, kind, pair))
         .or_else(|| match kind {
             ReuseKind::Iterated => repeated_evaluation::repeated_evaluation(flows, pair, consequence),
@@ -87,11 +83,12 @@ fn as_written(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<I
             &PAIRED,
             &[default_key::both_fallbacks],
         ],
-        ReuseKind::SplitAndSampled => &[&[compared_results::compared_results]],
-        ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => &[],
+        ReuseKind::SplitAndSampled | ReuseKind::FoldedTwice | ReuseKind::FoldMeetsChild | ReuseKind::FoldAndSampled => {
+            &[]
+        }
     };
     let reasons = groups.iter().copied().flatten();
-    reasons.into_iter().find_map(|reason| reason(run, pair)).or_else(|| placeholder::placeholder(run, pair))
+    reasons.into_iter().find_map(|reason| reason(run, pair))
 }
 
 /// Why both draws are intended, if the code uses different parts of them.
@@ -125,6 +122,8 @@ fn because(kind: IntentKind, reason: &str, place: Place) -> Intent {
 
 /// Two calls of one activation.
 struct Calls<'r> {
+    /// The number of the activation.
+    activation: u32,
     code: &'r Function,
     uses: Rc<Uses>,
     file: FileId,
@@ -151,7 +150,7 @@ fn calls_apart<'r>(run: &Recording<'r>, pair: &Pair<'_>, away: usize) -> Option<
     let ((activation, one), (_, other)) = (&a[frame], &b[frame]);
     let uses = run.uses_of(activation.module, activation.function);
     let (once, again) = (uses.call_at(one.span)?, uses.call_at(other.span)?);
-    Some(Calls { code: run.code(activation), uses, file: one.file, once, again })
+    Some(Calls { activation: activation.id, code: run.code(activation), uses, file: one.file, once, again })
 }
 
 /// Most operations that a result is followed through.
