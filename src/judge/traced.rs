@@ -22,7 +22,7 @@ use crate::judge::consequence::unused_children::is_drawn_from;
 use crate::judge::derivation::seed_number;
 use crate::judge::facts::{ConstantKey, Facts, LeakKind, LeakedKey, Role, Trace, TraceKind, TraceStep, TracedFunction};
 use crate::judge::forward;
-use crate::judge::intent::placeholder::{named_key, named_result};
+use crate::judge::intent::placeholder::{named_key, names_result};
 use crate::judge::passed_seeds::passed_to;
 use crate::judge::paths::PathQueries;
 use crate::judge::stale::leaf_use;
@@ -230,7 +230,7 @@ pub fn extract_constant_keys(
                 is_noise,
                 confidence: match event.role {
                     Role::Sample if is_known => Confidence::High,
-                    _ if named_result(run, event).is_some() => Confidence::Low,
+                    _ if names_result(run, event) => Confidence::Low,
                     // Keys of a state are often not drawn from at all.
                     _ if !is_drawn_from(run, event) && !flows.keys_reach(index).has(Sinks::ESCAPES) => Confidence::Low,
                     _ => Confidence::Medium,

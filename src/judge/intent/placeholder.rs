@@ -31,11 +31,11 @@ pub fn placeholder(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>, conseq
     as_key.or_else(|| events.into_iter().find_map(stored).map(said))
 }
 
-/// The name that shows that the result of a call is a placeholder, within the function that makes the key of the call.
-pub fn named_result(run: &Recording<'_>, event: &Consumption) -> Option<Intent> {
-    let made = run.derivation(event.target.derivation)?;
+/// Whether the function that makes a key, or one that it calls with it, names what it gets for the key as a placeholder.
+pub fn names_result(run: &Recording<'_>, event: &Consumption) -> bool {
+    let Some(made) = run.derivation(event.target.derivation) else { return false };
     let mut within = event.chain().into_iter().skip_while(|(activation, _)| activation.id != made.activation.id);
-    within.find_map(|(activation, place)| stored_as(run, &activation, place)).map(said)
+    within.any(|(activation, place)| stored_as(run, &activation, place).is_some())
 }
 
 fn said((name, place): (Name, Place)) -> Intent {
