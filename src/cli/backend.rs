@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::config::{ConfigError, Resolver};
-use crate::engine::{Decisions, FixOutcome, Lineage, Migrated, Outcome};
+use crate::engine::{Decisions, FixOutcome, Fixes, Lineage, Migrated, Outcome};
 use crate::finding::Finding;
 use crate::source::Problem;
 
@@ -20,7 +20,6 @@ pub struct Stdin {
 
 /// What to check.
 #[derive(Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each mirrors an independent flag")]
 pub struct CheckRequest<'a> {
     /// The absolute current directory.
     pub cwd: &'a Path,
@@ -34,8 +33,8 @@ pub struct CheckRequest<'a> {
     pub force_exclude: bool,
     /// Whether results may come from and go to the cache.
     pub use_cache: bool,
-    /// Whether findings get fixes.
-    pub fixes: bool,
+    /// Which findings get fixes.
+    pub fixes: Fixes,
     /// Whether findings are replayed.
     pub verify: bool,
     /// Called with the number of files done and their total number.

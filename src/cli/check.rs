@@ -17,7 +17,7 @@ use super::progress::ProgressLine;
 use super::watch;
 use super::{Failure, Process, Status};
 use crate::config::{CommandLine, Resolver};
-use crate::engine::{FixOutcome, Outcome, known_rules};
+use crate::engine::{FixOutcome, Fixes, Outcome, known_rules};
 use crate::finding::{Finding, RuleId};
 use crate::report::{self, Format, Report, Root};
 use crate::source::{self, Problem, SourceFile};
@@ -53,7 +53,7 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, process: &mut Proce
         resolver: &resolver,
         force_exclude: command.force_exclude,
         use_cache: !command.no_cache,
-        fixes: command.fix || command.diff || shows_fixes(command)?,
+        fixes: wanted_fixes(command)?,
         verify: !command.no_verify,
         progress: &|done, total| ticker.update(done, total),
     };
@@ -150,13 +150,21 @@ fn report_fixes(command: &Check, args: &Args, fixed: &FixOutcome, process: &mut 
     Ok(())
 }
 
-/// Whether a report of this run has a place for fixes.
-fn shows_fixes(command: &Check) -> Result<bool, Failure> {
+/// The fixes that this run applies, or for which one of its reports has a place.
+fn wanted_fixes(command: &Check) -> Result<Fixes, Failure> {
     let further = Destinations::of(&command.output_file)?.further;
     // The fixes of reuse are unsafe, and looking for them takes as long as the analysis.
-    let shows = |format: Format| format.shows_fixes() || (format.marks_fixes() && command.unsafe_fixes);
-    let first = shows(command.format()) && !command.statistics;
-    Ok(first || further.iter().any(|(format, _)| shows(*format)))
+    let shows = |format: &Format| format.shows_fixes() || (format.marks_fixes() && command.unsafe_fixes);
+    let first = Some(command.format()).filter(|_| !command.statistics);
+    let mut showing = first.into_iter().chain(further.into_iter().map(|(format, _)| format)).filter(shows).peekable();
+    let is_applied = command.fix || command.diff;
+    Ok(if !is_applied && showing.peek().is_none() {
+        Fixes::None
+    } else if is_applied || command.selection.names(RuleId::LegacyPrngkey) || !showing.all(Format::is_for_people) {
+        Fixes::All
+    } else {
+        Fixes::Listed
+    })
 }
 
 /// Counts have no place in the formats that others define.
@@ -192,7 +200,7 @@ fn show_diff(command: &Check, args: &Args, fixed: &FixOutcome, process: &mut Pro
         let would = fix::summary(fixed, command.show_fixes);
         let mut would: Vec<String> = would.into_iter().map(|line| line.replacen("Fixed", "Would fix", 1)).collect();
         would.extend(unverified.as_ref().and_then(fix::Unverified::summary));
-        for line in would.into_iter().chain(fix::available(&fixed.outcome, command)) {
+        for line in would.into_iter().chain(fix::available(&fixed.outcome, command, false)) {
             writeln!(process.stderr, "{line}")?;
         }
     }
@@ -230,7 +238,7 @@ pub(super) fn outcome_of(
         resolver,
         force_exclude: false,
         use_cache: true,
-        fixes: false,
+        fixes: Fixes::None,
         verify: true,
         progress: &|done, total| ticker.update(done, total),
     };
@@ -310,8 +318,8 @@ fn print(
     let report = report.with_applied(fix::least(command));
     let format = command.format();
     let Destinations { main, further } = Destinations::of(&command.output_file)?;
-    let lines: Vec<String> =
-        fix::summary(fixed, command.show_fixes).into_iter().chain(fix::available(outcome, command)).collect();
+    let available = fix::available(outcome, command, report.folds_raw_keys());
+    let lines: Vec<String> = fix::summary(fixed, command.show_fixes).into_iter().chain(available).collect();
     let is_void = outcome.checked == 0 && outcome.failed;
     let layout = Layout { colour: false, statistics: false, is_void, fixes: &lines };
     // A report that cannot be written does not prevent the others.

@@ -8,7 +8,7 @@ use super::backend::{Backend, CheckRequest, Listing};
 
 use crate::config::{CommandLine, ConfigError, Resolver};
 use crate::engine::{
-    self, Decisions, FixOutcome, Fixes, Input, Job, Lineage, Migrated, Outcome, RunContext, RunInputs, RunOptions,
+    self, Decisions, FixOutcome, Input, Job, Lineage, Migrated, Outcome, RunContext, RunInputs, RunOptions,
 };
 use crate::finding::Finding;
 use crate::source::{MemoryFiles, OsFiles};
@@ -78,10 +78,15 @@ fn given(request: &CheckRequest<'_>) -> Result<RunInputs, ConfigError> {
 }
 
 fn how<'a>(request: &CheckRequest<'a>) -> RunOptions<'a> {
-    let fixes = if request.fixes { Fixes::All } else { Fixes::None };
     // A text from standard input is not the file's: its results would only take the place of those of the file.
     let use_cache = request.use_cache && request.stdin.is_none();
-    RunOptions { fixes, verify: request.verify, progress: request.progress, use_cache, ..RunOptions::default() }
+    RunOptions {
+        fixes: request.fixes,
+        verify: request.verify,
+        progress: request.progress,
+        use_cache,
+        ..RunOptions::default()
+    }
 }
 
 /// Inspects the analysis of one file, which keeps the key facts of each expression if it `observes`.

@@ -155,11 +155,13 @@ pub(super) fn summary(fixed: &FixOutcome, lists: bool) -> Vec<String> {
     lines
 }
 
-/// How many of the findings shown have a fix, by the option that applies it.
-pub(super) fn available(outcome: &Outcome, command: &Check) -> Option<String> {
-    let shown = outcome.findings.iter().filter(|reported| reported.shown);
+/// How many of the findings shown have a fix, by the option that applies it. If findings about raw keys are counted in one line, their fixes
+/// are not searched, and not counted.
+pub(super) fn available(outcome: &Outcome, command: &Check, folds_raw_keys: bool) -> Option<String> {
+    let shown = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
+    let listed = shown.filter(|finding| !folds_raw_keys || finding.rule != RuleId::LegacyPrngkey);
     let fixes: Vec<Applicability> =
-        shown.filter_map(|reported| reported.finding.fix.as_ref()).map(|fix| fix.applicability).collect();
+        listed.filter_map(|finding| finding.fix.as_ref()).map(|fix| fix.applicability).collect();
     let count = |wanted: Applicability| fixes.iter().filter(|one| **one == wanted).count();
     let (safe, risky) = (count(Applicability::Safe), count(Applicability::Unsafe));
     let mut line = String::new();
@@ -171,18 +173,9 @@ pub(super) fn available(outcome: &Outcome, command: &Check) -> Option<String> {
         let verb = if risky == 1 { "fix would be" } else { "fixes would be" };
         let fix = if command.fix { "" } else { "--fix " };
         let _ = write!(line, "{gap}{risky} {verb} applied with {fix}--unsafe-fixes");
-    }
-    // These findings are counted in one line, which shows no fix.
-    let raw =
-        outcome.findings.iter().filter(|reported| reported.shown && reported.finding.rule == RuleId::LegacyPrngkey);
-    let is_counted = |one: Applicability| {
-        one == Applicability::Safe && !command.fix
-            || one == Applicability::Unsafe && !(command.fix && command.unsafe_fixes)
-    };
-    let raw = raw.filter_map(|reported| reported.finding.fix.as_ref());
-    let raw = raw.filter(|fix| is_counted(fix.applicability)).count();
-    if !line.is_empty() && raw > 0 {
-        let _ = write!(line, " ({raw} of {})", RuleId::LegacyPrngkey);
+        if folds_raw_keys {
+            let _ = write!(line, ", not counting those of {}", RuleId::LegacyPrngkey);
+        }
     }
     (!line.is_empty()).then(|| format!("{line}."))
 }

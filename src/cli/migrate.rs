@@ -11,7 +11,7 @@ use super::output::Colour;
 use super::progress::ProgressLine;
 use super::questions::Answers;
 use super::{Failure, Process, Status, check, fix};
-use crate::engine::{Decisions, FixOutcome, Migrated, Outcome};
+use crate::engine::{Decisions, FixOutcome, Fixes, Migrated, Outcome};
 use crate::finding::{Applicability, Family};
 use crate::fix::{Change, unified};
 use crate::report;
@@ -37,14 +37,14 @@ pub(super) fn run(
         resolver: &resolver,
         force_exclude: false,
         use_cache: false,
-        fixes: false,
+        fixes: Fixes::None,
         verify: true,
         progress: &|done, total| ticker.update(done, total),
     };
     let mut answers = Answers::default();
     let mut decided = Decisions::default();
     if command.interactive {
-        let outcome = backend.check(&CheckRequest { fixes: true, ..request.clone() })?;
+        let outcome = backend.check(&CheckRequest { fixes: Fixes::All, ..request.clone() })?;
         ticker.clear();
         decided.fixes = ask_which_to_fix(&outcome, &mut answers, process)?;
     }

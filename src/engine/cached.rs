@@ -117,6 +117,7 @@ impl CacheEntry {
         let fixes = match job.fixes {
             Fixes::None => "none",
             Fixes::All => "all",
+            Fixes::Listed => "listed",
             Fixes::At(_) => return None,
         };
         let mut name = Digester::default();

@@ -8,6 +8,8 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
+
 use crate::fix::CrossModuleUsage;
 use crate::ir::{Argument, Constant, Element, Function, FunctionId, Module, Name, OpKind, Temp, Variable};
 use crate::models::{Callable, Class, Construct, Effect, Models, Runs};
@@ -19,16 +21,21 @@ const DEPTH: usize = 4;
 pub(super) fn cross_module_usage(modules: &[&Module], models: &Models) -> CrossModuleUsage {
     let mut usage = CrossModuleUsage::default();
     let transforms = transforms(models);
-    let mut calls = Calls::default();
-    for module in modules {
+    let read = |module: &&Module| {
         // Most of it is read only here.
         let module = &Module::clone(module);
         let reader = Reader { module, models, transforms: &transforms };
+        let mut calls = Calls::default();
         for (index, function) in module.functions.iter().enumerate() {
             let id = FunctionId(u32::try_from(index).unwrap_or(u32::MAX));
             reader.read(id, function, &mut calls);
         }
-        let Imported { names: imported_names, older, makes_keys } = reader.imported_names();
+        (calls, reader.imported_names())
+    };
+    let read: Vec<(Calls, Imported)> = modules.par_iter().map(read).collect();
+    let mut calls = Calls::default();
+    for (module, (own, Imported { names: imported_names, older, makes_keys })) in modules.iter().zip(read) {
+        calls.add(own);
         for name in imported_names {
             usage.note_use(module.file, &name);
         }
@@ -65,6 +72,14 @@ struct Calls {
 }
 
 impl Calls {
+    /// Adds what another module calls and passes on.
+    fn add(&mut self, other: Self) {
+        self.passed.extend(other.passed);
+        for (caller, called) in other.called {
+            self.called.entry(caller).or_default().extend(called);
+        }
+    }
+
     /// What may run under a trace.
     fn traced(self) -> BTreeSet<Name> {
         let mut traced = BTreeSet::new();

@@ -45,33 +45,49 @@ const CONVERSIONS: usize = 4;
 /// Trials for a file whose analysis reaches a bound, and so takes the longest.
 const HARD_TRIALS: usize = 2;
 
-/// Finds fixes for the findings of a file that are shown.
+/// The findings of each report that are shown and get fixes, by index.
+pub(super) fn wanted(job: &Job<'_>, project: &Project<'_>, reports: &[FileReport]) -> Vec<Vec<usize>> {
+    let shown = |report: &FileReport| -> Vec<(usize, Level)> {
+        let Some(path) = project.path_of(report.file) else { return Vec::new() };
+        let settings = project.settings.for_file(path);
+        let judged = report.findings.iter().map(|finding| settings.judge(finding)).enumerate();
+        judged.filter(|(_, judged)| judged.shown == Shown::Yes).map(|(index, judged)| (index, judged.level)).collect()
+    };
+    let shown: Vec<_> = reports.iter().map(|report| (report, shown(report))).collect();
+    let is_raw = |report: &FileReport, index: usize| report.findings[index].rule == RuleId::LegacyPrngkey;
+    let raw = shown.iter().filter(|(report, shown)| shown.iter().any(|(index, _)| is_raw(report, *index)));
+    let folds = raw.count() > 1;
+    let is_wanted = |finding: &Finding, level: Level| {
+        let has_fixes = rules::get(finding.rule).fix != FixAvailability::None;
+        let is_requested = match job.fixes {
+            Fixes::None => false,
+            Fixes::All => true,
+            Fixes::Listed => !(folds && finding.rule == RuleId::LegacyPrngkey),
+            Fixes::At(span) => finding.primary.span.start <= span.end && span.start <= finding.primary.span.end,
+        };
+        // Notes are mostly in tests, which use equal seeds to make two results equal.
+        has_fixes && is_requested && !(level == Level::Note && is_seeded_alike(finding))
+    };
+    let of_report = |(report, shown): &(&FileReport, Vec<(usize, Level)>)| {
+        let wanted = shown.iter().filter(|(index, level)| is_wanted(&report.findings[*index], *level));
+        wanted.map(|(index, _)| *index).collect()
+    };
+    shown.iter().map(of_report).collect()
+}
+
+/// Finds fixes for the `wanted` findings of a file.
 ///
 /// `snapshot` is the import snapshot of the program, once a fix has needed it.
 pub(super) fn search_fixes(
     job: &Job<'_>,
     project: &Project<'_>,
-    program: &Program<'_>,
-    usage: &CrossModuleUsage,
+    (program, usage): (&Program<'_>, &CrossModuleUsage),
+    wanted: &[usize],
     snapshot: &mut Option<ImportSnapshot>,
     report: &mut FileReport,
 ) {
-    let Some(member) = project.members.iter().find(|member| member.file == report.file) else { return };
-    let settings = project.settings.for_file(&member.path);
-    let wanted: Vec<usize> = (0..report.findings.len())
-        .filter(|index| {
-            let finding = &report.findings[*index];
-            let has_fixes = rules::get(finding.rule).fix != FixAvailability::None;
-            let judged = settings.judge(finding);
-            // Notes are mostly in tests, which use equal seeds to make two results equal.
-            let is_noted = judged.level == Level::Note && is_seeded_alike(finding);
-            has_fixes && is_requested(job, finding) && judged.shown == Shown::Yes && !is_noted
-        })
-        .collect();
-    let Some(original) = program.of_file(report.file) else { return };
-    if wanted.is_empty() {
-        return;
-    }
+    let member = project.members.iter().find(|member| member.file == report.file);
+    let Some((member, original)) = member.zip(program.of_file(report.file)) else { return };
     // A panic in the search for fixes gives no fix; the findings are unaffected.
     let fixes = contained(|| {
         let kind = SourceKind::of_path(&member.display);
@@ -91,7 +107,7 @@ pub(super) fn search_fixes(
             replays,
             states: RefCell::default(),
         };
-        (validator.fixes(&wanted), validator.snapshot.take())
+        (validator.fixes(wanted), validator.snapshot.take())
     });
     let (fixes, there) = fixes.unwrap_or_default();
     *snapshot = there;
@@ -113,15 +129,6 @@ fn replayable<'a>(
 /// Whether a finding is about one seed that was passed twice.
 fn is_seeded_alike(finding: &Finding) -> bool {
     finding.fix_hints.as_ref().is_some_and(|fix_hints| fix_hints.is_seeded_alike)
-}
-
-/// Whether fixes were requested for a finding.
-fn is_requested(job: &Job<'_>, finding: &Finding) -> bool {
-    match job.fixes {
-        Fixes::None => false,
-        Fixes::All => true,
-        Fixes::At(span) => finding.primary.span.start <= span.end && span.start <= finding.primary.span.end,
-    }
 }
 
 /// How many findings of a rule a function has: all of them, and those that count against a fix. A finding of low
@@ -365,7 +372,10 @@ impl FixValidator<'_, '_, '_> {
         if !resolves(before, after, &self.report.findings, proposal, true) || types_keys && hides_words(before, after) {
             return None;
         }
+        let is_for_people = proposal.applicability == Applicability::Display;
         let (verdict, gap) = match proposal.proof {
+            // Nothing applies it, and its replay takes the longest: all functions that make keys are replayed.
+            _ if types_keys && is_for_people => (Verdict::Inconclusive, String::new()),
             _ if !self.job.verify => (Verdict::NotRun, "replays are switched off".to_owned()),
             Proof::Nothing => (same_keys(before, after, &proposal.edits), "the draws use different keys".to_owned()),
             Proof::Implementation { .. } => match self.replayed(patched, finding, proposal)? {
@@ -379,7 +389,6 @@ impl FixValidator<'_, '_, '_> {
             }
         };
         // A replay cannot show what was intended.
-        let is_for_people = proposal.applicability == Applicability::Display;
         let verdict = if is_for_people && verdict == Verdict::Verified { Verdict::Inconclusive } else { verdict };
         let applicability = match verdict {
             Verdict::Verified => proposal.applicability,

@@ -98,6 +98,8 @@ pub enum Fixes {
     None,
     /// All that are shown.
     All,
+    /// Those that text reports list. If several files create raw keys, these reports count them in one line.
+    Listed,
     /// Those that touch these bytes of the only file.
     At(Span),
 }

@@ -13,7 +13,7 @@ use super::cached::{CacheEntry, CacheUse};
 use super::contain::contained;
 use super::cross_module::cross_module_usage;
 use super::file_report::{FileReport, file_report, unreadable};
-use super::fix_search::search_fixes;
+use super::fix_search::{search_fixes, wanted};
 use super::load::{LoadReason, Loaded, Named, library_words, load};
 use super::memory::{Edited, Surroundings};
 use super::outcome::Refuted;
@@ -421,9 +421,7 @@ fn judge(job: &Job<'_>, project: &Project<'_>, project_facts: ProjectFacts) -> (
     let mut refuted = replay_all(job, project, (&loaded, &overview), &mut all);
     leave_steady_places(project, &loaded, &mut all, &mut refuted);
     let modules = loaded.iter_mut().flatten().map(|file| file.module.take());
-    let mut modules: Vec<ir::Module> = modules.flatten().filter(|_| job.fixes != Fixes::None).collect();
-    // What the replays have run is not what the search for fixes reads.
-    modules.iter_mut().for_each(ir::Module::fold);
+    let modules: Vec<ir::Module> = modules.flatten().filter(|_| job.fixes != Fixes::None).collect();
     let mut by_file: BTreeMap<FileId, Vec<Finding>> = BTreeMap::new();
     for finding in all {
         by_file.entry(finding.primary.file).or_default().push(finding);
@@ -436,21 +434,36 @@ fn judge(job: &Job<'_>, project: &Project<'_>, project_facts: ProjectFacts) -> (
             work.push((position, file, by_file.remove(&member.file).unwrap_or_default()));
         }
     }
-    let modules: Vec<&ir::Module> = modules.iter().collect();
-    let program = (job.fixes != Fixes::None)
-        .then(|| Program::with_overview(modules, project, project.models, &project.settings.roots, overview));
-    let usage =
-        program.as_ref().map(|program| cross_module_usage(program.modules(), project.models)).unwrap_or_default();
-    let reports = on_each(work, None, |snapshot, (position, file, findings)| {
+    let report = |(position, file, findings)| {
         let mut report = file_report(job, project, position, &file, findings)?;
         evaluate_buffer_accesses(job, project, &mut report);
-        if let Some(program) = &program {
-            search_fixes(job, project, program, &usage, snapshot, &mut report);
-        }
         Some(report)
-    });
-    let reports = reports.into_iter().flatten().collect();
+    };
+    let mut reports: Vec<FileReport> = work.into_par_iter().filter_map(report).collect();
+    find_fixes(job, project, (modules, overview), &mut reports);
     (reports, refuted)
+}
+
+/// Adds the fixes that are requested to the findings of a project.
+fn find_fixes(
+    job: &Job<'_>,
+    project: &Project<'_>,
+    (mut modules, overview): (Vec<ir::Module>, Overview),
+    reports: &mut [FileReport],
+) {
+    let wanted = wanted(job, project, reports);
+    let work: Vec<_> = reports.iter_mut().zip(wanted).filter(|(_, wanted)| !wanted.is_empty()).collect();
+    if work.is_empty() {
+        return;
+    }
+    // What the replays have run is not what the search for fixes reads.
+    modules.iter_mut().for_each(ir::Module::fold);
+    let modules: Vec<&ir::Module> = modules.iter().collect();
+    let program = Program::with_overview(modules, project, project.models, &project.settings.roots, overview);
+    let usage = cross_module_usage(program.modules(), project.models);
+    on_each(work, None, |snapshot, (report, wanted)| {
+        search_fixes(job, project, (&program, &usage), &wanted, snapshot, report);
+    });
 }
 
 /// Gives findings the places that they have in the text.

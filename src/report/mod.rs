@@ -141,7 +141,7 @@ impl<'a> Report<'a> {
 
     /// The findings that are shown individually, in the order of the lines.
     fn by_line(&self) -> Vec<&'a Finding> {
-        let folds = self.folded() > 0;
+        let folds = self.folds_raw_keys();
         let is_listed = |finding: &&Finding| !folds || finding.rule != RuleId::LegacyPrngkey;
         self.findings.iter().copied().filter(|finding| is_listed(finding)).collect()
     }
@@ -152,6 +152,11 @@ impl<'a> Report<'a> {
         let path = |finding: &Finding| self.files.path(finding.primary.file);
         listed.sort_by(|a, b| path(a).cmp(path(b)).then_with(|| b.level.cmp(&a.level)));
         listed
+    }
+
+    /// Whether text formats count the files with raw keys in one line.
+    pub fn folds_raw_keys(&self) -> bool {
+        self.folded() > 0
     }
 
     /// The number of files with raw keys that are reported in one line.

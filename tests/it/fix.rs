@@ -281,6 +281,33 @@ fn only_fixes_that_would_be_applied_are_counted() {
     );
 }
 
+/// Raw keys of several files are one line of a text report: their fixes are searched only where they are shown or applied.
+#[test]
+fn fixes_of_folded_findings_are_not_searched() {
+    let raw = "import jax\n\nkey = jax.random.PRNGKey(1)\nprint(jax.random.normal(key))\n";
+    let reused = "print(jax.random.normal(key))\nprint(jax.random.uniform(key))\n";
+    let folder = run::folder(&[("a.py", raw), ("b.py", &format!("{raw}{reused}"))]);
+    let printed = |options: &[&str]| {
+        let path = folder.path().to_str().unwrap();
+        let (_, out, _) = keylint(&[options, &[path]].concat(), folder.path(), &[]);
+        String::from_utf8(out).unwrap()
+    };
+    let (folded, listed) = (printed(&[]), printed(&["--select", "KEY1,KEY301"]));
+    assert!(folded.contains("2 files create raw keys"), "{folded}");
+    assert!(
+        folded.ends_with("2 fixes would be applied with --fix --unsafe-fixes, not counting those of KEY301.\n"),
+        "{folded}"
+    );
+    assert!(listed.ends_with("4 fixes would be applied with --fix --unsafe-fixes.\n"), "{listed}");
+    let fixes = |out: &str| out.matches("create typed keys").count();
+    assert_eq!([fixes(&folded), fixes(&listed)], [0, 2]);
+    assert!(fixes(&printed(&["--output-format", "json"])) >= 2);
+    let one = run::folder(&[("a.py", raw)]);
+    let (_, out, _) = keylint(&[one.path().to_str().unwrap()], one.path(), &[]);
+    assert_eq!(fixes(&String::from_utf8(out).unwrap()), 1);
+    assert!(printed(&["--diff", "--unsafe-fixes"]).matches("+key = jax.random.key(1)").count() == 2);
+}
+
 #[test]
 fn intended_reuse_gets_no_fix() {
     let rows = "    return jax.random.permutation(key, xs), jax.random.permutation(key, ys)\n";
