@@ -7,7 +7,9 @@ use std::rc::Rc;
 use crate::analysis::domain::term::{PlaceKey, Term, TermId, place_key};
 use crate::analysis::record::{Consumption, Iteration, Recording};
 use crate::finding::{Intent, IntentKind};
+use crate::judge::facts::LoopKind;
 use crate::judge::intent::{Pair, intent};
+use crate::judge::reuse::loop_kind;
 
 /// Two draws reorder the rows of two arrays, or choose from them, in the same way, so that rows that belong together
 /// stay together: all arguments but the arrays are the same. A number of rows does not count as an array. A result of the
@@ -28,7 +30,9 @@ fn are_of_two_arrays(run: &Recording<'_>, pair: &Pair<'_>, rows: [TermId; 2]) ->
         [first, second].into_iter().flat_map(Consumption::chain).map(|(_, place)| place_key(place)).collect();
     let is_drawn = |term: TermId, draw: &Consumption| {
         let made = run.terms.symbol(run.terms.root(term)).and_then(|info| info.place);
-        let is_own = |made: PlaceKey| first.place != second.place && made == place_key(draw.place);
+        // A comprehension carries nothing from one element to the next.
+        let may_be_own = first.place != second.place || is_comprehension(run, pair);
+        let is_own = |made: PlaceKey| may_be_own && made == place_key(draw.place);
         made.is_some_and(|made| calls.contains(&made) && !is_own(made))
     };
     let is_computed = |rows: TermId| pair.repeated_by.is_some() && is_part(run, rows);
@@ -38,6 +42,12 @@ fn are_of_two_arrays(run: &Recording<'_>, pair: &Pair<'_>, rows: [TermId; 2]) ->
         && first.callee == second.callee
         && !rows.into_iter().any(|rows| is_number(run, rows) || is_computed(rows))
         && !rows.into_iter().zip([first, second]).any(|(rows, draw)| is_drawn(rows, draw))
+}
+
+/// Whether a comprehension repeats a draw: `xs = [permutation(key, x) for x in xs]`.
+fn is_comprehension(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
+    let kind = |by: &Rc<Iteration>| loop_kind(run, pair.second, by.place, pair.second.place);
+    pair.repeated_by.as_ref().is_some_and(|by| kind(by) == LoopKind::Comprehension)
 }
 
 /// Whether two draws happen at one place, for two leaves of a tree: `tree.map(lambda x: jnp.take(x, permutation(key,

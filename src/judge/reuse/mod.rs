@@ -8,4 +8,5 @@ mod repetition;
 mod report;
 
 pub use detect::{Reuse, Reuses, detect, others, returns_what_it_draws};
+pub use repetition::loop_kind;
 pub use report::{Placed, is_known_key, placed, report, use_at};
