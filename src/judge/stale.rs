@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val, Value};
-use crate::analysis::record::{Consumption, Holder, LoggedRead, LoggedStore, LoggedWrite, Recording};
+use crate::analysis::record::{Activation, Consumption, Holder, LoggedRead, LoggedStore, LoggedWrite, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{
     Argument, Constant, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Operator, Temp, Variable, prelude,
@@ -188,7 +188,10 @@ fn consumed_attributes(run: &Recording<'_>, id: FunctionId) -> Vec<ConsumedAttri
                     && chain.iter().skip(1).any(|(consumer, _)| consumer.id == other.activation.id)
                     && run.terms.ancestors(other.term).contains(&event.target.term)
             };
-            if run.log.stores.iter().any(is_below) || run.log.writes.iter().any(is_by_child) {
+            if run.log.stores.iter().any(is_below)
+                || run.log.writes.iter().any(is_by_child)
+                || run.exhausted.is_some() && is_stored_again(run, outermost, store)
+            {
                 continue;
             }
             let fact = CarriedKey {
@@ -203,6 +206,14 @@ fn consumed_attributes(run: &Recording<'_>, id: FunctionId) -> Vec<ConsumedAttri
         }
     }
     left
+}
+
+/// Whether the code of a function stores an attribute at another place too, where a run that a limit cut off may not have come.
+fn is_stored_again(run: &Recording<'_>, activation: &Activation, store: &LoggedStore) -> bool {
+    run.code(activation).ops.iter().any(|op| {
+        let is_it = matches!(&op.kind, OpKind::StoreAttribute(_, name, _) if *name == store.name);
+        is_it && op.span != store.place.span
+    })
 }
 
 /// The attributes that a method consumes and replaces.
