@@ -5,7 +5,7 @@
 use crate::analysis::domain::constraint::TEXT_METHODS;
 use crate::analysis::domain::kinds::{BufferOp, ImplementationConflict, KeyKind};
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{ObjectId, Partial, PartialKind, Val, Value};
+use crate::analysis::domain::value::{ObjectId, Partial, PartialKind, Val, Value, Wrapped};
 use crate::analysis::library::{callbacks, containers, functions, mixed_implementations, protocols};
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, arrays, operate, suspend, writes};
@@ -16,7 +16,7 @@ use crate::analysis::store::heap::{ObjectKind, Source};
 use crate::analysis::store::paths;
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{ARRAY, Yield};
+use crate::models::{ARRAY, Effect, Yield};
 
 /// `receiver.name(…)` where no function of the program has that name.
 pub fn call_method<'p>(
@@ -33,6 +33,12 @@ pub fn call_method<'p>(
         note_contents(this, frame, before, &call);
         result
     })
+}
+
+/// Whether a value is what a factory of a library makes, rather than a transformed function.
+fn is_object(machine: &Machine<'_>, made: &Wrapped) -> bool {
+    let callable = machine.program.models.callable(&made.transform);
+    callable.is_some_and(|callable| matches!(callable.effect, Effect::Factory { .. }))
 }
 
 fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val, name: &Name, call: Call) -> Value {
@@ -73,7 +79,7 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
             protocols::protocol_or_unknown(machine, frame, val, name, Call { args, place, written })
         }
         Val::Tuple(_) if &**name == "_replace" => machine.state.terms.opaque("<replaced>", Some(place)),
-        Val::Wrapped(_) => match &**name {
+        Val::Wrapped(made) => match &**name {
             // The rules of a custom derivative replay what its function draws.
             "defvjp" | "defjvp" | "defjvps" | "def_vmap" => {
                 replay_later(machine, &args);
@@ -86,6 +92,10 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
                 receiver
             }
             "compile" => receiver,
+            // `nn.Dropout(0.1).apply(…)`: an object of a library.
+            _ if is_object(machine, made) => {
+                protocols::protocol_or_unknown(machine, frame, val, name, Call { args, place, written })
+            }
             _ => machine.state.terms.opaque(name.clone(), Some(place)),
         },
         Val::UnknownMethod(outer) => {
