@@ -220,6 +220,7 @@ impl FixValidator<'_, '_, '_> {
         let mut cx =
             FixContext::new(self.report.file, text, &parsed.module, self.project.models, &self.project.settings.roots)
                 .in_cells(cells.iter().map(|cell| cell.span))
+                .with_marks(!python::marks(text, &parsed.comments).is_empty())
                 .in_project(self.usage)
                 .keeping(&self.report.ignored, findings);
         let wanted = fix::in_order(findings, wanted.to_vec());

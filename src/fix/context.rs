@@ -10,7 +10,7 @@ use super::imports::Imports;
 use super::jax;
 use super::key_uses::pair;
 use super::layout;
-use super::names::{Names, ScopeId, ScopeKind};
+use super::names::{MODULE, Names, ScopeId, ScopeKind};
 use super::naming::Reserved;
 use super::tree::{self, Step};
 use crate::finding::{Applicability, Finding, Place};
@@ -137,6 +137,7 @@ pub struct FixContext<'a> {
     pub(super) imports: Imports<'a>,
     ir: OnceCell<ir::Module>,
     cells: Vec<Span>,
+    has_marks: bool,
     usage: Option<&'a CrossModuleUsage>,
     kept: Vec<KeptPair>,
     pub(super) claimed: Vec<Reserved>,
@@ -157,6 +158,7 @@ impl<'a> FixContext<'a> {
             imports,
             ir: OnceCell::new(),
             cells: Vec::new(),
+            has_marks: false,
             usage: None,
             kept: Vec::new(),
             claimed: Vec::new(),
@@ -168,6 +170,13 @@ impl<'a> FixContext<'a> {
     #[must_use]
     pub fn in_cells(mut self, cells: impl IntoIterator<Item = Span>) -> Self {
         self.cells = cells.into_iter().collect();
+        self
+    }
+
+    /// Sets whether the file is a script in which comments mark cells.
+    #[must_use]
+    pub fn with_marks(mut self, has_marks: bool) -> Self {
+        self.has_marks = has_marks;
         self
     }
 
@@ -262,6 +271,11 @@ impl<'a> FixContext<'a> {
     /// Whether the file is a notebook.
     pub(super) fn is_notebook(&self) -> bool {
         !self.cells.is_empty()
+    }
+
+    /// Whether people run code of a scope in cells, in any order and again: in a notebook, or at the top level of a script with marks.
+    pub(super) fn is_run_in_cells(&self, scope: ScopeId) -> bool {
+        self.is_notebook() || self.has_marks && scope == MODULE
     }
 
     /// Whether two places are in one cell; a file that is not a notebook is one cell.

@@ -164,7 +164,7 @@ impl<'a> Dead<'a> {
         Some(
             Proposal::new("remove this split, which nothing uses".to_owned(), vec![Edit::delete(lines)], resolves)
                 .display_only_if(is_mentioned, "a comment or a string mentions a removed name")
-                .display_only_if(cx.is_notebook(), "other cells may use a removed name"),
+                .display_only_if(cx.is_run_in_cells(self.scope), "other cells may use a removed name"),
         )
     }
 }

@@ -11,8 +11,11 @@ use crate::python::ast::{self, AnyNodeRef, Comprehension, Expr, ExprContext, Stm
 use crate::python::span_of;
 use crate::text::Span;
 
-/// The number of a scope; the module's is 0.
+/// The number of a scope.
 pub(super) type ScopeId = usize;
+
+/// The scope of the module itself, which is the first.
+pub(super) const MODULE: ScopeId = 0;
 
 /// What kind of scope it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
