@@ -160,7 +160,11 @@ fn wanted_fixes(command: &Check) -> Result<Fixes, Failure> {
     let is_applied = command.fix || command.diff;
     Ok(if !is_applied && showing.peek().is_none() {
         Fixes::None
-    } else if is_applied || command.selection.names(RuleId::LegacyPrngkey) || !showing.all(Format::is_for_people) {
+    } else if is_applied
+        || command.baseline.is_some()
+        || command.selection.names(RuleId::LegacyPrngkey)
+        || !showing.all(Format::is_for_people)
+    {
         Fixes::All
     } else {
         Fixes::Listed

@@ -156,7 +156,7 @@ pub(super) fn summary(fixed: &FixOutcome, lists: bool) -> Vec<String> {
 }
 
 /// How many of the findings shown have a fix, by the option that applies it. If findings about raw keys are counted in one line, their fixes
-/// are not searched, and not counted.
+/// are not counted, because they may not have been searched.
 pub(super) fn available(outcome: &Outcome, command: &Check, folds_raw_keys: bool) -> Option<String> {
     let shown = outcome.findings.iter().filter(|reported| reported.shown).map(|reported| &reported.finding);
     let listed = shown.filter(|finding| !folds_raw_keys || finding.rule != RuleId::LegacyPrngkey);

@@ -21,7 +21,7 @@ const DEPTH: usize = 4;
 pub(super) fn cross_module_usage(modules: &[&Module], models: &Models) -> CrossModuleUsage {
     let mut usage = CrossModuleUsage::default();
     let transforms = transforms(models);
-    let read = |module: &&Module| {
+    let read_one = |module: &&Module| {
         // Most of it is read only here.
         let module = &Module::clone(module);
         let reader = Reader { module, models, transforms: &transforms };
@@ -32,7 +32,7 @@ pub(super) fn cross_module_usage(modules: &[&Module], models: &Models) -> CrossM
         }
         (calls, reader.imported_names())
     };
-    let read: Vec<(Calls, Imported)> = modules.par_iter().map(read).collect();
+    let read: Vec<(Calls, Imported)> = modules.par_iter().map(read_one).collect();
     let mut calls = Calls::default();
     for (module, (own, Imported { names: imported_names, older, makes_keys })) in modules.iter().zip(read) {
         calls.add(own);

@@ -56,7 +56,8 @@ pub(super) fn wanted(job: &Job<'_>, project: &Project<'_>, reports: &[FileReport
     let shown: Vec<_> = reports.iter().map(|report| (report, shown(report))).collect();
     let is_raw = |report: &FileReport, index: usize| report.findings[index].rule == RuleId::LegacyPrngkey;
     let raw = shown.iter().filter(|(report, shown)| shown.iter().any(|(index, _)| is_raw(report, *index)));
-    let folds = raw.count() > 1;
+    // A baseline may accept all of them but one.
+    let folds = raw.count() > 1 && project.settings.baseline.is_none();
     let is_wanted = |finding: &Finding, level: Level| {
         let has_fixes = rules::get(finding.rule).fix != FixAvailability::None;
         let is_requested = match job.fixes {
@@ -373,10 +374,7 @@ impl FixValidator<'_, '_, '_> {
         if !resolves(before, after, &self.report.findings, proposal, true) || types_keys && hides_words(before, after) {
             return None;
         }
-        let is_for_people = proposal.applicability == Applicability::Display;
         let (verdict, gap) = match proposal.proof {
-            // Nothing applies it, and its replay takes the longest: all functions that make keys are replayed.
-            _ if types_keys && is_for_people => (Verdict::Inconclusive, String::new()),
             _ if !self.job.verify => (Verdict::NotRun, "replays are switched off".to_owned()),
             Proof::Nothing => (same_keys(before, after, &proposal.edits), "the draws use different keys".to_owned()),
             Proof::Implementation { .. } => match self.replayed(patched, finding, proposal)? {
@@ -390,6 +388,7 @@ impl FixValidator<'_, '_, '_> {
             }
         };
         // A replay cannot show what was intended.
+        let is_for_people = proposal.applicability == Applicability::Display;
         let verdict = if is_for_people && verdict == Verdict::Verified { Verdict::Inconclusive } else { verdict };
         let applicability = match verdict {
             Verdict::Verified => proposal.applicability,

@@ -56,6 +56,23 @@ fn old_findings_are_accepted_and_new_ones_reported() {
     assert_eq!(keylint(at, &["check", "--baseline", "other.json"]).0, 0);
 }
 
+/// Of two files with raw keys, one is accepted: the other is listed, with its fix.
+#[test]
+fn what_a_baseline_leaves_keeps_its_fix() {
+    let raw = "import jax\n\nkey = jax.random.PRNGKey(1)\nprint(jax.random.normal(key))\n";
+    let folder = project(&[("pkg/a.py", raw)]);
+    let at = folder.path();
+    assert_eq!(keylint(at, &["baseline", "create"]).0, 0);
+    fs::write(at.join("pkg/b.py"), raw).unwrap();
+    let configured = keylint(at, &["check", "--no-cache"]).1;
+    fs::write(at.join("keylint.toml"), "").unwrap();
+    let given = keylint(at, &["check", "--no-cache", "--baseline", "accepted.json"]).1;
+    for out in [configured, given] {
+        assert!(out.contains("create typed keys") && out.contains("pkg/b.py") && !out.contains("pkg/a.py"), "{out}");
+        assert!(out.ends_with("\n1 fix would be applied with --fix --unsafe-fixes.\n"), "{out}");
+    }
+}
+
 #[test]
 fn stale_entries_are_reported_and_pruned() {
     let folder = project(&[("a.py", REUSE), ("b.py", REUSE), ("c.py", REUSE)]);
