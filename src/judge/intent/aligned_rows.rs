@@ -7,6 +7,7 @@ use std::rc::Rc;
 use crate::analysis::domain::term::{PlaceKey, Term, TermId, place_key};
 use crate::analysis::record::{Consumption, Iteration, Recording};
 use crate::finding::{Intent, IntentKind};
+use crate::ir::{Function, OpKind, Temp, Variable};
 use crate::judge::facts::LoopKind;
 use crate::judge::intent::{Pair, intent};
 use crate::judge::reuse::loop_kind;
@@ -30,8 +31,7 @@ fn are_of_two_arrays(run: &Recording<'_>, pair: &Pair<'_>, rows: [TermId; 2]) ->
         [first, second].into_iter().flat_map(Consumption::chain).map(|(_, place)| place_key(place)).collect();
     let is_drawn = |term: TermId, draw: &Consumption| {
         let made = run.terms.symbol(run.terms.root(term)).and_then(|info| info.place);
-        // A comprehension carries nothing from one element to the next.
-        let may_be_own = first.place != second.place || is_comprehension(run, pair);
+        let may_be_own = first.place != second.place || is_of_targets(run, pair);
         let is_own = |made: PlaceKey| may_be_own && made == place_key(draw.place);
         made.is_some_and(|made| calls.contains(&made) && !is_own(made))
     };
@@ -44,10 +44,23 @@ fn are_of_two_arrays(run: &Recording<'_>, pair: &Pair<'_>, rows: [TermId; 2]) ->
         && !rows.into_iter().zip([first, second]).any(|(rows, draw)| is_drawn(rows, draw))
 }
 
-/// Whether a comprehension repeats a draw: `xs = [permutation(key, x) for x in xs]`.
-fn is_comprehension(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
-    let kind = |by: &Rc<Iteration>| loop_kind(run, pair.second, by.place, pair.second.place);
-    pair.repeated_by.as_ref().is_some_and(|by| kind(by) == LoopKind::Comprehension)
+/// Whether a comprehension repeats a draw, and passes its target to it: `xs = [permutation(key, x) for x in xs]`. What the program carries
+/// from one element to the next is in other variables.
+fn is_of_targets(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
+    let Some(by) = &pair.repeated_by else { return false };
+    let is_target = |code: &Function, temp: Temp| match &code.ops[temp as usize].kind {
+        OpKind::Load(Variable::Local(slot)) => {
+            *slot >= code.named && code.slots.get(*slot as usize).is_some_and(|name| !name.starts_with('<'))
+        }
+        _ => false,
+    };
+    let takes_target = |draw: &Consumption| {
+        let code = run.code(&draw.activation);
+        let call = run.call_at(&draw.activation, draw.place).map(|call| &code.ops[call as usize].kind);
+        matches!(call, Some(OpKind::Call(_, given)) if given.iter().any(|one| is_target(code, one.value())))
+    };
+    loop_kind(run, pair.second, by.place, pair.second.place) == LoopKind::Comprehension
+        && [pair.first, pair.second].into_iter().all(takes_target)
 }
 
 /// Whether two draws happen at one place, for two leaves of a tree: `tree.map(lambda x: jnp.take(x, permutation(key,
