@@ -10,7 +10,8 @@ use crate::analysis::domain::value::{ClassHandle, ModuleIndex, Val, Value};
 use crate::analysis::record::{Activation, Consumption, Holder, LoggedRead, LoggedStore, LoggedWrite, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{
-    Argument, Constant, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Operator, Temp, Variable, prelude,
+    Argument, Constant, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Operator, Temp, Variable,
+    is_written_alike, prelude,
 };
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{CaptureKind, CapturedUse, CarriedKey, CarryKind, Facts, Role, StaleState, Use};
@@ -208,12 +209,17 @@ fn consumed_attributes(run: &Recording<'_>, id: FunctionId) -> Vec<ConsumedAttri
     left
 }
 
-/// Whether the code of a function stores an attribute at another place too, where a run that a limit cut off may not have come.
+/// Whether the code of a function stores the attribute at another place too, where a run that a limit cut off may not have come.
 fn is_stored_again(run: &Recording<'_>, activation: &Activation, store: &LoggedStore) -> bool {
-    run.code(activation).ops.iter().any(|op| {
-        let is_it = matches!(&op.kind, OpKind::StoreAttribute(_, name, _) if *name == store.name);
-        is_it && op.span != store.place.span
-    })
+    let code = run.code(activation);
+    let stores = || {
+        code.ops.iter().filter_map(|op| match &op.kind {
+            OpKind::StoreAttribute(object, name, _) if *name == store.name => Some((op.span, *object)),
+            _ => None,
+        })
+    };
+    let Some((_, object)) = stores().find(|(span, _)| *span == store.place.span) else { return false };
+    stores().any(|(span, other)| span != store.place.span && is_written_alike(code, object, other))
 }
 
 /// The attributes that a method consumes and replaces.

@@ -147,6 +147,48 @@ fn cut_off_results_are_stated() {
     }
 }
 
+/// A limit cuts off the method before it stores the next key.
+#[test]
+fn limits_are_no_evidence_that_nothing_is_stored() {
+    let program = r"
+class Probe:
+    def __init__(self, key):
+        self.key = key
+
+    def predict(self, xs):
+        self.key, subkey = random.split(self.key)
+        return random.normal(subkey, xs.shape)
+
+    def fit(self, xs, ys, best, patience):
+        for x in xs:
+            self.key, *subkeys = random.split(self.key, 2)
+            order = random.permutation(subkeys[0], 100)
+            for y in ys:
+                self.key, *subkeys = random.split(self.key, 2)
+                best = best + random.normal(subkeys[0]) * y
+            if x[order] > y:
+                best = best - x
+            if best > patience:
+                patience = self.predict(x)
+                if best > x:
+                    patience = x
+            elif best > x:
+                best = x
+            if best < 0:
+                break
+        return best
+";
+    let run = check_program("cut off", program);
+    assert!(!run.out.contains("KEY109"), "{}", run.out);
+    let left = program.replacen(
+        "self.key, *subkeys = random.split(self.key, 2)",
+        "other.key, *subkeys = random.split(other.key, 2)",
+        1,
+    );
+    let run = check_program("left", &left.replace("def fit(self, ", "def fit(self, other, "));
+    assert!(run.out.contains("KEY109"), "{}", run.out);
+}
+
 #[test]
 fn reuse_is_found_among_many_siblings() {
     let draws = |key: &dyn Fn(usize) -> String| -> Vec<String> {
