@@ -118,8 +118,12 @@ impl Reader<'_> {
             EffectName::Observe => Effect::Observe,
             EffectName::Pure => Effect::Pure { numeric: false, many: false, counts: false },
             EffectName::Supply => Effect::Supply { many: false },
+            EffectName::Forward => {
+                let first = params.first().map(|param| param.name.clone());
+                Effect::Forward { of: take.one("makes", None, first.as_deref())?, awaits: false, copies: false }
+            }
             _ => {
-                let message = "`makes` expects one of `sample`, `consume`, `observe`, `pure`, `supply`";
+                let message = "`makes` expects one of `sample`, `consume`, `observe`, `pure`, `supply`, `forward`";
                 self.problem(row.field("makes"), message.to_owned());
                 return None;
             }

@@ -219,7 +219,7 @@ fn wrapper(terms: &mut Terms, op: BuiltinOp, path: &Name, args: &Args, place: Pl
             let (kind, function) = (PartialKind::Bound, function.clone());
             return Value::of(Val::Partial(Arc::new(Partial { kind, function, positional, keywords })));
         }
-        (BuiltinOp::Wraps, _) => return Value::of(Val::Library("functools.identity".into())),
+        (BuiltinOp::Wraps, _) => return Value::of(Val::Library("builtins.<identity>".into())),
         (BuiltinOp::ContextManager, Some(function)) => return function.clone(),
         (BuiltinOp::Cached | BuiltinOp::ContextManager, None) => return Value::of(Val::Library(path.clone())),
         (BuiltinOp::Cached, Some(_)) => PartialKind::Cached,

@@ -180,7 +180,7 @@ impl<'p> Machine<'p> {
             (BuiltinOp::Field, None) => {
                 Value::Partial(Rc::new(Partial { function: Value::Library(path.clone()), args: args.clone() }))
             }
-            (BuiltinOp::Wraps, _) => {
+            (BuiltinOp::Wraps, Some(_)) => {
                 Value::Wrapped(Rc::new(Wrapped { path: path.clone(), function: None, args: args.clone() }))
             }
             (BuiltinOp::Cached | BuiltinOp::ContextManager, Some(function)) => function,
