@@ -5,10 +5,10 @@
 use crate::analysis::domain::constraint::TEXT_METHODS;
 use crate::analysis::domain::kinds::{BufferOp, ImplementationConflict, KeyKind};
 use crate::analysis::domain::term::{Term, TermId};
-use crate::analysis::domain::value::{ObjectId, Partial, PartialKind, Val, Value, Wrapped};
+use crate::analysis::domain::value::{ObjectId, Partial, PartialKind, Val, Value};
 use crate::analysis::library::{callbacks, containers, functions, mixed_implementations, protocols};
 use crate::analysis::machine::notes::{self, BufferUse};
-use crate::analysis::machine::{Frame, Machine, annotate, arrays, operate, suspend, writes};
+use crate::analysis::machine::{Frame, Machine, annotate, arrays, instances, operate, suspend, writes};
 use crate::analysis::program::Program;
 use crate::analysis::record::UPDATES;
 use crate::analysis::store::args::{Args, Call};
@@ -16,7 +16,7 @@ use crate::analysis::store::heap::{ObjectKind, Source};
 use crate::analysis::store::paths;
 use crate::finding::Place;
 use crate::ir::Name;
-use crate::models::{ARRAY, Effect, Yield};
+use crate::models::{ARRAY, Yield};
 
 /// `receiver.name(…)` where no function of the program has that name.
 pub fn call_method<'p>(
@@ -33,12 +33,6 @@ pub fn call_method<'p>(
         note_contents(this, frame, before, &call);
         result
     })
-}
-
-/// Whether a value is what a factory of a library makes, rather than a transformed function.
-fn is_object(machine: &Machine<'_>, made: &Wrapped) -> bool {
-    let callable = machine.program.models.callable(&made.transform);
-    callable.is_some_and(|callable| matches!(callable.effect, Effect::Factory { .. }))
 }
 
 fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val, name: &Name, call: Call) -> Value {
@@ -92,8 +86,8 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
                 receiver
             }
             "compile" => receiver,
-            // `nn.Dropout(0.1).apply(…)`: an object of a library.
-            _ if is_object(machine, made) => {
+            // `nn.Dropout(0.1).apply(…)`
+            _ if instances::is_layer(machine, &made.transform) => {
                 protocols::protocol_or_unknown(machine, frame, val, name, Call { args, place, written })
             }
             _ => machine.state.terms.opaque(name.clone(), Some(place)),

@@ -76,7 +76,7 @@ pub fn is_other_than(machine: &Machine<'_>, value: &Value, class: &Value) -> boo
 }
 
 /// Whether a path is that of a class of layers, whose instances are called.
-fn is_layer(machine: &Machine<'_>, path: &str) -> bool {
+pub fn is_layer(machine: &Machine<'_>, path: &str) -> bool {
     let callable = machine.program.models.callable(path);
     callable.is_some_and(|callable| callable.exact && matches!(callable.effect, Effect::Factory { .. }))
 }
