@@ -3,7 +3,7 @@
 //! **Invariant:** a finding gets a fix only if the patched file parses, reads no variable that may be unbound and was not, and its analysis
 //! reports neither the finding nor a new one; a fix that the replay refutes is withheld. The number of trials per file is bounded by a count.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -43,7 +43,7 @@ const TRIED_BYTES: usize = 4_000_000;
 const CONVERSIONS: usize = 4;
 
 /// Trials for a file whose analysis reaches a bound, and so takes the longest.
-const HARD_TRIALS: usize = 2;
+const HARD_TRIALS: usize = 3;
 
 /// The findings of each report that are shown and get fixes, by index.
 pub(super) fn wanted(job: &Job<'_>, project: &Project<'_>, reports: &[FileReport]) -> Vec<Vec<usize>> {
@@ -83,9 +83,8 @@ pub(super) fn search_fixes(
     job: &Job<'_>,
     project: &Project<'_>,
     (program, usage): (&Program<'_>, &CrossModuleUsage),
-    wanted: &[usize],
+    (report, summary, wanted): (&mut FileReport, &RunSummary, &[usize]),
     snapshot: &mut Option<ImportSnapshot>,
-    report: &mut FileReport,
 ) {
     let member = project.members.iter().find(|member| member.file == report.file);
     let Some((member, original)) = member.zip(program.of_file(report.file)) else { return };
@@ -103,6 +102,8 @@ pub(super) fn search_fixes(
             original,
             kind,
             report,
+            summary,
+            whole: OnceCell::new(),
             partial: RefCell::default(),
             remembered: RefCell::default(),
             replays,
@@ -137,9 +138,30 @@ fn is_seeded_alike(finding: &Finding) -> bool {
 /// finding.
 type Counts = BTreeMap<(RuleId, String), (usize, usize)>;
 
+/// What an analysis of a file found and ran, as far as it decides what a trial needs to run.
+pub(super) struct RunSummary {
+    counts: Counts,
+    /// Whether the interpreter reached a bound.
+    is_exhausted: bool,
+    /// The functions that ran in the analysis of each entry; for the module's body, those that the body and the
+    /// constructors ran.
+    ran: FxHashMap<FunctionId, FxHashSet<FunctionId>>,
+}
+
+/// How many findings of each kind each function has. A bound that an edit reaches is not a mistake of the edit.
+fn counts<'f>(findings: impl Iterator<Item = &'f Finding>) -> Counts {
+    let mut counts = Counts::new();
+    for finding in findings.filter(|finding| finding.rule != RuleId::AnalysisLimited) {
+        let (all, certain) = counts.entry((finding.rule, finding.function.clone())).or_default();
+        *all += 1;
+        *certain += usize::from(finding.confidence > Confidence::Low || is_seeded_alike(finding));
+    }
+    counts
+}
+
 /// The analysis of one version of the file.
 struct Analysis {
-    counts: Counts,
+    summary: RunSummary,
     /// The findings of the file itself.
     findings: Vec<Finding>,
     keys: Vec<KeyFact>,
@@ -149,14 +171,18 @@ struct Analysis {
     not_single: BTreeSet<Span>,
     /// Every expression that is used as a key, but is not known to be a single one.
     unproven: BTreeSet<Span>,
-    /// Whether the interpreter reached a bound.
-    is_exhausted: bool,
-    /// The functions that ran in the analysis of each entry; for the module's body, those that the body and the
-    /// constructors ran.
-    ran: FxHashMap<FunctionId, FxHashSet<FunctionId>>,
 }
 
-impl Analysis {
+impl RunSummary {
+    /// The summary of a file with these facts and findings, in which all functions were analysed.
+    pub(super) fn of(facts: &mut Facts, findings: &[Finding]) -> Self {
+        Self {
+            counts: counts(findings.iter()),
+            is_exhausted: !facts.exhausted.is_empty(),
+            ran: std::mem::take(&mut facts.ran),
+        }
+    }
+
     /// The functions whose own analysis an edit can change: those that ran the edited code. `None` means all.
     ///
     /// Methods depend on what other methods store in their instances, so all methods are taken together.
@@ -196,6 +222,10 @@ struct FixValidator<'a, 'j, 'p> {
     original: usize,
     kind: SourceKind,
     report: &'a FileReport,
+    /// The summary of the unpatched file.
+    summary: &'a RunSummary,
+    /// The analysis of the unpatched file, once a trial has needed it.
+    whole: OnceCell<Rc<Analysis>>,
     /// The analyses of the unpatched file in which only some functions were run on their own.
     partial: RefCell<BTreeMap<BTreeSet<FunctionId>, Rc<Analysis>>>,
     /// What the analyses of the unpatched file found.
@@ -225,9 +255,9 @@ impl FixValidator<'_, '_, '_> {
                 .in_project(self.usage)
                 .keeping(&self.report.ignored, findings);
         let wanted = fix::in_order(findings, wanted.to_vec());
-        let mut before: Option<Rc<Analysis>> = None;
         let mut fixes: BTreeMap<usize, Fix> = BTreeMap::new();
-        let mut trials = TRIALS.min(TRIED_BYTES / text.len().max(1));
+        let most = if self.summary.is_exhausted { HARD_TRIALS } else { TRIALS };
+        let mut trials = most.min(TRIED_BYTES / text.len().max(1));
         let mut hopeless: BTreeSet<usize> = BTreeSet::new();
         // Whether to accept a fix even if the next conflicting pair is then reported: only once all proposals have been tried.
         let mut open: Vec<(usize, bool)> = wanted.iter().take(CONSIDERED).map(|index| (*index, false)).collect();
@@ -258,14 +288,7 @@ impl FixValidator<'_, '_, '_> {
                     return fixes.into_iter().collect();
                 }
                 trials -= 1;
-                let before = before.get_or_insert_with(|| {
-                    let analysis = Rc::new(self.analyse_unpatched(None));
-                    if analysis.is_exhausted {
-                        trials = trials.min(HARD_TRIALS);
-                    }
-                    analysis
-                });
-                found = self.try_proposal(&cx, &parsed, before, index, &proposal, &mut trials);
+                found = self.try_proposal(&cx, &parsed, index, &proposal, &mut trials);
                 is_partial |= found.is_some();
                 found = found.filter(|tried| tried.is_whole || is_last);
                 if found.is_some() {
@@ -292,7 +315,6 @@ impl FixValidator<'_, '_, '_> {
         &self,
         cx: &FixContext<'_>,
         original: &python::Parsed,
-        whole: &Rc<Analysis>,
         index: usize,
         proposal: &Proposal,
         trials: &mut usize,
@@ -312,9 +334,9 @@ impl FixValidator<'_, '_, '_> {
             }
             // Uses of the words of keys count in the whole file.
             let is_partial = !types_keys && self.program.has_same_functions(self.original, &patched);
-            let affected = if is_partial { self.affected(whole, &proposal) } else { None };
+            let affected = if is_partial { self.affected(&proposal) } else { None };
             let (entries, before) =
-                affected.map_or((None, Rc::clone(whole)), |(entries, before)| (Some(entries), before));
+                affected.map_or_else(|| (None, self.whole()), |(entries, before)| (Some(entries), before));
             let before = &*before;
             let after = self.analyse(&patched, entries, None);
             let converted = fix::converted(cx, &proposal, &after.findings)?;
@@ -401,16 +423,22 @@ impl FixValidator<'_, '_, '_> {
         Some(Fix { message, applicability, verdict, reason, edits })
     }
 
+    /// The analysis of the unpatched file.
+    fn whole(&self) -> Rc<Analysis> {
+        Rc::clone(self.whole.get_or_init(|| Rc::new(self.analyse_unpatched(None))))
+    }
+
     /// The functions that need to be run on their own to try a proposal, and the analysis of the unpatched file in which only those are;
     /// `None` if all need to be.
-    fn affected(&self, whole: &Analysis, proposal: &Proposal) -> Option<(BTreeSet<FunctionId>, Rc<Analysis>)> {
+    fn affected(&self, proposal: &Proposal) -> Option<(BTreeSet<FunctionId>, Rc<Analysis>)> {
+        let whole = self.summary;
         let entries = whole.affected(self.program.module(self.original), &proposal.edits)?;
         // The findings in these functions must not depend on the others.
         let before = self.before(&entries);
         let mut concerned = proposal.resolves.iter().filter_map(|index| self.report.findings.get(*index));
         let is_alike = concerned.all(|finding| {
             let of = (finding.rule, finding.function.clone());
-            before.counts.get(&of) == whole.counts.get(&of)
+            before.summary.counts.get(&of) == whole.counts.get(&of)
         });
         is_alike.then_some((entries, before))
     }
@@ -457,15 +485,8 @@ impl FixValidator<'_, '_, '_> {
         let captured: Vec<Finding> = facts.iter().flat_map(of_captured).filter(is_captured).collect();
         reconcile(&mut facts, &|_| false);
         let is_exhausted = facts.iter().any(|facts| !facts.exhausted.is_empty());
-        let mut counts = Counts::new();
         let mut findings: Vec<Finding> = facts.iter().flat_map(rules::check).collect();
-        // A bound that an edit reaches is not a mistake of the edit.
-        let own = findings.iter().filter(|finding| finding.rule != RuleId::AnalysisLimited && !is_captured(finding));
-        for finding in own.chain(&captured) {
-            let (all, certain) = counts.entry((finding.rule, finding.function.clone())).or_default();
-            *all += 1;
-            *certain += usize::from(finding.confidence > Confidence::Low || is_seeded_alike(finding));
-        }
+        let counts = counts(findings.iter().filter(|finding| !is_captured(finding)).chain(&captured));
         findings.retain(|finding| finding.primary.file == self.report.file);
         let own = |value: &&KeyValue| value.place.file == self.report.file;
         let values = || facts.iter().flat_map(|facts| &facts.values).filter(own);
@@ -475,7 +496,8 @@ impl FixValidator<'_, '_, '_> {
         let not_single = facts.iter().flat_map(|facts| &facts.not_single).map(|place| place.span).collect();
         let ran = facts.iter_mut().flat_map(|facts| std::mem::take(&mut facts.ran)).collect();
         let keys = facts.into_iter().flat_map(|facts| facts.keys).collect();
-        Analysis { counts, findings, keys, values, not_single, unproven, is_exhausted, ran }
+        let summary = RunSummary { counts, is_exhausted, ran };
+        Analysis { summary, findings, keys, values, not_single, unproven }
     }
 
     /// Why keys stay raw: the code that may need words, and where it is before the edits.
@@ -547,7 +569,7 @@ fn resolves(before: &Analysis, after: &Analysis, findings: &[Finding], proposal:
         *counts.entry((finding.rule, &finding.function)).or_default() += 1;
     }
     let of = |analysis: &Analysis, rule: RuleId, function: &str| {
-        analysis.counts.get(&(rule, function.to_owned())).copied().unwrap_or_default()
+        analysis.summary.counts.get(&(rule, function.to_owned())).copied().unwrap_or_default()
     };
     let is_next = |one: &Finding| {
         let at = |finding: &&Finding| moved(finding.primary.span.start, &proposal.edits) == one.primary.span.start;
@@ -568,12 +590,12 @@ fn resolves(before: &Analysis, after: &Analysis, findings: &[Finding], proposal:
         REUSE.iter().map(|rule| of(analysis, *rule, function).1).sum()
     };
     let all = |analysis: &Analysis| -> usize {
-        let of = analysis.counts.iter().filter(|((rule, _), _)| REUSE.contains(rule));
+        let of = analysis.summary.counts.iter().filter(|((rule, _), _)| REUSE.contains(rule));
         of.map(|(_, (_, certain))| certain).sum()
     };
     // Raw keys are reported once in a file: where the first of them is.
     let legacy = |analysis: &Analysis| -> usize {
-        let of = analysis.counts.iter().filter(|((rule, _), _)| *rule == RuleId::LegacyPrngkey);
+        let of = analysis.summary.counts.iter().filter(|((rule, _), _)| *rule == RuleId::LegacyPrngkey);
         of.map(|(_, (_, certain))| certain).sum()
     };
     let is_next_legacy = |rule: RuleId| rule == RuleId::LegacyPrngkey && legacy(after) <= legacy(before);
@@ -588,11 +610,12 @@ fn resolves(before: &Analysis, after: &Analysis, findings: &[Finding], proposal:
         let (now, then) = (reused(after, function), reused(before, function));
         now <= then.saturating_sub(own) + next(&REUSE, function) || all(after) < all(before)
     };
-    is_gone && after.counts.iter().all(|(of, (_, certain))| has_no_more(of, *certain))
+    is_gone && after.summary.counts.iter().all(|(of, (_, certain))| has_no_more(of, *certain))
 }
 
 /// Whether a finding after edits makes the same claim as one before them: the same message about the same two
-/// consumptions.
+/// consumptions, or another iteration of the same loop that consumes the same variable of its function again. What the edits call that key
+/// in the function that passes it makes no difference.
 fn is_unchanged(before: &Finding, after: &Finding, edits: &[Edit]) -> bool {
     let consumptions = |finding: &Finding| {
         let evidence = finding.evidence.as_ref()?;
@@ -602,7 +625,11 @@ fn is_unchanged(before: &Finding, after: &Finding, edits: &[Edit]) -> bool {
         let start = if one.file == before.primary.file { moved(one.span.start, edits) } else { one.span.start };
         one.file == other.file && start == other.span.start
     };
-    before.message == after.message
+    let names = |finding: &Finding| finding.fix_hints.as_ref().map(|fix_hints| fix_hints.written.clone());
+    let is_same_variable = before.rule == RuleId::KeyReusedInLoop
+        && after.rule == before.rule
+        && names(before).is_some_and(|written| written.iter().all(Option::is_some) && names(after) == Some(written));
+    (before.message == after.message || is_same_variable)
         && consumptions(before)
             .zip(consumptions(after))
             .is_some_and(|(old, new)| old.into_iter().zip(new).all(is_there))

@@ -13,7 +13,7 @@ use super::cached::{CacheEntry, CacheUse};
 use super::contain::contained;
 use super::cross_module::cross_module_usage;
 use super::file_report::{FileReport, file_report, unreadable};
-use super::fix_search::{search_fixes, wanted};
+use super::fix_search::{RunSummary, search_fixes, wanted};
 use super::load::{LoadReason, Loaded, Named, library_words, load};
 use super::memory::{Edited, Surroundings};
 use super::outcome::Refuted;
@@ -175,6 +175,8 @@ pub(super) struct ProjectFacts {
     pub(super) positions: Vec<usize>,
     /// What is known of all modules together.
     pub(super) overview: Overview,
+    /// The import snapshot of all modules, if one was interpreted.
+    snapshot: Option<ImportSnapshot>,
 }
 
 /// Loads and interprets one project. `reduce` drops facts of a module that the caller does not need: those of all modules are in memory
@@ -195,6 +197,7 @@ pub(super) fn gather_facts(
     let first = (!selected.is_empty()).then(|| contained(|| project.snapshot_of(&program)).unwrap_or_default());
     let overview = program.overview();
     let imported = first.as_ref().map(|first| first.imported.clone()).unwrap_or_default();
+    let snapshot = first.clone().filter(|_| job.fixes != Fixes::None);
     // The bodies of modules, which have run now, are most of what was unpacked.
     loaded.iter_mut().flatten().filter_map(|file| file.module.as_mut()).for_each(ir::Module::fold);
     let program = Program::with_overview(lowered(&loaded), project, models, roots, overview);
@@ -223,7 +226,7 @@ pub(super) fn gather_facts(
             Err(message) => mark_broken(&mut loaded, position, message),
         }
     }
-    ProjectFacts { loaded, facts, positions, overview }
+    ProjectFacts { loaded, facts, positions, overview, snapshot }
 }
 
 /// The modules that were lowered.
@@ -407,14 +410,25 @@ fn reachable(loaded: &[Option<Loaded>], mut start: Vec<usize>) -> Vec<bool> {
 
 /// Applies the rules to the facts, replays the findings, and makes the report on every requested file; also returns the refuted findings.
 fn judge(job: &Job<'_>, project: &Project<'_>, project_facts: ProjectFacts) -> (Vec<FileReport>, Vec<Refuted>) {
-    let ProjectFacts { mut loaded, facts, positions, overview } = project_facts;
+    let ProjectFacts { mut loaded, facts, positions, overview, snapshot } = project_facts;
     let jax = project.settings.jax_version.map(JaxPin::newest).map(|newest| [newest.major, newest.minor, newest.patch]);
-    let check = |facts: Facts| contained(|| rules::check(&facts.for_version(jax)));
-    let checked: Vec<Result<Vec<Finding>, String>> = facts.into_par_iter().map(check).collect();
+    let check = |facts: Facts| {
+        contained(|| {
+            let mut facts = facts.for_version(jax);
+            let findings = rules::check(&facts);
+            let summary = RunSummary::of(&mut facts, &findings);
+            (findings, summary)
+        })
+    };
+    let checked: Vec<Result<(Vec<Finding>, RunSummary), String>> = facts.into_par_iter().map(check).collect();
     let mut all: Vec<Finding> = Vec::new();
+    let mut summaries: BTreeMap<FileId, RunSummary> = BTreeMap::new();
     for (position, result) in positions.into_iter().zip(checked) {
         match result {
-            Ok(findings) => all.extend(findings),
+            Ok((findings, summary)) => {
+                all.extend(findings);
+                summaries.extend(project.members.get(position).map(|member| (member.file, summary)));
+            }
             Err(message) => mark_broken(&mut loaded, position, message),
         }
     }
@@ -440,7 +454,7 @@ fn judge(job: &Job<'_>, project: &Project<'_>, project_facts: ProjectFacts) -> (
         Some(report)
     };
     let mut reports: Vec<FileReport> = work.into_par_iter().filter_map(report).collect();
-    find_fixes(job, project, (modules, overview), &mut reports);
+    find_fixes(job, project, (modules, overview, snapshot), (&mut reports, &summaries));
     (reports, refuted)
 }
 
@@ -448,11 +462,17 @@ fn judge(job: &Job<'_>, project: &Project<'_>, project_facts: ProjectFacts) -> (
 fn find_fixes(
     job: &Job<'_>,
     project: &Project<'_>,
-    (mut modules, overview): (Vec<ir::Module>, Overview),
-    reports: &mut [FileReport],
+    (mut modules, overview, snapshot): (Vec<ir::Module>, Overview, Option<ImportSnapshot>),
+    (reports, summaries): (&mut [FileReport], &BTreeMap<FileId, RunSummary>),
 ) {
     let wanted = wanted(job, project, reports);
-    let work: Vec<_> = reports.iter_mut().zip(wanted).filter(|(_, wanted)| !wanted.is_empty()).collect();
+    let wanted = reports.iter_mut().zip(wanted).filter(|(_, wanted)| !wanted.is_empty());
+    let work: Vec<_> = wanted
+        .filter_map(|(report, wanted)| {
+            let summary = summaries.get(&report.file)?;
+            Some((report, summary, wanted))
+        })
+        .collect();
     if work.is_empty() {
         return;
     }
@@ -461,8 +481,8 @@ fn find_fixes(
     let modules: Vec<&ir::Module> = modules.iter().collect();
     let program = Program::with_overview(modules, project, project.models, &project.settings.roots, overview);
     let usage = cross_module_usage(program.modules(), project.models);
-    on_each(work, None, |snapshot, (report, wanted)| {
-        search_fixes(job, project, (&program, &usage), &wanted, snapshot, report);
+    on_each(work, snapshot, |snapshot, (report, summary, wanted)| {
+        search_fixes(job, project, (&program, &usage), (report, summary, &wanted), snapshot);
     });
 }
 
