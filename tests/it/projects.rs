@@ -227,6 +227,18 @@ const DRAWS: &str = "    def board(self, key):\n        return jax.random.bernou
                      return jax.random.randint(key, (2,), 0, 8)\n";
 
 #[test]
+fn methods_are_inherited_from_other_modules() {
+    const BASE: &str = "import jax\n\nclass Base:\n    def __init__(self, key):\n        self.bias = jax.random.normal(key)\n\n    \
+                        def draw(self, key):\n        return self.bias + jax.random.normal(key)\n";
+    const MODELS: &str = "from base import Base\n\nclass Model(Base):\n    pass\n";
+    const MAIN: &str = "from models import Model\n\ndef built(key):\n    return Model(key).bias * Model(key).bias\n\n\
+                        def drawn(model: Model, key):\n    return model.draw(key) * model.draw(key)\n";
+    let project = folder(&[("base.py", BASE), ("models.py", MODELS), ("main.py", MAIN)]);
+    let at = project.path();
+    assert_eq!(places(at, at, Path::new(".")), ["main.py:4 KEY101", "main.py:7 KEY101"]);
+}
+
+#[test]
 fn classes_of_other_modules_implement_methods() {
     let ways = [
         ("maze.py", "from puzzle import Puzzle", "Puzzle"),

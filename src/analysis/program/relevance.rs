@@ -16,7 +16,7 @@ mod implementations;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::graph::{Graph, names_a_key};
-use self::implementations::{BaseName, Implementation, bases, implementations};
+use self::implementations::{BaseName, Implementation, ancestors, bases, implementations};
 use super::vocabulary::{Mentions, PathId, Vocabulary};
 use crate::analysis::domain::value::ModuleIndex;
 use crate::ir::{
@@ -145,7 +145,8 @@ impl Relevance {
         for table in &mut tables {
             table.collect_libraries(&vocabulary);
         }
-        let defining: Vec<Vec<ModuleIndex>> = (0..tables.len()).map(|index| defining_modules(&tables, index)).collect();
+        let defining: Vec<Vec<ModuleIndex>> =
+            (0..tables.len()).map(|index| defining_modules(&project, &tables, index)).collect();
         for (table, defining) in tables.iter_mut().zip(defining) {
             table.imported = defining;
         }
@@ -337,6 +338,7 @@ impl SymbolTable {
         vocabulary: &mut Vocabulary<'_>,
     ) {
         let Some(name) = name_of(function, variable) else { return };
+        let value = written_part(function, value);
         let path = match &function.ops[value as usize].kind {
             OpKind::Attribute(..) => self.chain(function, value, vocabulary),
             other => other.imported().map(|path| vocabulary.path(&path)),
@@ -370,6 +372,25 @@ fn name_of<'a>(function: &'a Function, variable: &'a Variable) -> Option<&'a Nam
         Variable::Global(name) => Some(name),
         Variable::Local(slot) => function.slots.get(*slot as usize),
         Variable::Outer(..) => None,
+    }
+}
+
+/// The element of a tuple that is unpacked as it is written, `normal, uniform = random.normal, random.uniform`; other values are themselves.
+fn written_part(function: &Function, value: Temp) -> Temp {
+    let op = |temp: Temp| function.ops.get(temp as usize).map(|op| &op.kind);
+    let part = match op(value) {
+        Some(OpKind::Project(unpacked, index)) => match op(*unpacked) {
+            Some(OpKind::Unpack { value, star: None, .. }) => match op(*value) {
+                Some(OpKind::Build(Collection::Tuple | Collection::List, elements)) => elements.get(*index as usize),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    };
+    match part {
+        Some(Element::Value(part)) => *part,
+        _ => value,
     }
 }
 
@@ -408,14 +429,28 @@ fn propagate_aliases(tables: &mut [SymbolTable]) {
     }
 }
 
-/// The modules that a module imports from, and those that define the names that these only re-export; sorted.
-fn defining_modules(tables: &[SymbolTable], index: ModuleIndex) -> Vec<ModuleIndex> {
+/// The modules that a module imports from, and those that define the names that these only re-export, or methods that an imported class
+/// inherits; sorted.
+fn defining_modules(project: &Project<'_>, tables: &[SymbolTable], index: ModuleIndex) -> Vec<ModuleIndex> {
     let mut defining = tables[index].imported.clone();
+    let inherited = |defining: &mut Vec<ModuleIndex>, module: ModuleIndex, bases: &[BaseName]| {
+        defining.extend(ancestors(project, tables, module, bases).into_iter().map(|(module, _)| module));
+    };
     let mut work: Vec<(&Target, u32)> =
         tables[index].bindings.values().flatten().map(|target| (target, REEXPORTS)).collect();
     while let Some((target, left)) = work.pop() {
-        let Target::Member(module, name) = target else { continue };
+        let (module, name) = match target {
+            Target::Member(module, name) => (module, name),
+            Target::Module(module) => {
+                tables[*module].bases.values().for_each(|bases| inherited(&mut defining, *module, bases));
+                continue;
+            }
+            Target::Everything(_) => continue,
+        };
         defining.push(*module);
+        let classes = tables[*module].definitions.get(name).into_iter().flatten();
+        let bases = classes.filter_map(|class| tables[*module].bases.get(class));
+        bases.for_each(|bases| inherited(&mut defining, *module, bases));
         if left > 0
             && let Some(targets) = tables[*module].bindings.get(name)
         {
@@ -460,6 +495,12 @@ impl Reader<'_, '_, '_> {
                 && let Some(class) = function.class
             {
                 self.graph.edge(start + number, start + module.class(class).body.0 as usize);
+            }
+        }
+        // Code that names a class may call what the class inherits.
+        for (class, bases) in &self.table.bases {
+            for (module, base) in ancestors(self.project, self.graph.tables, self.index, bases) {
+                self.graph.edge(start + class, self.graph.starts[module] + base);
             }
         }
         // Code that reads a field that holds a layer of a library may call it with a key.

@@ -61,10 +61,20 @@ impl Reader<'_, '_, '_> {
     /// Whether one of the arguments of a call is named like a key.
     pub(super) fn passes_a_key(&self, function: &Function, arguments: &[Argument]) -> bool {
         let words = &self.project.models.words;
+        let module = self.project.modules[self.index];
+        let is_named = |variable: &Variable| {
+            let name = match variable {
+                Variable::Outer(out, slot) => {
+                    enclosing(module, function, *out).and_then(|outer| outer.slots.get(*slot as usize))
+                }
+                variable => name_of(function, variable),
+            };
+            name.is_some_and(|name| words.names_a_key(name))
+        };
         arguments.iter().any(|argument| match argument {
             Argument::Keyword(name, _) => words.names_a_key(name),
             Argument::Positional(value) => match function.ops.get(*value as usize).map(|op| &op.kind) {
-                Some(OpKind::Load(variable)) => name_of(function, variable).is_some_and(|name| words.names_a_key(name)),
+                Some(OpKind::Load(variable)) => is_named(variable),
                 Some(OpKind::Attribute(_, name)) => words.names_a_key(name),
                 _ => false,
             },

@@ -18,7 +18,7 @@ use super::{Project, REEXPORTS, SymbolTable, Target};
 
 /// The graph: functions first, then the names and attributes by which they are mentioned.
 pub(super) struct Graph<'a> {
-    tables: &'a [SymbolTable],
+    pub(super) tables: &'a [SymbolTable],
     /// The number of the first function of each module.
     pub(super) starts: Vec<usize>,
     /// What each function itself mentions.

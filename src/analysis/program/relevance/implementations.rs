@@ -97,7 +97,7 @@ fn methods<'p>(
 }
 
 /// The classes from which one with these bases inherits, each by the function that runs its body.
-fn ancestors(
+pub(super) fn ancestors(
     project: &Project<'_>,
     tables: &[SymbolTable],
     index: ModuleIndex,
