@@ -344,7 +344,9 @@ fn run_alone(machine: &mut Machine<'_>, closure: &Arc<Closure>, pending: &Pendin
     }
     machine.state.paths.run(Running::on(guard));
     let born = machine.state.terms.fresh(Symbol::Opaque, "<entry>", None);
-    let slots = symbolic_parameters(machine, closure.module, code, None);
+    // A method of a class that a function defines.
+    let class = closure.class.filter(|_| code.class.is_some());
+    let slots = symbolic_parameters(machine, closure.module, code, class);
     let environment = call::new_environment(&mut machine.state, slots, closure.environment);
     let activation = machine.root_activation(closure.module, closure.function, environment);
     machine.recorder.escape(machine.context.activations, escape, born);

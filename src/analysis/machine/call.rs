@@ -17,7 +17,7 @@ use crate::analysis::machine::{
     CALL_DEPTH, Frame, Machine, RECURSION, bind, cutoff, getters, hover, iterate, name_cache, overrides, prelude,
     split_escape, stored_callables, stream_use, writes,
 };
-use crate::analysis::program::Program;
+use crate::analysis::program::{Program, is_entry};
 use crate::analysis::record::{Activation, Callee};
 use crate::analysis::store::args::{Arg, Args, Call};
 use crate::analysis::store::budget::FUEL_PORTION;
@@ -349,13 +349,17 @@ impl<'p> Machine<'p> {
         if matches!(frame.code.kind, crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody) {
             self.state.store.definitions.insert((frame.module, function), closure.clone());
         }
-        // Functions of a module or class body are analysed on their own; the others only if nothing has run them.
-        let code = self.module(frame.module).function(function);
+        // Functions of a module and methods of its classes are analysed on their own; the others only if nothing has run them.
+        let module = self.module(frame.module);
+        let code = module.function(function);
         let nested = !matches!(frame.code.kind, crate::ir::FunctionKind::Module | crate::ir::FunctionKind::ClassBody)
-            || code.kind == crate::ir::FunctionKind::Lambda;
+            || code.kind == crate::ir::FunctionKind::Lambda
+            || code.kind == crate::ir::FunctionKind::Def && !code.is_stub && !is_entry(module, code);
         if nested && code.kind != crate::ir::FunctionKind::Generator && frame.inlined.is_none() {
             let guard = self.state.paths.pc;
-            let in_call = frame.activation.depth > 0;
+            // The body of a class runs as if the function around it called it.
+            let in_body = u32::from(frame.code.kind == crate::ir::FunctionKind::ClassBody);
+            let in_call = frame.activation.depth > in_body;
             let pending =
                 PendingClosure { closure: closure.clone(), guard, in_call, transformed: false, stored: false };
             self.context.pending.insert(self.state.store.closures, pending);
@@ -532,7 +536,9 @@ impl<'p> Machine<'p> {
             }
             hover::observe_parameters(self, &frame);
         }
+        let here = self.context.here;
         self.block(&mut frame, &code.body);
+        self.context.here = here;
         if inlined.is_none() {
             self.context.stack.pop();
         }
