@@ -11,6 +11,9 @@ pub const CHOSEN: &str = "<chosen>";
 /// The name of a key that a stateful source supplied.
 pub const SUPPLIED: &str = "<supplied key>";
 
+/// The name of a sequence of keys that a stateful source supplied.
+pub const SUPPLIED_KEYS: &str = "<supplied keys>";
+
 /// The prefix of the names of exception edges.
 pub const RAISES: &str = "<raises";
 

@@ -4,7 +4,7 @@
 
 use crate::analysis::domain::implementation::Implementation;
 use crate::analysis::domain::kinds::{BufferOp, KeyKind, Role};
-use crate::analysis::domain::marks::{SEEDED, SUPPLIED};
+use crate::analysis::domain::marks::{SEEDED, SUPPLIED, SUPPLIED_KEYS};
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{DerivationId, Elements, Key, Val, Value};
 use crate::analysis::library::consume;
@@ -236,7 +236,7 @@ pub fn clone_key<'p>(
 
 /// Fresh keys from a stateful source.
 pub fn supplied_keys(machine: &mut Machine<'_>, place: Place) -> Value {
-    let family = machine.state.terms.fresh(Symbol::Opaque, "<supplied keys>", Some(place));
+    let family = machine.state.terms.fresh(Symbol::Opaque, SUPPLIED_KEYS, Some(place));
     machine.recorder.declare(family);
     let start = machine.state.terms.int(0);
     Value::array(KeyKind::Unknown, 0, Some(vec![None].into()), Elements::whole(family, start))

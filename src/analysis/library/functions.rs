@@ -460,6 +460,7 @@ pub fn stream_result(machine: &mut Machine<'_>, given: Yield, path: &Name, place
             short_name(path),
             Some(place),
         ))),
+        Yield::Keys => derive::supplied_keys(machine, place),
         other => machine.yielded(other, place),
     }
 }

@@ -67,6 +67,7 @@ impl<'p> Machine<'p> {
                 }
                 ObjectKind::List { .. } | ObjectKind::Dict { .. } => Source::Opaque(self.state.term_of_val(&val)),
             },
+            Val::Term(term) => characters(&mut self.state, *term).map_or(Source::Opaque(*term), Source::Items),
             _ => Source::Opaque(self.state.term_of_val(&val)),
         };
         new_iterator(&mut self.state, source, place)
@@ -369,6 +370,7 @@ impl<'p> Machine<'p> {
                     _ => None,
                 }
             }
+            Val::Term(term) => characters(&mut self.state, *term),
             _ => None,
         }
     }
@@ -380,6 +382,14 @@ impl<'p> Machine<'p> {
             _ => self.state.terms.opaque("<from a stream>", Some(place)),
         }
     }
+}
+
+/// The characters of a string that is written in the program; `None` for other terms and for long strings.
+fn characters(state: &mut State, term: TermId) -> Option<Vec<Item>> {
+    let Term::Text(text) = state.terms.get(term) else { return None };
+    let parts: Vec<Name> = text.chars().take(DRAIN_LIMIT as usize + 1).map(|one| one.to_string().into()).collect();
+    let item = |part| Item { guard: Guard::TRUE, value: Value::term(state.terms.intern(Term::Text(part))) };
+    (parts.len() <= DRAIN_LIMIT as usize).then(|| parts.into_iter().map(item).collect())
 }
 
 /// Whether a sequence contains no number twice: a permutation, or a `range` that was not advanced.
