@@ -83,7 +83,8 @@ pub fn extract_unused(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             name,
             function: function.clone(),
         };
-        match result_use_of(run, activation, derivation.place) {
+        let is_unread = |slot: u32, _: Temp| !is_read(run, activation.module, activation.function, slot);
+        match result_use_of(run, activation, derivation.place, &is_unread) {
             Some(ResultUse::Ignored) => facts.discarded.push(discarded(true, None)),
             Some(ResultUse::Unread(name)) => facts.discarded.push(discarded(true, Some(name.to_string()))),
             Some(ResultUse::Children(unread)) => {
@@ -97,15 +98,34 @@ pub fn extract_unused(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     extract_ignored(run, facts, file);
 }
 
-/// The children of the split at this place that nothing reads; `None` where that cannot be decided.
+/// The children of the split at this place that nothing reads, without those that are named to be dropped (`_`, `_unused`, but not `_rng`);
+/// `None` where that cannot be decided.
 pub fn unread_children(run: &Recording<'_>, place: Place, activation: &Activation) -> Option<Vec<Child>> {
-    match result_use_of(run, activation, place)? {
-        ResultUse::Children(unread) => Some(unread.into_iter().filter(|child| !child.name.starts_with('_')).collect()),
+    let (module, id) = (activation.module, activation.function);
+    let (code, uses) = (run.module(module).function(id), run.uses_of(module, id));
+    let is_unread = |slot: u32, store: Temp| {
+        !is_read(run, module, id, slot)
+            || code.kind == FunctionKind::Def
+                && !uses.is_captured(slot)
+                && uses.reaching(code, &Variable::Local(slot)).loads_of(store).is_empty()
+    };
+    match result_use_of(run, activation, place, &is_unread)? {
+        ResultUse::Children(mut unread) => {
+            let words = &run.program.models.words;
+            unread.retain(|child| !child.name.starts_with('_') || words.names_a_key(&child.name));
+            Some(unread)
+        }
         _ => None,
     }
 }
 
-fn result_use_of(run: &Recording<'_>, activation: &Activation, place: Place) -> Option<ResultUse> {
+/// What becomes of the result of a split; `is_unread` decides whether nothing reads what an operation stores in a slot.
+fn result_use_of(
+    run: &Recording<'_>,
+    activation: &Activation,
+    place: Place,
+    is_unread: &dyn Fn(u32, Temp) -> bool,
+) -> Option<ResultUse> {
     let (module, id) = (activation.module, activation.function);
     let code = run.module(module).function(id);
     let uses = run.uses_of(module, id);
@@ -113,10 +133,10 @@ fn result_use_of(run: &Recording<'_>, activation: &Activation, place: Place) -> 
         [] => Some(ResultUse::Ignored),
         [only] => match &code.ops[*only as usize].kind {
             OpKind::Store(Variable::Local(slot), _) => {
-                if is_read(run, module, id, *slot) {
-                    Some(ResultUse::Used)
-                } else {
+                if is_unread(*slot, *only) {
                     Some(ResultUse::Unread(code.slots.get(*slot as usize)?.clone()))
+                } else {
+                    Some(ResultUse::Used)
                 }
             }
             OpKind::Store(Variable::Global(name), _) if &**name == "_" => Some(ResultUse::Unread(name.clone())),
@@ -125,7 +145,7 @@ fn result_use_of(run: &Recording<'_>, activation: &Activation, place: Place) -> 
                 for part in uses.readers(*only) {
                     let [store] = uses.readers(*part) else { continue };
                     let OpKind::Store(Variable::Local(slot), _) = &code.ops[*store as usize].kind else { continue };
-                    if !is_read(run, module, id, *slot) {
+                    if is_unread(*slot, *store) {
                         let name = code.slots.get(*slot as usize)?.clone();
                         unread.push(Child { name, slot: *slot, store: *store });
                     }

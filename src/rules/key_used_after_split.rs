@@ -22,6 +22,9 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
             format!("{subject} is split after {} consumed it", wording::callee(&hit.first.callee)),
             "split",
             match hit.first.role {
+                _ if let Some(child) = &hit.intended_child => {
+                    format!("pass `{}`, which is still unused, to {}", child.name, wording::callee(&hit.first.callee))
+                }
                 _ if hit.first.place != hit.first.leaf => {
                     format!("split {key} before the call that consumes it, and pass a child to that call")
                 }

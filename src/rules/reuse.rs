@@ -64,12 +64,13 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
     wording::relate(&mut finding, returned.clone());
 
     let middle = if both_before_use { [derived_again, first] } else { [first, derived_again] };
+    let ends_in_split = hit.second.role == Role::Split;
     finding.evidence = Some(Evidence {
         sharing: if hit.kind == ReuseKind::Iterated { Sharing::Iteration } else { Sharing::Twice },
         first: wording::way(&hit.first),
         second: wording::way(&hit.second),
         draws_numbers: hit.first.role == Role::Sample && hit.second.role == Role::Sample,
-        ends_in_split: hit.second.role == Role::Split,
+        ends_in_split,
         is_open: hit.open_end.is_some(),
     });
     finding.fix_hints = Some(FixHints {
@@ -77,7 +78,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
         derived_at: hit.derived_at,
         repeated_by: hit.repeated_by,
         is_seeded_alike: hit.kind == ReuseKind::SeededTwice,
-        unused: hit.intended_child.as_ref().map(|child| child.name.clone()),
+        unused: hit.intended_child.as_ref().filter(|_| !ends_in_split).map(|child| child.name.clone()),
         used_at: hit.returned_at.as_ref().map(|_| hit.first.leaf),
         ..FixHints::default()
     });

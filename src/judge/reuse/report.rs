@@ -3,7 +3,7 @@
 //! **Invariant:** a reuse is reported in the innermost frame that sees both consumptions; if two arguments are one key,
 //! at the caller's call.
 
-use crate::analysis::domain::marks::SUPPLIED;
+use crate::analysis::domain::marks::{SUPPLIED, SUPPLIED_KEYS};
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{Elements, Val, Value};
 use crate::analysis::is_entry;
@@ -99,8 +99,9 @@ pub fn placed(run: &Recording<'_>, reuse: Reuse) -> Option<Placed> {
             && x.function == y.function
             && a[depth - 1].1 == b[depth - 1].1
             && loops.contains(&a[depth - 1].1)
+            && !run.code(x).is_generator
         {
-            // Two iterations of a body that one call runs: the body's own frame reports it.
+            // Two iterations of a body that one call runs: the body's own frame reports it. A generator is not the body of the loop that runs it.
             common = Some(depth);
         } else {
             break;
@@ -244,6 +245,10 @@ pub fn report(
     if is_beside_unknown(&first, &second) && !(meets(run, &second, &consequence) && placed.direct) {
         placed.confidence = Confidence::Low;
     }
+    // The author made a child for the call that nothing resolves, and passed the key itself.
+    if is_beside_unknown(&first, &second) && has_child_for_unknown(run, &first, &second, intended_child.as_ref()) {
+        placed.confidence = placed.confidence.max(Confidence::Medium);
+    }
     if kind == ReuseKind::Iterated && is_doubtful_in_loop(flows, &pair, &consequence, placed.confidence) {
         placed.confidence = Confidence::Low;
     }
@@ -370,24 +375,28 @@ fn is_held(run: &Recording<'_>, term: TermId) -> bool {
     }
 }
 
-/// The only unused child of the split that was intended for the second consumption: the split before it, or the one
-/// that made the key. It exists on every path to that consumption.
+/// The only unused child of the split that was intended for the second consumption, or, where that is a split, for the first: the split before
+/// it, or the one that made the key. It exists on every path to that consumption.
 fn unused_sibling(
     run: &Recording<'_>,
     first: &Consumption,
     second: &Consumption,
     kind: ReuseKind,
 ) -> Option<UnusedChild> {
-    let (place, activation) = match kind {
-        ReuseKind::SplitAndSampled if first.role == Role::Split => (first.place, first.activation.clone()),
-        ReuseKind::Sampled if matches!(run.terms.get(second.target.term), Term::Child(..)) => {
-            let derivation = run.derivation(second.target.derivation)?;
-            (derivation.place, derivation.activation.clone())
-        }
+    let is_child = |event: &Consumption| matches!(run.terms.get(event.target.term), Term::Child(..));
+    let made = |event: &Consumption| {
+        let derivation = run.derivation(event.target.derivation)?;
+        Some((derivation.place, derivation.activation.clone()))
+    };
+    let ((place, activation), user) = match kind {
+        ReuseKind::SplitAndSampled if first.role == Role::Split => ((first.place, first.activation.clone()), second),
+        // The split of a key that is used already continues from it.
+        ReuseKind::SplitAndSampled if is_child(first) => (made(first)?, first),
+        ReuseKind::Sampled if is_child(second) => (made(second)?, second),
         _ => return None,
     };
     match unread_children(run, place, &activation)?.as_slice() {
-        [only] if activation.id == second.activation.id && only.is_held_at(run, &activation, second.place) => {
+        [only] if activation.id == user.activation.id && only.is_held_at(run, &activation, user.place) => {
             Some(only.fact(run, &activation))
         }
         _ => None,
@@ -420,6 +429,17 @@ fn has_child_for_each(
     is_unknown && first.callee == second.callee && is_for_a_call(run, second, child)
 }
 
+/// Whether one of two consumptions is a call that nothing resolves, and the author made a child for it.
+fn has_child_for_unknown(
+    run: &Recording<'_>,
+    first: &Consumption,
+    second: &Consumption,
+    child: Option<&UnusedChild>,
+) -> bool {
+    let user = if second.role == Role::Split { first } else { second };
+    user.role == Role::Unresolved && is_for_a_call(run, user, child)
+}
+
 /// Whether there is evidence besides a protocol or an unknown call that a value is a key: its name is enough in addition to a protocol.
 pub fn is_known_key(run: &Recording<'_>, event: &Consumption) -> bool {
     !matches!(event.role, Role::Protocol | Role::Unresolved)
@@ -427,7 +447,10 @@ pub fn is_known_key(run: &Recording<'_>, event: &Consumption) -> bool {
         || run.log.declared.contains(&event.target.term)
         || run.log.scalar_keys.contains(&event.target.term)
         || event.role == Role::Protocol && is_key_by_name(run, event)
-        || run.terms.symbol(event.target.term).is_some_and(|info| &*info.text == SUPPLIED)
+        || run
+            .terms
+            .symbol(run.terms.root(event.target.term))
+            .is_some_and(|info| [SUPPLIED, SUPPLIED_KEYS].contains(&&*info.text))
         || matches!(run.terms.get(run.terms.root(event.target.term)), Term::Seed(_))
         || matches!(
             run.terms.get(event.target.term),
