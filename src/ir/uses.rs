@@ -143,11 +143,16 @@ impl Uses {
         self.around(temp).any(|around| around == (outer, number))
     }
 
+    /// The loops of the function that repeat an operation, innermost first.
+    pub fn loops_around<'a>(&'a self, code: &'a Function, temp: Temp) -> impl Iterator<Item = Temp> + 'a {
+        let is_loop =
+            |outer: &Temp| matches!(code.ops.get(*outer as usize).map(|op| &op.kind), Some(OpKind::Loop { .. }));
+        self.around(temp).map(|(outer, _)| outer).filter(is_loop)
+    }
+
     /// Whether a loop of the function repeats an operation.
     pub fn is_in_loop(&self, code: &Function, temp: Temp) -> bool {
-        let is_loop =
-            |outer: Temp| matches!(code.ops.get(outer as usize).map(|op| &op.kind), Some(OpKind::Loop { .. }));
-        self.around(temp).any(|(outer, _)| is_loop(outer))
+        self.loops_around(code, temp).next().is_some()
     }
 
     /// The operations that read a temp.

@@ -1,13 +1,14 @@
 //! Calls of closures that a function returns: `first, second = make(key)` and `second(first())`.
 //!
-//! **Invariant:** a closure counts as called once only if the program calls it in one place, and in no loop there.
+//! **Invariant:** a closure counts as called once only if the program calls it in one place, and each loop around that place makes it again.
 
 use std::collections::BTreeMap;
 
 use crate::analysis::record::{Callee, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::FunctionKind;
+use crate::ir::{Function, FunctionKind, Module, Temp};
 use crate::judge::facts::{CaptureKind, Facts};
+use crate::text::FileId;
 
 /// A call of a function that is defined within another, from outside of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,7 +17,7 @@ pub struct ClosureCall {
     pub defined_at: Place,
     /// The call.
     pub place: Place,
-    /// Whether a loop of the calling function repeats it.
+    /// Whether a loop of the calling function repeats it with the same closure.
     pub is_repeated: bool,
 }
 
@@ -33,12 +34,31 @@ pub fn extract_closure_calls(run: &Recording<'_>, facts: &mut Facts) {
                 continue;
             }
             let defined_at = Place { file: module.file, span: closure.span };
-            let uses = run.uses_of(run.home, caller);
+            let (uses, code) = (run.uses_of(run.home, caller), home.function(caller));
+            let makers = || calls_of(run, place.file, (module, definer)).filter_map(|place| uses.call_at(place.span));
+            let is_made_in = |outer: Temp| makers().any(|made| uses.loops_around(code, made).any(|one| one == outer));
             let call = uses.call_at(place.span);
-            let is_repeated = call.is_none_or(|call| uses.is_in_loop(home.function(caller), call));
+            let is_repeated = call.is_none_or(|call| !uses.loops_around(code, call).all(|outer| is_made_in(outer)));
             facts.closure_calls.push(ClosureCall { defined_at, place: *place, is_repeated });
         }
     }
+}
+
+/// The places in a file that call a function.
+fn calls_of<'r>(
+    run: &'r Recording<'_>,
+    file: FileId,
+    (module, code): (&'r Module, &'r Function),
+) -> impl Iterator<Item = Place> + 'r {
+    let is_it = move |callee: &Callee| match callee {
+        Callee::Function(of, id, _) => {
+            let called = run.module(*of);
+            called.file == module.file && called.function(*id).span == code.span
+        }
+        _ => false,
+    };
+    let calls = run.log.callees.iter().filter(move |(place, _)| place.file == file);
+    calls.filter(move |(_, callees)| callees.iter().any(is_it)).map(|(place, _)| *place)
 }
 
 /// Lowers the confidence of captures by closures that are called only once.
