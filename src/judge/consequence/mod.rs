@@ -721,9 +721,10 @@ fn advanced_at(code: &Function, span: Span) -> Option<Temp> {
     advanced.next().filter(|_| advanced.next().is_none()).copied()
 }
 
-/// The operation at a span that runs a method without calling it by name: `keys[name]`, `self.key`, `a + b`.
+/// The operation at a span that runs a method without calling it by name: `keys[name]`, `self.key`, `a + b`, `with keys:`.
 fn method_run_at(code: &Function, span: Span) -> Option<Temp> {
-    let runs_a_method = |op: &Op| matches!(op.kind, OpKind::Item(..) | OpKind::Attribute(..) | OpKind::Operate(..));
+    let runs_a_method =
+        |op: &Op| matches!(op.kind, OpKind::Item(..) | OpKind::Attribute(..) | OpKind::Operate(..) | OpKind::Enter(_));
     let found = code.ops.iter().position(|op| op.span == span && runs_a_method(op))?;
     Temp::try_from(found).ok()
 }

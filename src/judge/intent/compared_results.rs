@@ -36,7 +36,7 @@ const ASSERT: &str = "assert";
 
 /// The results of two calls that draw are compared: `loss(w + d, key) - loss(w - d, key)`, `assert jnp.allclose(fast(key, x), slow(key, x))`.
 pub fn compared_results(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<Intent> {
-    let is_paired = matches!(kind, ReuseKind::Sampled | ReuseKind::SplitTwice | ReuseKind::SplitAndSampled);
+    let is_paired = !matches!(kind, ReuseKind::Iterated);
     if !is_paired || pair.repeated_by.is_some() {
         return None;
     }
