@@ -94,6 +94,10 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
             origin: origin(run, event.target.term, event.target.derivation),
             derivation: derivation(run.terms, event.target.term),
             confidence: match event.role {
+                // Whoever copies one key for all lanes passes it to what draws from it.
+                Role::Unresolved if broadcast.copied.is_some() && broadcast.lanes == SharingLanes::Elements => {
+                    Confidence::Medium
+                }
                 Role::Unresolved => Confidence::Low,
                 // The elements with one key may differ otherwise, to be compared.
                 _ if broadcast.repeated => Confidence::Medium,
