@@ -21,29 +21,47 @@ pub(super) fn may_be_none(cx: &FixContext<'_>, calls: &[&ast::ExprCall], edits: 
     calls.iter().any(|call| tree::arguments(call).any(|key| is_replaced(key) && is_optional_key(cx, call, key)))
 }
 
-/// Whether a call only passes on a key that may be `None`.
+/// Whether a call gets a key that may be `None`: it only passes it on, or a condition that does not test the key decides whether it is drawn
+/// from.
 pub(super) fn is_optional_key(cx: &FixContext<'_>, call: &ast::ExprCall, key: &Expr) -> bool {
     let class = tree::ancestors(cx.module, span_of(call)).into_iter().rev().find_map(|node| match node {
         AnyNodeRef::StmtClassDef(class) => Some(class),
         _ => None,
     });
     let def = tree::function_around(cx.module, span_of(call));
-    !draws(cx, call) && def.is_some_and(|def| is_none_possible(cx, def, class, key, STEPS))
+    def.is_some_and(|def| {
+        let is_drawn = draws(cx, call);
+        if is_drawn && (!is_conditional(cx, def, call) || is_tested(cx, def, key)) {
+            return false;
+        }
+        is_none_possible(cx, (def, class), key, is_drawn, STEPS)
+    })
 }
 
-/// Whether the value of an expression in a function may be `None`, unless the function tests it.
+/// Whether a condition in a function decides whether a call runs.
+fn is_conditional(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, call: &ast::ExprCall) -> bool {
+    let (of, within) = (span_of(call), span_of(def));
+    tree::ancestors(cx.module, of).into_iter().any(|node| match node {
+        AnyNodeRef::StmtIf(one) => within.covers(span_of(one)) && !span_of(&*one.test).covers(of),
+        AnyNodeRef::ExprIf(one) => within.covers(span_of(one)) && !span_of(&*one.test).covers(of),
+        AnyNodeRef::ExprBoolOp(one) => within.covers(span_of(one)),
+        _ => false,
+    })
+}
+
+/// Whether the value of an expression in a function may be `None`, unless the function compares one that is not drawn from with `None`.
 fn is_none_possible(
     cx: &FixContext<'_>,
-    def: &ast::StmtFunctionDef,
-    class: Option<&ast::StmtClassDef>,
+    (def, class): (&ast::StmtFunctionDef, Option<&ast::StmtClassDef>),
     key: &Expr,
+    is_drawn: bool,
     steps: u32,
 ) -> bool {
     let Some(steps) = steps.checked_sub(1) else { return false };
     if stays_none(def, key) {
         return true;
     }
-    if is_compared(cx, def, key) {
+    if !is_drawn && is_compared(cx, def, key) {
         return false;
     }
     match key {
@@ -52,7 +70,9 @@ fn is_none_possible(
                 values(def, |target| matches!(target, Expr::Name(one) if one.id == name.id));
             match &values[..] {
                 [] => is_optional(cx, def, name.id.as_str()),
-                [Some(value)] => !is_parameter(def, name.id.as_str()) && is_none_possible(cx, def, class, value, steps),
+                [Some(value)] => {
+                    !is_parameter(def, name.id.as_str()) && is_none_possible(cx, (def, class), value, is_drawn, steps)
+                }
                 _ => false,
             }
         }
@@ -187,11 +207,34 @@ fn admits_none(cx: &FixContext<'_>, annotation: &Expr) -> bool {
 
 /// Whether a function compares a key with `None`.
 fn is_compared(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, key: &Expr) -> bool {
-    let of = cx.code(key);
-    def.body.iter().flat_map(tree::expressions_of).any(|expr| match expr {
+    def.body.iter().flat_map(tree::expressions_of).any(|expr| compares_with_none(cx, expr, key))
+}
+
+/// Whether a condition in a function compares a key with `None`.
+fn is_tested(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, key: &Expr) -> bool {
+    let compares =
+        |test: &Expr| tree::expressions_within(test).into_iter().any(|expr| compares_with_none(cx, expr, key));
+    let by_statement = statements(def).any(|statement| match statement {
+        Stmt::If(one) => {
+            let further = one.elif_else_clauses.iter().filter_map(|clause| clause.test.as_ref());
+            std::iter::once(&*one.test).chain(further).any(compares)
+        }
+        Stmt::While(one) => compares(&one.test),
+        Stmt::Assert(one) => compares(&one.test),
+        _ => false,
+    });
+    by_statement
+        || def.body.iter().flat_map(tree::expressions_of).any(|expr| match expr {
+            Expr::If(one) => compares(&one.test),
+            _ => false,
+        })
+}
+
+fn compares_with_none(cx: &FixContext<'_>, expr: &Expr, key: &Expr) -> bool {
+    match expr {
         Expr::Compare(compare) => {
-            cx.code(&compare.left) == of && compare.comparators.iter().any(Expr::is_none_literal_expr)
+            cx.code(&compare.left) == cx.code(key) && compare.comparators.iter().any(Expr::is_none_literal_expr)
         }
         _ => false,
-    })
+    }
 }
