@@ -142,8 +142,30 @@ impl Finding {
 
     /// Calls `visit` with every place of the finding; its edits are in the file of the primary location.
     pub fn each_place(&mut self, visit: &mut dyn FnMut(&mut Place)) {
-        let Self { primary, related, flow, evidence, fix_hints, witness, intent, consequence, .. } = self;
+        let Self {
+            primary,
+            related,
+            flow,
+            evidence,
+            created_anew,
+            fix_hints,
+            witness,
+            intent,
+            consequence,
+            rule: _,
+            level: _,
+            confidence: _,
+            doubt: _,
+            message: _,
+            label: _,
+            help: _,
+            function: _,
+            buffer_access: _,
+            fix: _,
+            fingerprint: _,
+        } = self;
         visit(primary);
+        created_anew.iter_mut().for_each(&mut *visit);
         related.iter_mut().chain(flow).for_each(|label| visit(&mut label.place));
         if let Some(Evidence { sharing: _, first, second, draws_numbers: _, ends_in_split: _, is_open: _ }) = evidence {
             first.iter_mut().chain(second).for_each(&mut *visit);
