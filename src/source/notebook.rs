@@ -108,6 +108,9 @@ fn surrogate(rest: &[u8]) -> Option<Half> {
     }
 }
 
+/// The format of notebooks that is read.
+const FORMAT: u64 = 4;
+
 /// The parts of a notebook that are read, as written. Other fields are skipped: outputs make up most of many documents, and Jupyter opens
 /// notebooks in which other fields do not match the format.
 #[derive(Deserialize)]
@@ -116,8 +119,7 @@ struct Document<'d> {
     cells: Vec<Part<'d>>,
     #[serde(borrow)]
     metadata: &'d RawValue,
-    #[serde(borrow)]
-    nbformat: &'d RawValue,
+    nbformat: u64,
 }
 
 /// The parts of a cell that are read.
@@ -134,6 +136,8 @@ struct Part<'d> {
 /// A notebook with only these parts; `None` if one of them is missing or malformed.
 fn read(document: &str) -> Option<Notebook> {
     let Document { cells, metadata, nbformat } = serde_json::from_str(document).ok()?;
+    // Some editors write a later number into documents of format 4; another structure would not have been read.
+    let nbformat = nbformat.min(FORMAT);
     let cell = |Part { cell_type, source, metadata }: &Part<'_>| {
         let metadata = metadata.map(RawValue::get).filter(|metadata| metadata.starts_with('{')).unwrap_or("{}");
         let results = if cell_type.get() == "\"code\"" { r#","outputs":[],"execution_count":null"# } else { "" };

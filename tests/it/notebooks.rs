@@ -299,6 +299,9 @@ fn invalid_notebooks_are_reported() {
         reported(&notebook(&["x = 1"]).replace("\"nbformat\": 4", "\"nbformat\": 3"))
             .contains("a notebook of format 3")
     );
+    // Some editors write later numbers into notebooks of format 4.
+    let later = notebook(&["import jax\njax.random.PRNGKey(0)"]).replace("\"nbformat\": 4", "\"nbformat\": 5");
+    assert!(reported(&later).contains("KEY301"));
     assert!(reported("\n").contains("All checks passed"));
     assert!(reported(&document(&["key <- 1 +"], "R", true)).contains("All checks passed"));
     // The parts of a notebook other than code may be anything.
