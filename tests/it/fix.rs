@@ -283,6 +283,16 @@ fn only_fixes_that_would_be_applied_are_counted() {
 
 /// Raw keys of several files are one line of a text report: their fixes are searched only where they are shown or applied.
 #[test]
+fn a_split_before_a_call_does_not_fix_a_loop_of_the_callee() {
+    let lib = "import jax\n\ndef kernel(key, x):\n    new, sub = jax.random.split(key)\n    return key, x + jax.random.normal(sub)\n\n\
+               def run(kernel, key, n):\n    x = 0.0\n    for _ in range(n):\n        key, x = kernel(key, x)\n    return x\n";
+    let main = "import jax\nfrom lib import kernel, run\n\nfor i in range(3):\n    k = jax.random.key(i)\n    print(run(kernel, k, 10))\n";
+    let folder = run::folder(&[("lib.py", lib), ("main.py", main)]);
+    keylint(&["--fix", "--unsafe-fixes", folder.path().to_str().unwrap()], folder.path(), b"");
+    assert_eq!(fs::read_to_string(folder.path().join("main.py")).unwrap(), main);
+}
+
+#[test]
 fn fixes_of_folded_findings_are_not_searched() {
     let raw = "import jax\n\nkey = jax.random.PRNGKey(1)\nprint(jax.random.normal(key))\n";
     let reused = "print(jax.random.normal(key))\nprint(jax.random.uniform(key))\n";

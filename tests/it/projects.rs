@@ -239,6 +239,25 @@ fn methods_are_inherited_from_other_modules() {
 }
 
 #[test]
+fn generators_of_other_modules_are_reported_where_they_run() {
+    const BATCHES: &str = "import jax\n\ndef batches(key):\n    for k in jax.random.split(key, 3):\n        yield jax.random.normal(k)\n";
+    const MAIN: &str = "from batches import batches\n\ndef train(key, total):\n    for _ in range(3):\n        for batch in batches(key):\n\
+                        \x20           total = 2 * total + batch\n    return total\n";
+    let project = folder(&[("batches.py", BATCHES), ("main.py", MAIN)]);
+    let at = project.path();
+    assert_eq!(places(at, at, Path::new(".")), ["main.py:5 KEY102"]);
+}
+
+#[test]
+fn functions_of_other_modules_that_map_runs_are_reported_there() {
+    const DRAW: &str = "import jax\n\n\ndef draw(key):\n    return jax.random.normal(key)\n";
+    const MAIN: &str = "from draw import draw\n\ndef twice(key):\n    print(list(map(draw, [key, key])))\n";
+    let project = folder(&[("draw.py", DRAW), ("main.py", MAIN)]);
+    let at = project.path();
+    assert_eq!(places(at, at, Path::new(".")), ["main.py:4 KEY101"]);
+}
+
+#[test]
 fn classes_of_other_modules_implement_methods() {
     let ways = [
         ("maze.py", "from puzzle import Puzzle", "Puzzle"),
