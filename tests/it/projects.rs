@@ -240,7 +240,8 @@ fn methods_are_inherited_from_other_modules() {
 
 #[test]
 fn generators_of_other_modules_are_reported_where_they_run() {
-    const BATCHES: &str = "import jax\n\ndef batches(key):\n    for k in jax.random.split(key, 3):\n        yield jax.random.normal(k)\n";
+    const BATCHES: &str =
+        "import jax\n\ndef batches(key):\n    for k in jax.random.split(key, 3):\n        yield jax.random.normal(k)\n";
     const MAIN: &str = "from batches import batches\n\ndef train(key, total):\n    for _ in range(3):\n        for batch in batches(key):\n\
                         \x20           total = 2 * total + batch\n    return total\n";
     let project = folder(&[("batches.py", BATCHES), ("main.py", MAIN)]);

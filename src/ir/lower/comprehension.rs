@@ -177,7 +177,7 @@ impl<'a> Lowering<'a> {
         let Some((generator, rest)) = generators.split_first() else { return };
         let iterator = self.emit(span_of(&generator.iter), OpKind::Iterate(iterable));
         let mut element = 0;
-        let head = self.block(|this| element = this.emit(span_of(&generator.target), OpKind::Next(iterator)));
+        let head = self.block(|this| element = this.emit(span, OpKind::Next(iterator)));
         let body = self.block(|this| {
             this.assign(&generator.target, element);
             let conditions = &generator.ifs;

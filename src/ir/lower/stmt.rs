@@ -155,15 +155,15 @@ impl<'a> Lowering<'a> {
     fn for_loop(&mut self, for_loop: &'a ast::StmtFor) {
         let iterable = self.expr(&for_loop.iter);
         let iterator = self.emit(span_of(&*for_loop.iter), OpKind::Iterate(iterable));
-        let target_span = span_of(&*for_loop.target);
+        // What an iterator runs for an element is called by the loop.
+        let header = span_of(&*for_loop.target).cover(span_of(&*for_loop.iter));
         let mut element = 0;
-        let head = self.block(|this| element = this.emit(target_span, OpKind::Next(iterator)));
+        let head = self.block(|this| element = this.emit(header, OpKind::Next(iterator)));
         let body = self.loop_body(|this| {
             this.assign(&for_loop.target, element);
             this.body(&for_loop.body);
         });
         let orelse = self.block(|this| this.body(&for_loop.orelse));
-        let header = target_span.cover(span_of(&*for_loop.iter));
         self.emit(header, OpKind::Loop { head, test: None, body, orelse });
     }
 
