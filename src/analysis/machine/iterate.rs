@@ -370,7 +370,6 @@ impl<'p> Machine<'p> {
                     _ => None,
                 }
             }
-            Val::Term(term) => characters(&mut self.state, *term),
             _ => None,
         }
     }
