@@ -28,6 +28,9 @@ use crate::ir::{Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Pa
 /// Most closures that are run on their own after one entry.
 const CLOSURES: usize = 64;
 
+/// Most closures that are searched for keys after one entry.
+const SEARCHED: usize = 1_024;
+
 /// Operations that the analyses of all functions of one module may run; beyond this, each gets as many as its body has,
 /// and a share for its calls.
 const MODULE_OPERATIONS: u32 = 1_000_000;
@@ -323,24 +326,26 @@ pub fn symbolic_parameters<'p>(
 
 /// Runs the closures that have not been run.
 fn run_pending(machine: &mut Machine<'_>) {
-    for _ in 0..CLOSURES {
-        let Some((_, pending)) = machine.context.pending.pop_first() else { break };
+    let mut left = CLOSURES;
+    for _ in 0..SEARCHED {
+        let Some((_, pending)) = machine.context.pending.pop_first().filter(|_| left > 0) else { break };
         let closure = pending.closure.clone();
         let escape = match (pending.stored, pending.transformed) {
             (true, true) => Escape::Transformed,
             (true, false) => Escape::Stored,
             (false, _) => Escape::Passed,
         };
-        run_alone(machine, &closure, &pending, escape);
+        left -= usize::from(run_alone(machine, &closure, &pending, escape));
     }
     machine.context.pending.clear();
 }
 
-fn run_alone(machine: &mut Machine<'_>, closure: &Arc<Closure>, pending: &PendingClosure, escape: Escape) {
+/// Runs a closure on its own, if that can reveal anything; returns whether it ran.
+fn run_alone(machine: &mut Machine<'_>, closure: &Arc<Closure>, pending: &PendingClosure, escape: Escape) -> bool {
     let code = machine.module(closure.module).function(closure.function);
     let guard = pending.guard;
     if code.is_stub || !captured::may_reach_keys(machine, closure, pending.in_call) || !machine.state.feasible(guard) {
-        return;
+        return false;
     }
     machine.state.paths.run(Running::on(guard));
     let born = machine.state.terms.fresh(Symbol::Opaque, "<entry>", None);
@@ -353,6 +358,7 @@ fn run_alone(machine: &mut Machine<'_>, closure: &Arc<Closure>, pending: &Pendin
     let fuel = machine.budget.fuel.max(FUEL / 4);
     machine.budget.fuel = fuel;
     machine.run_frame(closure.module, closure.function, environment, closure.class, activation);
+    true
 }
 
 /// Records the library names in the annotations of the module.

@@ -78,7 +78,7 @@ pub(super) fn wanted(job: &Job<'_>, project: &Project<'_>, reports: &[FileReport
 
 /// Finds fixes for the `wanted` findings of a file.
 ///
-/// `snapshot` is the import snapshot of the program, once a fix has needed it.
+/// `summary` and `snapshot` come from the run that found the findings.
 pub(super) fn search_fixes(
     job: &Job<'_>,
     project: &Project<'_>,
@@ -613,9 +613,8 @@ fn resolves(before: &Analysis, after: &Analysis, findings: &[Finding], proposal:
     is_gone && after.summary.counts.iter().all(|(of, (_, certain))| has_no_more(of, *certain))
 }
 
-/// Whether a finding after edits makes the same claim as one before them: the same message about the same two
-/// consumptions, or another iteration of the same loop that consumes the same variable of its function again. What the edits call that key
-/// in the function that passes it makes no difference.
+/// Whether a finding after edits makes the same claim as one before them, about the same two consumptions: in the same words, or about a
+/// variable that iterations of a loop consume. Edits may have renamed the key that a caller passes for that variable.
 fn is_unchanged(before: &Finding, after: &Finding, edits: &[Edit]) -> bool {
     let consumptions = |finding: &Finding| {
         let evidence = finding.evidence.as_ref()?;

@@ -3,27 +3,30 @@
 //! A fix that splits such a key runs in every mode, and `split(None)` raises. This file determines whether there is a key at all;
 //! `attribute_keys.rs` determines whether an attribute can store the next key.
 //!
-//! **Invariant:** a key that the function itself compares with `None` is left to the replay, which runs both branches.
+//! **Invariant:** a key that the function itself compares with `None`, before it is passed on or drawn from, is left to the replay, which runs
+//! both branches.
 
 use super::context::FixContext;
 use super::key_uses::draws;
 use super::tree;
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::{span_of, suites};
-use crate::text::Edit;
+use crate::text::{Edit, Span};
 
 /// Most assignments that are followed from a variable to its value.
 const STEPS: u32 = 4;
 
-/// Whether edits derive from a key that may be `None` and that a call only passes on.
+/// Whether edits derive from a key that may be `None` and that a call only passes on, or that a condition keeps from being drawn from.
 pub(super) fn may_be_none(cx: &FixContext<'_>, calls: &[&ast::ExprCall], edits: &[Edit]) -> bool {
     let is_replaced = |expr: &Expr| edits.iter().any(|edit| edit.span == span_of(expr));
-    calls.iter().any(|call| tree::arguments(call).any(|key| is_replaced(key) && is_optional_key(cx, call, key)))
+    let inserted: Vec<u32> = edits.iter().filter(|edit| edit.span.is_empty()).map(|edit| edit.span.start).collect();
+    let is_optional = |call: &ast::ExprCall, key: &Expr| is_optional_key(cx, call, key, &inserted);
+    calls.iter().any(|call| tree::arguments(call).any(|key| is_replaced(key) && is_optional(call, key)))
 }
 
-/// Whether a call gets a key that may be `None`: it only passes it on, or a condition that does not test the key decides whether it is drawn
-/// from.
-pub(super) fn is_optional_key(cx: &FixContext<'_>, call: &ast::ExprCall, key: &Expr) -> bool {
+/// Whether a call gets a key that may be `None`: it only passes it on, or something other than a test of the key decides whether it is drawn
+/// from after a derivation at one of these places.
+pub(super) fn is_optional_key(cx: &FixContext<'_>, call: &ast::ExprCall, key: &Expr, derived: &[u32]) -> bool {
     let class = tree::ancestors(cx.module, span_of(call)).into_iter().rev().find_map(|node| match node {
         AnyNodeRef::StmtClassDef(class) => Some(class),
         _ => None,
@@ -31,22 +34,66 @@ pub(super) fn is_optional_key(cx: &FixContext<'_>, call: &ast::ExprCall, key: &E
     let def = tree::function_around(cx.module, span_of(call));
     def.is_some_and(|def| {
         let is_drawn = draws(cx, call);
-        if is_drawn && (!is_conditional(cx, def, call) || is_tested(cx, def, key)) {
+        if is_drawn && !derived.iter().any(|at| is_conditional(cx, call, *at) && !is_tested(cx, call, key, *at)) {
             return false;
         }
         is_none_possible(cx, (def, class), key, is_drawn, STEPS)
     })
 }
 
-/// Whether a condition in a function decides whether a call runs.
-fn is_conditional(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, call: &ast::ExprCall) -> bool {
-    let (of, within) = (span_of(call), span_of(def));
-    tree::ancestors(cx.module, of).into_iter().any(|node| match node {
-        AnyNodeRef::StmtIf(one) => within.covers(span_of(one)) && !span_of(&*one.test).covers(of),
-        AnyNodeRef::ExprIf(one) => within.covers(span_of(one)) && !span_of(&*one.test).covers(of),
-        AnyNodeRef::ExprBoolOp(one) => within.covers(span_of(one)),
+/// Whether a call may not run although what precedes the statement at a place does: they are in different branches, loops or handlers.
+fn is_conditional(cx: &FixContext<'_>, call: &ast::ExprCall, at: u32) -> bool {
+    let (of, at) = (span_of(call), Span::new(at, at));
+    let is_shared = |suite: &[Stmt]| suite.iter().any(|statement| span_of(statement).covers(at));
+    let below = cx.steps(of).windows(2).any(|steps| match steps {
+        [outer, inner] => is_optional_suite(outer.statement(), inner.suite) && !is_shared(inner.suite),
         _ => false,
-    })
+    });
+    below
+        || tree::ancestors(cx.module, of).into_iter().any(|node| match node {
+            AnyNodeRef::ExprIf(one) => !span_of(one).covers(at) && !span_of(&*one.test).covers(of),
+            AnyNodeRef::ExprBoolOp(one) => !span_of(one).covers(at),
+            _ => false,
+        })
+}
+
+/// Whether a statement may run without running one of its suites.
+fn is_optional_suite(statement: &Stmt, suite: &[Stmt]) -> bool {
+    match statement {
+        Stmt::If(_) | Stmt::For(_) | Stmt::While(_) | Stmt::Match(_) => true,
+        Stmt::Try(one) => {
+            let always = [&one.body, &one.finalbody];
+            !always.into_iter().any(|always| std::ptr::eq(always.as_slice(), suite))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a condition around a call compares its key with `None`, or a statement before a place lets only keys through.
+fn is_tested(cx: &FixContext<'_>, call: &ast::ExprCall, key: &Expr, at: u32) -> bool {
+    let compares =
+        |test: &Expr| tree::expressions_within(test).into_iter().any(|expr| compares_with_none(cx, expr, key));
+    let is_around = tree::ancestors(cx.module, span_of(call)).into_iter().any(|node| match node {
+        AnyNodeRef::StmtIf(one) => compares(&one.test),
+        AnyNodeRef::StmtWhile(one) => compares(&one.test),
+        AnyNodeRef::ExprIf(one) => compares(&one.test),
+        AnyNodeRef::ExprBoolOp(one) => one.values.iter().any(compares),
+        _ => false,
+    });
+    let before = cx.steps(Span::new(at, at)).into_iter().flat_map(|step| &step.suite[..step.index]);
+    is_around || before.into_iter().any(|statement| lets_only_keys_through(cx, statement, key))
+}
+
+/// Whether a statement ends the function, or binds a key, wherever the key is `None`: `if key is None: raise ValueError`.
+fn lets_only_keys_through(cx: &FixContext<'_>, statement: &Stmt, key: &Expr) -> bool {
+    match statement {
+        Stmt::Assert(one) => compares_with_none(cx, &one.test, key),
+        Stmt::If(one) if compares_with_none(cx, &one.test, key) => one.body.iter().any(|inner| {
+            matches!(inner, Stmt::Return(_) | Stmt::Raise(_))
+                || tree::targets(inner).into_iter().any(|target| cx.code(target) == cx.code(key))
+        }),
+        _ => false,
+    }
 }
 
 /// Whether the value of an expression in a function may be `None`, unless the function compares one that is not drawn from with `None`.
@@ -208,26 +255,6 @@ fn admits_none(cx: &FixContext<'_>, annotation: &Expr) -> bool {
 /// Whether a function compares a key with `None`.
 fn is_compared(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, key: &Expr) -> bool {
     def.body.iter().flat_map(tree::expressions_of).any(|expr| compares_with_none(cx, expr, key))
-}
-
-/// Whether a condition in a function compares a key with `None`.
-fn is_tested(cx: &FixContext<'_>, def: &ast::StmtFunctionDef, key: &Expr) -> bool {
-    let compares =
-        |test: &Expr| tree::expressions_within(test).into_iter().any(|expr| compares_with_none(cx, expr, key));
-    let by_statement = statements(def).any(|statement| match statement {
-        Stmt::If(one) => {
-            let further = one.elif_else_clauses.iter().filter_map(|clause| clause.test.as_ref());
-            std::iter::once(&*one.test).chain(further).any(compares)
-        }
-        Stmt::While(one) => compares(&one.test),
-        Stmt::Assert(one) => compares(&one.test),
-        _ => false,
-    });
-    by_statement
-        || def.body.iter().flat_map(tree::expressions_of).any(|expr| match expr {
-            Expr::If(one) => compares(&one.test),
-            _ => false,
-        })
 }
 
 fn compares_with_none(cx: &FixContext<'_>, expr: &Expr, key: &Expr) -> bool {

@@ -46,7 +46,7 @@ pub(super) fn apart(cx: &FixContext<'_>, uses: &[Use<'_>], resolves: &[usize]) -
     let carrier = name.or(Some(key).filter(|_| same && holds == Storage::Writable));
     let last = uses.last().unwrap_or(first);
     let rebinds = carrier.is_some_and(|carrier| is_rebound_by(cx, last, carrier));
-    let optional = || uses.iter().any(|one| optional_keys::is_optional_key(cx, one.call, one.key));
+    let optional = || uses.iter().any(|one| optional_keys::is_optional_key(cx, one.call, one.key, &[start]));
     let writer = match writer.split {
         Split::Plain(split) if name.is_some() && !rebinds && uses.len() > 1 && optional() => {
             let whole = Writer { split: Split::Optional(split), ..writer };

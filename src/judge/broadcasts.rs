@@ -95,7 +95,11 @@ pub fn extract_broadcasts(run: &Recording<'_>, flows: &Flows<'_>, facts: &mut Fa
             derivation: derivation(run.terms, event.target.term),
             confidence: match event.role {
                 // Whoever copies one key for all lanes passes it to what draws from it.
-                Role::Unresolved if broadcast.copied.is_some() && broadcast.lanes == SharingLanes::Elements => {
+                Role::Unresolved
+                    if broadcast.copied.is_some()
+                        && !broadcast.repeated
+                        && broadcast.lanes == SharingLanes::Elements =>
+                {
                     Confidence::Medium
                 }
                 Role::Unresolved => Confidence::Low,

@@ -80,7 +80,7 @@ pub struct Facts {
     /// Expressions that are containers, objects or arrays of keys on some path; filled like `values`.
     pub not_single: Vec<Place>,
     /// The functions of the module that ran in the analysis of each entry; for the module's body, those that the body
-    /// and the constructors ran. Filled like `values`.
+    /// and the constructors ran.
     pub ran: FxHashMap<FunctionId, FxHashSet<FunctionId>>,
     /// Places where a budget was hit and a value became unknown.
     pub exhausted: Vec<Exhausted>,

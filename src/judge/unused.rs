@@ -98,11 +98,20 @@ pub fn extract_unused(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     extract_ignored(run, facts, file);
 }
 
-/// The children of the split at this place that nothing reads, without those that are named to be dropped (`_`, `_unused`, but not `_rng`);
-/// `None` where that cannot be decided.
+/// The children of the split at this place that nothing reads; `None` where that cannot be decided.
 pub fn unread_children(run: &Recording<'_>, place: Place, activation: &Activation) -> Option<Vec<Child>> {
+    let is_unread = |slot: u32, _: Temp| !is_read(run, activation.module, activation.function, slot);
+    match result_use_of(run, activation, place, &is_unread)? {
+        ResultUse::Children(unread) => Some(unread.into_iter().filter(|child| !child.name.starts_with('_')).collect()),
+        _ => None,
+    }
+}
+
+/// The children of the split at this place that nothing reads before something else has their names; `None` where that cannot be decided.
+/// Names such as `_unused` say that nothing should, but `_rng` does not.
+pub fn dead_children(run: &Recording<'_>, place: Place, activation: &Activation) -> Option<Vec<Child>> {
     let (module, id) = (activation.module, activation.function);
-    let (code, uses) = (run.module(module).function(id), run.uses_of(module, id));
+    let (code, uses, words) = (run.module(module).function(id), run.uses_of(module, id), &run.program.models.words);
     let is_unread = |slot: u32, store: Temp| {
         !is_read(run, module, id, slot)
             || code.kind == FunctionKind::Def
@@ -111,7 +120,6 @@ pub fn unread_children(run: &Recording<'_>, place: Place, activation: &Activatio
     };
     match result_use_of(run, activation, place, &is_unread)? {
         ResultUse::Children(mut unread) => {
-            let words = &run.program.models.words;
             unread.retain(|child| !child.name.starts_with('_') || words.names_a_key(&child.name));
             Some(unread)
         }

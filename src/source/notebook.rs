@@ -136,7 +136,7 @@ struct Part<'d> {
 /// A notebook with only these parts; `None` if one of them is missing or malformed.
 fn read(document: &str) -> Option<Notebook> {
     let Document { cells, metadata, nbformat } = serde_json::from_str(document).ok()?;
-    // Some editors write a later number into documents of format 4; another structure would not have been read.
+    // Some editors write a later number into documents of format 4. Only documents with the structure of format 4 get here.
     let nbformat = nbformat.min(FORMAT);
     let cell = |Part { cell_type, source, metadata }: &Part<'_>| {
         let metadata = metadata.map(RawValue::get).filter(|metadata| metadata.starts_with('{')).unwrap_or("{}");

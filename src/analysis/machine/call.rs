@@ -357,9 +357,10 @@ impl<'p> Machine<'p> {
             || code.kind == crate::ir::FunctionKind::Def && !code.is_stub && !is_entry(module, code);
         if nested && code.kind != crate::ir::FunctionKind::Generator && frame.inlined.is_none() {
             let guard = self.state.paths.pc;
-            // The body of a class runs as if the function around it called it.
-            let in_body = u32::from(frame.code.kind == crate::ir::FunctionKind::ClassBody);
-            let in_call = frame.activation.depth > in_body;
+            // The body of a class runs as if the code around it called it.
+            let outwards = std::iter::successors(Some(frame.code), |code| code.parent.map(|id| module.function(id)));
+            let bodies = outwards.take_while(|code| code.kind == crate::ir::FunctionKind::ClassBody).count();
+            let in_call = frame.activation.depth as usize > bodies;
             let pending =
                 PendingClosure { closure: closure.clone(), guard, in_call, transformed: false, stored: false };
             self.context.pending.insert(self.state.store.closures, pending);
@@ -530,11 +531,13 @@ impl<'p> Machine<'p> {
         let entered = self.state.paths.pc;
         let before = self.state.paths.running();
         self.state.paths.frame_live = entered;
-        if self.program.observes && inlined.is_none() {
+        if inlined.is_none() {
             if module == self.context.home {
                 self.recorder.run(function);
             }
-            hover::observe_parameters(self, &frame);
+            if self.program.observes {
+                hover::observe_parameters(self, &frame);
+            }
         }
         let here = self.context.here;
         self.block(&mut frame, &code.body);

@@ -89,7 +89,7 @@ pub struct Log {
     pub observed: FxHashSet<Observed>,
     /// Expressions that were containers, objects or arrays of keys when they were run.
     pub not_single: FxHashSet<Place>,
-    /// The functions of the analysed module that were run, if hovers or fixes need them.
+    /// The functions of the analysed module that were run.
     pub ran: FxHashSet<FunctionId>,
 }
 

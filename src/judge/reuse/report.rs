@@ -27,7 +27,7 @@ use crate::judge::paths::PathQueries;
 use crate::judge::reuse::Reuse;
 use crate::judge::reuse::repetition::{are_adjacent, binding, carried_at, loop_kind, repeated_by, returned_at};
 use crate::judge::traced::is_initialiser;
-use crate::judge::unused::unread_children;
+use crate::judge::unused::{Child, dead_children, unread_children};
 
 /// How the two consumptions of a reuse are assigned to a frame.
 pub struct Placed {
@@ -232,7 +232,7 @@ pub fn report(
     {
         placed.confidence = Confidence::Low;
     }
-    let intended_child = unused_sibling(run, &first, &second, kind);
+    let mut intended_child = unused_sibling(run, &first, &second, kind);
     if kind == ReuseKind::Sampled && has_child_for_each(run, (&first, &second), intended_child.as_ref()) {
         placed.confidence = placed.confidence.max(Confidence::Medium);
     }
@@ -245,9 +245,15 @@ pub fn report(
     if is_beside_unknown(&first, &second) && !(meets(run, &second, &consequence) && placed.direct) {
         placed.confidence = Confidence::Low;
     }
-    // The author made a child for the call that nothing resolves, and passed the key itself.
-    if is_beside_unknown(&first, &second) && has_child_for_unknown(run, &first, &second, intended_child.as_ref()) {
+    // The author made a child for the call that nothing resolves, and passed another one.
+    if is_beside_unknown(&first, &second)
+        && let Some(child) = child_for_unknown(run, &first, &second)
+    {
         placed.confidence = placed.confidence.max(Confidence::Medium);
+        // The advice is about the second consumption, or about what precedes a split.
+        if second.role == Role::Unresolved || second.role == Role::Split {
+            intended_child.get_or_insert(child);
+        }
     }
     if kind == ReuseKind::Iterated && is_doubtful_in_loop(flows, &pair, &consequence, placed.confidence) {
         placed.confidence = Confidence::Low;
@@ -375,29 +381,51 @@ fn is_held(run: &Recording<'_>, term: TermId) -> bool {
     }
 }
 
-/// The only unused child of the split that was intended for the second consumption, or, where that is a split, for the first: the split before
-/// it, or the one that made the key. It exists on every path to that consumption.
+/// The only unused child of the split that was intended for the second consumption: the split before it, or the one
+/// that made the key. It exists on every path to that consumption.
 fn unused_sibling(
     run: &Recording<'_>,
     first: &Consumption,
     second: &Consumption,
     kind: ReuseKind,
 ) -> Option<UnusedChild> {
-    let is_child = |event: &Consumption| matches!(run.terms.get(event.target.term), Term::Child(..));
-    let made = |event: &Consumption| {
-        let derivation = run.derivation(event.target.derivation)?;
-        Some((derivation.place, derivation.activation.clone()))
-    };
-    let ((place, activation), user) = match kind {
-        ReuseKind::SplitAndSampled if first.role == Role::Split => ((first.place, first.activation.clone()), second),
-        // The split of a key that is used already continues from it.
-        ReuseKind::SplitAndSampled if is_child(first) => (made(first)?, first),
-        ReuseKind::Sampled if is_child(second) => (made(second)?, second),
+    let (place, activation) = match kind {
+        ReuseKind::SplitAndSampled if first.role == Role::Split => (first.place, first.activation.clone()),
+        ReuseKind::Sampled if is_child(run, second) => {
+            let derivation = run.derivation(second.target.derivation)?;
+            (derivation.place, derivation.activation.clone())
+        }
         _ => return None,
     };
-    match unread_children(run, place, &activation)?.as_slice() {
-        [only] if activation.id == user.activation.id && only.is_held_at(run, &activation, user.place) => {
-            Some(only.fact(run, &activation))
+    only_child(run, unread_children(run, place, &activation)?, &activation, second)
+}
+
+/// The only child of the split that made the key which a call of unknown code got instead: nothing reads the child, but the result of the call
+/// is read. The other consumption is a draw or a split.
+fn child_for_unknown(run: &Recording<'_>, first: &Consumption, second: &Consumption) -> Option<UnusedChild> {
+    let unknown = if first.role == Role::Unresolved { first } else { second };
+    let made = run.derivation(unknown.target.derivation).filter(|_| is_child(run, unknown))?;
+    let call = run.call_at(&unknown.activation, unknown.place)?;
+    let uses = run.uses_of(unknown.activation.module, unknown.activation.function);
+    let dead = dead_children(run, made.place, &made.activation).filter(|_| !uses.readers(call).is_empty())?;
+    let child = only_child(run, dead, &made.activation, unknown);
+    child.filter(|child| is_for_a_call(run, unknown, Some(child)))
+}
+
+fn is_child(run: &Recording<'_>, event: &Consumption) -> bool {
+    matches!(run.terms.get(event.target.term), Term::Child(..))
+}
+
+/// The only one of some children of a split in an activation, if its variable holds it at a consumption there.
+fn only_child(
+    run: &Recording<'_>,
+    children: Vec<Child>,
+    activation: &Activation,
+    user: &Consumption,
+) -> Option<UnusedChild> {
+    match children.as_slice() {
+        [only] if activation.id == user.activation.id && only.is_held_at(run, activation, user.place) => {
+            Some(only.fact(run, activation))
         }
         _ => None,
     }
@@ -427,17 +455,6 @@ fn has_child_for_each(
 ) -> bool {
     let is_unknown = first.role == Role::Unresolved && second.role == Role::Unresolved;
     is_unknown && first.callee == second.callee && is_for_a_call(run, second, child)
-}
-
-/// Whether one of two consumptions is a call that nothing resolves, and the author made a child for it.
-fn has_child_for_unknown(
-    run: &Recording<'_>,
-    first: &Consumption,
-    second: &Consumption,
-    child: Option<&UnusedChild>,
-) -> bool {
-    let user = if second.role == Role::Split { first } else { second };
-    user.role == Role::Unresolved && is_for_a_call(run, user, child)
 }
 
 /// Whether there is evidence besides a protocol or an unknown call that a value is a key: its name is enough in addition to a protocol.

@@ -7,6 +7,7 @@
 //!
 //! **Invariant:** a function that is near keys also reaches them by names.
 
+use crate::analysis::program::is_entry;
 use crate::analysis::program::vocabulary::Mentions;
 use crate::ir::{Argument, Constant, Function, FunctionKind, Module, Op, OpKind};
 use crate::models::Words;
@@ -18,7 +19,7 @@ const NESTED_CALLS: usize = 2;
 pub(super) struct Nesting {
     /// The enclosing function, if that is not the body of the module.
     parents: Vec<Option<usize>>,
-    /// Methods that run only if they are called by name.
+    /// Methods of classes of the module that run only if they are called by name. What a class in a function defines runs with that function.
     is_called_by_name: Vec<bool>,
     /// Functions that are called, which excludes bodies of classes.
     is_called: Vec<bool>,
@@ -32,8 +33,7 @@ impl Nesting {
                 let parent = function.parent.filter(|parent| *parent != Module::BODY);
                 let in_class = parent.is_some_and(|parent| module.function(parent).kind == FunctionKind::ClassBody);
                 parents.push(parent.map(|parent| start + parent.0 as usize));
-                is_called_by_name
-                    .push(in_class && function.kind == FunctionKind::Def && !function.name.starts_with("__"));
+                is_called_by_name.push(in_class && is_entry(module, function) && !function.name.starts_with("__"));
                 is_called.push(function.kind != FunctionKind::ClassBody);
             }
         }
