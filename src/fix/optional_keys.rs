@@ -90,7 +90,7 @@ fn lets_only_keys_through(cx: &FixContext<'_>, statement: &Stmt, key: &Expr) -> 
         Stmt::Assert(one) => compares_with_none(cx, &one.test, key),
         Stmt::If(one) if compares_with_none(cx, &one.test, key) => one.body.iter().any(|inner| {
             matches!(inner, Stmt::Return(_) | Stmt::Raise(_))
-                || tree::targets(inner).into_iter().any(|target| cx.code(target) == cx.code(key))
+                || tree::targets(inner).iter().any(|target| cx.code(target) == cx.code(key))
         }),
         _ => false,
     }

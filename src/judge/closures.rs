@@ -38,7 +38,7 @@ pub fn extract_closure_calls(run: &Recording<'_>, facts: &mut Facts) {
             let makers = || calls_of(run, place.file, (module, definer)).filter_map(|place| uses.call_at(place.span));
             let is_made_in = |outer: Temp| makers().any(|made| uses.loops_around(code, made).any(|one| one == outer));
             let call = uses.call_at(place.span);
-            let is_repeated = call.is_none_or(|call| !uses.loops_around(code, call).all(|outer| is_made_in(outer)));
+            let is_repeated = call.is_none_or(|call| !uses.loops_around(code, call).all(is_made_in));
             facts.closure_calls.push(ClosureCall { defined_at, place: *place, is_repeated });
         }
     }

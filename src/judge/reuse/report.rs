@@ -397,7 +397,7 @@ fn unused_sibling(
         }
         _ => return None,
     };
-    only_child(run, unread_children(run, place, &activation)?, &activation, second)
+    only_child(run, &unread_children(run, place, &activation)?, &activation, second)
 }
 
 /// The only child of the split that made the key which a call of unknown code got instead: nothing reads the child, but the result of the call
@@ -408,7 +408,7 @@ fn child_for_unknown(run: &Recording<'_>, first: &Consumption, second: &Consumpt
     let call = run.call_at(&unknown.activation, unknown.place)?;
     let uses = run.uses_of(unknown.activation.module, unknown.activation.function);
     let dead = dead_children(run, made.place, &made.activation).filter(|_| !uses.readers(call).is_empty())?;
-    let child = only_child(run, dead, &made.activation, unknown);
+    let child = only_child(run, &dead, &made.activation, unknown);
     child.filter(|child| is_for_a_call(run, unknown, Some(child)))
 }
 
@@ -419,11 +419,11 @@ fn is_child(run: &Recording<'_>, event: &Consumption) -> bool {
 /// The only one of some children of a split in an activation, if its variable holds it at a consumption there.
 fn only_child(
     run: &Recording<'_>,
-    children: Vec<Child>,
+    children: &[Child],
     activation: &Activation,
     user: &Consumption,
 ) -> Option<UnusedChild> {
-    match children.as_slice() {
+    match children {
         [only] if activation.id == user.activation.id && only.is_held_at(run, activation, user.place) => {
             Some(only.fact(run, activation))
         }
