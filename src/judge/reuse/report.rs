@@ -101,7 +101,8 @@ pub fn placed(run: &Recording<'_>, reuse: Reuse) -> Option<Placed> {
             && loops.contains(&a[depth - 1].1)
             && !run.code(x).is_generator
         {
-            // Two iterations of a body that one call runs: the body's own frame reports it. A generator is not the body of the loop that runs it.
+            // Two iterations of a body that one call runs: the body's own frame reports it. A generator is not the body of the loop
+            // that runs it.
             common = Some(depth);
         } else {
             break;

@@ -1,4 +1,4 @@
-//! Methods without a body that classes of other modules implement.
+//! The classes that a class inherits from, and methods without a body that classes of other modules implement.
 //!
 //! **Invariant:** a class is followed to its bases by the names of imports alone, through at most [`STEPS`] names.
 
