@@ -67,7 +67,7 @@ fn within_length(terms: &Terms, index: TermId, range: Extent) -> bool {
 
 fn contains(terms: &Terms, range: Extent, index: TermId) -> bool {
     let Extent::Range { start, step, length, to_end } = range else { return false };
-    if start == index {
+    if start == index || step == 1 && is_last(terms, start, length, index) {
         return true;
     }
     let Some(offset) = terms.difference(index, start) else { return false };
@@ -79,6 +79,12 @@ fn contains(terms: &Terms, range: Extent, index: TermId) -> bool {
         Some(length) => offset / step < length,
         None => to_end && step > 0,
     }
+}
+
+/// Whether an index is that of the last of so many neighbours.
+fn is_last(terms: &Terms, start: TermId, length: Option<TermId>, index: TermId) -> bool {
+    let (Some(start), Some(length)) = (terms.as_int(start), length) else { return false };
+    terms.difference(index, length) == Some(start - 1)
 }
 
 fn ranges_overlap(terms: &Terms, a: Extent, b: Extent) -> bool {

@@ -492,6 +492,40 @@ pub fn known_length(state: &mut State, iterator: &Value) -> Option<u32> {
     Some(length.saturating_sub(position))
 }
 
+/// The number of the last iteration over an iterator that nothing has advanced, if a term says how many there are.
+pub fn last_index(state: &mut State, iterator: &Value) -> Option<TermId> {
+    let Some(Val::Object(object)) = iterator.single() else { return None };
+    let ObjectKind::Iterator(source, Some(0)) = state.store.objects[object.0 as usize].kind.clone() else {
+        return None;
+    };
+    let length = match &source {
+        Source::Range(start, stop, step) => {
+            (state.terms.as_int(*start) == Some(0) && state.terms.as_int(*step) == Some(1)).then_some(*stop)?
+        }
+        Source::Array(value) => {
+            let Some(Val::Array(array)) = value.single() else { return None };
+            array.dims.as_ref()?.first().copied()??
+        }
+        Source::Opaque(term) => state.length_of_term(*term),
+        Source::Enumerate(inner, _) => return last_index(state, inner),
+        // The shortest ends the loop.
+        Source::Zip(inner) | Source::Map(_, inner) => {
+            let (first, others) = inner.split_first()?;
+            let last = last_index(state, first)?;
+            return others.iter().all(|other| last_index(state, other) == Some(last)).then_some(last);
+        }
+        Source::Items(_)
+        | Source::Chain(_)
+        | Source::Calls(_)
+        | Source::Indexed(_)
+        | Source::Repeat(_)
+        | Source::Cycle(_)
+        | Source::Generator(_)
+        | Source::Stream(_) => return None,
+    };
+    Some(state.terms.offset(length, -1))
+}
+
 /// The paths on which something opaque has an element with this index.
 fn has_element(state: &mut State, term: TermId, index: TermId) -> Guard {
     let length = state.length_of_term(term);

@@ -91,8 +91,7 @@ impl<'p> Machine<'p> {
         let (instance, outer) = self.begin_loop();
         let may_continue =
             iterator.is_none() && test.is_some() || iterator.is_some() && known.is_none_or(|known| known > copies);
-        let may_continue_later = may_continue && self.context.loop_depth <= NESTED;
-        let mut symbolic = SymbolicIterations::begin(&mut self.state, frame.code, body, copies, may_continue_later);
+        let mut symbolic = self.begin_symbolic(frame, body, iterator, (copies, may_continue));
         let is_for = iterator.is_some() && orelse.is_empty();
         let (first_event, before) = (self.recorder.log().consumptions.len(), self.state.paths.pc);
         let (mut exit, mut none, mut counted, mut endless) = (Guard::FALSE, Guard::FALSE, None, false);
@@ -102,7 +101,7 @@ impl<'p> Machine<'p> {
             }
             self.begin_copy(instance, copy, place, outer.clone());
             let is_symbolic = copy >= copies && !symbolic.ends(copy);
-            let number = is_symbolic.then(|| self.begin_symbolic_copy(&mut symbolic, frame, place));
+            let number = is_symbolic.then(|| self.begin_symbolic_copy(&mut symbolic, frame, (copy, place)));
             let continues = match (iterator, test) {
                 (Some((temp, iterator)), _) => {
                     let value = frame.value(iterator);
@@ -170,15 +169,30 @@ impl<'p> Machine<'p> {
 }
 
 impl<'p> Machine<'p> {
+    /// Prepares for iterations of a loop after its first copies.
+    fn begin_symbolic(
+        &mut self,
+        frame: &Frame<'p>,
+        body: &'p Block,
+        iterator: Option<(Temp, Temp)>,
+        (copies, may_continue): (u32, bool),
+    ) -> SymbolicIterations<'p> {
+        let may_continue = may_continue && self.context.loop_depth <= NESTED;
+        let last = iterator
+            .filter(|_| may_continue && widening::is_last_indexed_after(frame.code, body))
+            .and_then(|(_, iterator)| iterate::last_index(&mut self.state, &frame.value(iterator)));
+        SymbolicIterations::begin(&mut self.state, frame.code, body, copies, (may_continue, last))
+    }
+
     /// Begins a copy for a later iteration: the number of the iteration.
     fn begin_symbolic_copy(
         &mut self,
         symbolic: &mut SymbolicIterations<'p>,
         frame: &Frame<'p>,
-        place: Place,
+        at: (u32, Place),
     ) -> TermId {
         let cyclic = self.cyclic_attributes(frame.module);
-        let (number, writes) = symbolic.begin_copy(&mut self.state, (frame.code, &cyclic), place);
+        let (number, writes) = symbolic.begin_copy(&mut self.state, (frame.code, &cyclic), at);
         self.store_all(frame, writes);
         number
     }

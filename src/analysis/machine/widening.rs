@@ -3,7 +3,9 @@
 //! In such a copy the number of the iteration is a symbol. So is each number that the copies before it changed, wherever it is stored: in a
 //! variable, in an attribute or an entry of an object, or as the length of a container.
 //!
-//! **Invariant:** at most [`SYMBOLIC_COPIES`] copies run for later iterations, and at most [`WIDENED`] objects are widened; a number that the
+//! If code after the loop may take what its last iteration took, that iteration gets a copy of its own.
+//!
+//! **Invariant:** at most [`SYMBOLIC_COPIES`] copies and that one run for later iterations, and at most [`WIDENED`] objects are widened; a number that the
 //! last two copies before them left different is not known in them, nor after the loop, unless it is a remainder that repeats within the
 //! copies.
 
@@ -17,7 +19,7 @@ use crate::analysis::store::State;
 use crate::analysis::store::heap::{Object, ObjectKind};
 use crate::analysis::store::items;
 use crate::finding::Place;
-use crate::ir::{Block, Constant, Function, Module, Name, Op, OpKind, Operator};
+use crate::ir::{Block, Constant, Function, Module, Name, Op, OpKind, Operator, Variable};
 
 /// Copies of the body that stand for all later iterations.
 pub const SYMBOLIC_COPIES: u32 = 2;
@@ -39,6 +41,8 @@ pub struct SymbolicIterations<'p> {
     may_continue: bool,
     /// Whether the first copies query the iteration number.
     queries_number: bool,
+    /// The number of the last iteration, if a copy of its own stands for it.
+    last: Option<TermId>,
     queries: Queries,
     /// The stores to variables that the body runs only on some paths.
     conditional_writes: Vec<&'p Op>,
@@ -81,7 +85,13 @@ pub type Writes<'p> = Vec<(&'p Op, TermId)>;
 
 impl<'p> SymbolicIterations<'p> {
     /// Prepares for later iterations of a loop with this many copies for its first ones.
-    pub fn begin(state: &mut State, code: &'p Function, body: &'p Block, first: u32, may_continue: bool) -> Self {
+    pub fn begin(
+        state: &mut State,
+        code: &'p Function,
+        body: &'p Block,
+        first: u32,
+        (may_continue, last): (bool, Option<TermId>),
+    ) -> Self {
         let (mut conditional_writes, mut writes) = (Vec::new(), Vec::new());
         let mut work = if may_continue { vec![(body, false)] } else { Vec::new() };
         while let Some((block, is_branch)) = work.pop() {
@@ -100,6 +110,7 @@ impl<'p> SymbolicIterations<'p> {
             first,
             may_continue,
             queries_number: false,
+            last: last.filter(|_| may_continue),
             queries: Queries::default(),
             conditional_writes,
             writes,
@@ -113,12 +124,21 @@ impl<'p> SymbolicIterations<'p> {
 
     /// Most copies of the body.
     pub fn most(&self) -> u32 {
-        if self.may_continue { self.first + SYMBOLIC_COPIES } else { self.first }
+        let later = if self.may_continue { SYMBOLIC_COPIES } else { 0 };
+        self.first + later + u32::from(self.last.is_some())
+    }
+
+    /// Whether the copies for the first and for any later iteration are these many.
+    fn ends_before_last(&self, copy: u32) -> bool {
+        copy == self.first && !(self.may_continue && self.queries_number) || copy == self.first + SYMBOLIC_COPIES
     }
 
     /// Whether nothing runs after this many copies.
     pub fn ends(&self, copy: u32) -> bool {
-        copy == self.first && !(self.may_continue && self.queries_number) || copy == self.first + SYMBOLIC_COPIES
+        match self.last {
+            Some(_) => copy > self.first && self.ends_before_last(copy - 1),
+            None => self.ends_before_last(copy),
+        }
     }
 
     /// The stores to variables that the body runs on all paths.
@@ -141,12 +161,13 @@ impl<'p> SymbolicIterations<'p> {
         &mut self,
         state: &mut State,
         (code, cyclic): (&Function, &FxHashSet<Name>),
-        place: Place,
+        (copy, place): (u32, Place),
     ) -> (TermId, Writes<'p>) {
         self.keep_cyclic(code, cyclic);
-        let number = match self.number {
-            Some(number) => state.terms.offset(number, self.queries.multiple),
-            None => state.terms.fresh(Symbol::Iteration(self.first), "<iteration>", Some(place)),
+        let number = match (self.last.filter(|_| self.ends_before_last(copy)), self.number) {
+            (Some(last), _) => last,
+            (None, Some(number)) => state.terms.offset(number, self.queries.multiple),
+            (None, None) => state.terms.fresh(Symbol::Iteration(self.first), "<iteration>", Some(place)),
         };
         self.number = Some(number);
         let mut writes = Vec::new();
@@ -261,6 +282,29 @@ impl<'p> SymbolicIterations<'p> {
             Part::Length(id) => lengthen(state, *id, number),
         }
     }
+}
+
+/// Whether code after a loop may take what its last iteration took: an element by an index from the end, as in `keys[-1]` and
+/// `keys[n - 1]`, or by a variable of the loop.
+pub fn is_last_indexed_after(code: &Function, body: &Block) -> bool {
+    let Some(end) = body.iter().max().copied() else { return false };
+    let targets: Vec<&Variable> = body
+        .iter()
+        .filter_map(|temp| match &code.ops[*temp as usize].kind {
+            OpKind::Store(variable, _) => Some(variable),
+            _ => None,
+        })
+        .collect();
+    let after = code.ops.get(end as usize + 1..).unwrap_or_default();
+    after.iter().any(|op| {
+        let OpKind::Item(_, index) = &op.kind else { return false };
+        match &code.ops[*index as usize].kind {
+            OpKind::Constant(Constant::Int(index)) => **index < 0,
+            OpKind::Operate(Operator::Sub, ..) => true,
+            OpKind::Load(variable) => targets.contains(&variable),
+            _ => false,
+        }
+    })
 }
 
 /// Longest cycle that the copies of a body go through.

@@ -9,7 +9,7 @@ use super::annotated;
 use super::frame::{Eval, Frame, Halt, Signal};
 use super::machine::Machine;
 use super::step::put_pair;
-use super::symbol::Node;
+use super::symbol::{Node, Symbols};
 use super::value::{Args, Class, Family, Import, Instance, KeyArray, KeyKind, Value, any, get, set};
 use crate::arrays::{self, Entry};
 use crate::ir::{Module, Name};
@@ -19,6 +19,9 @@ pub(super) use crate::arrays::position;
 /// Attributes of arrays that are values, not methods.
 const ARRAY_VALUES: &[&str] =
     &["shape", "dtype", "ndim", "size", "T", "mT", "at", "sharding", "device", "nbytes", "itemsize"];
+
+/// Most sums that the number of an element goes through.
+const OFFSETS: u32 = 4;
 
 /// Deepest nesting of modules that run because other modules request their names.
 const IMPORTING: u32 = 32;
@@ -382,7 +385,7 @@ impl<'p> Machine<'p> {
                 Some((self.library.whole_stack)(self, vec![object.clone()]))
             }
             Value::Keys(array) => Self::key_item(array, index),
-            Value::Family(family) => family_item(family, index),
+            Value::Family(family) => family_item(&self.symbols, family, index),
             Value::Stack(stack) => match index.int() {
                 Some(at) if at >= 0 => usize::try_from(at).ok().and_then(|at| stack.items.get(at).cloned()),
                 Some(at) if stack.is_whole => {
@@ -529,7 +532,11 @@ pub(super) fn is_exception(name: &str) -> bool {
         || matches!(name, "Exception" | "BaseException" | "StopIteration" | "KeyboardInterrupt" | "SystemExit")
 }
 
-fn family_item<'p>(family: &Rc<Family>, index: &Value<'p>) -> Option<Value<'p>> {
+fn family_item<'p>(symbols: &Symbols, family: &Rc<Family>, index: &Value<'p>) -> Option<Value<'p>> {
+    let number = |index: &Value<'p>| match index {
+        Value::Unknown(symbol) => symbols.known_number(*symbol, OFFSETS),
+        index => index.int(),
+    };
     match index {
         Value::Slice(parts) => match &**parts {
             [from, Value::None | Value::Int(0..) | Value::Unknown(_), Value::None] => {
@@ -547,7 +554,13 @@ fn family_item<'p>(family: &Rc<Family>, index: &Value<'p>) -> Option<Value<'p>> 
             }
             Some(value)
         }
-        other => Some(super::keys::child(family, u32::try_from(other.int()?).ok()?)),
+        other => {
+            let index = match number(other)? {
+                from_end @ ..0 => symbols.known_number(family.count?, OFFSETS)?.checked_add(from_end)?,
+                index => index,
+            };
+            Some(super::keys::child(family, u32::try_from(index).ok()?))
+        }
     }
 }
 

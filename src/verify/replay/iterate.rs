@@ -10,7 +10,7 @@ use super::annotated;
 use super::frame::{Eval, Halt, ITERATIONS, Signal};
 use super::machine::Machine;
 use super::step::ELEMENTS;
-use super::symbol::Symbol;
+use super::symbol::{Node, Symbol};
 use super::value::{Args, Family, Shared, Stack, Value, length_of_range};
 use crate::models::StreamUse;
 
@@ -99,6 +99,15 @@ impl<'p> Machine<'p> {
         self.decide(has, Some(number < 2))
     }
 
+    /// The same for something of a length that the program computes, which is known once there is no element.
+    fn has_counted(&mut self, of: Symbol, number: u32, length: Option<Symbol>) -> bool {
+        let has = self.has_element(of, number);
+        if let Some(length) = length.filter(|_| !has && number < ITERATIONS) {
+            self.symbols.learn_count(length, number);
+        }
+        has
+    }
+
     /// The next element, if there is one.
     pub(super) fn next(&mut self, iterator: &Value<'p>) -> Eval<'p, Option<Value<'p>>> {
         self.charge()?;
@@ -161,7 +170,11 @@ impl<'p> Machine<'p> {
                 Some(annotated::pair(self, element).unwrap_or(Value::Unknown(element)))
             }
             Source::Counting(from, step, symbol, taken) => {
-                if !self.has_element(*symbol, *taken) {
+                let to = match self.symbols.node(*symbol) {
+                    Some(Node::Apply(_, parts)) if parts.len() == 1 => Some(parts[0]),
+                    _ => None,
+                };
+                if !self.has_counted(*symbol, *taken, to) {
                     return Ok(None);
                 }
                 let passed = Value::Int(i128::from(*taken).saturating_mul(*step));
@@ -174,7 +187,7 @@ impl<'p> Machine<'p> {
                 self.element_of_stack(stack, *taken - 1)
             }
             Source::Family(family, symbol, taken) => {
-                if !self.has_element(*symbol, *taken) {
+                if !self.has_counted(*symbol, *taken, family.count) {
                     return Ok(None);
                 }
                 let value = super::keys::child(family, *taken);

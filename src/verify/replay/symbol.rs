@@ -216,6 +216,31 @@ impl Symbols {
         *self.numbers.entry(symbol).or_insert(next)
     }
 
+    /// Remembers that a loop has counted up to a symbol.
+    pub(super) fn learn_count(&mut self, symbol: Symbol, count: u32) {
+        let count = self.int(i128::from(count));
+        let known = self.known.entry(symbol).or_default();
+        known.equals.get_or_insert(count);
+        known.is_none = Some(false);
+    }
+
+    /// The number that a symbol is on this path, if that is known: no placeholder.
+    pub(super) fn known_number(&self, symbol: Symbol, depth: u32) -> Option<i128> {
+        let symbol = self.known.get(&symbol).and_then(|known| known.equals).unwrap_or(symbol);
+        match self.node(symbol)? {
+            Node::Int(value) => Some(*value),
+            Node::Apply(name, parts) if depth > 0 && parts.len() == 2 => {
+                let (a, b) = (self.known_number(parts[0], depth - 1)?, self.known_number(parts[1], depth - 1)?);
+                match &**name {
+                    "+" => a.checked_add(b),
+                    "-" => a.checked_sub(b),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
     /// The number of the placeholder key of the symbol, from 1.
     pub(super) fn key(&mut self, symbol: Symbol) -> u32 {
         let next = u32::try_from(self.keys.len()).unwrap_or(u32::MAX).saturating_add(1);
