@@ -321,7 +321,7 @@ impl<'t> Reader<'t> {
         let params = self.params(row, &raw.params);
         let allowed: &[&str] = match raw.construct {
             ConstructName::Stream => &["seeds", "splits", "lifted", "call", "next", "items", "methods", "otherwise"],
-            ConstructName::Record => &["frozen", "sequence", "fields", "forward"],
+            ConstructName::Record => &["frozen", "sequence", "fields", "forward", "makers"],
             ConstructName::Plain => &["consumes"],
         };
         for (field, span) in &row.fields {
@@ -360,12 +360,14 @@ impl<'t> Reader<'t> {
                 self.problem(row.span.clone(), format!("`{name}` is not among `params`"));
             }
         }
+        let makers = names(raw.makers);
         for path in paths {
             let class = Class {
                 path: path.clone(),
                 params: params.clone(),
                 construct: construct.clone(),
                 forward: raw.forward.clone(),
+                makers: makers.clone(),
             };
             if self.models.classes.insert(path.clone(), class).is_some() {
                 self.problem(row.span.clone(), format!("`{path}` has two rows"));
@@ -453,6 +455,7 @@ impl<'t> Reader<'t> {
                 changes: raw.changes.clone(),
                 blank: raw.blank.clone(),
                 reads_shapes: raw.reads_shapes,
+                receivers: raw.receivers.clone(),
                 declares: raw.declares.clone(),
                 requests_no_key: raw.requests_no_key.clone(),
                 folds_path: raw.folds_path,

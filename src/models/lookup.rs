@@ -128,6 +128,11 @@ impl Models {
         self.classes.get(&*self.canonical(path, &[]))
     }
 
+    /// Whether a class method of the class at a path makes instances from their fields.
+    pub fn is_maker(&self, path: &str, method: &str) -> bool {
+        self.class(path).is_some_and(|class| class.makers.iter().any(|maker| maker == method))
+    }
+
     /// What a stream of the class at a path gives when it is used like this.
     pub fn stream_yield(&self, path: &str, used: StreamUse) -> Yield {
         match (self.class(path).map(|class| &class.construct), used) {

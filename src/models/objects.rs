@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::schema::Param;
+use super::words::has_word;
 
 /// How a program uses a stream, other than by its methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +90,8 @@ pub struct Class {
     pub construct: Construct,
     /// The method of its subclasses that each forward pass calls.
     pub forward: Option<String>,
+    /// Class methods that make an instance of the values for its fields, and of others that they compute.
+    pub makers: Vec<String>,
 }
 
 /// Typed, raw or unknown, according to an annotation.
@@ -188,6 +191,8 @@ pub struct Protocol {
     pub blank: Vec<String>,
     /// Whether it reads nothing but the shapes of its other arguments.
     pub reads_shapes: bool,
+    /// Words, one of which the receiver's name has; none of them if every receiver counts.
+    pub receivers: Vec<String>,
     /// The receiver's method that declares a parameter with an initialiser, its second argument, which the call runs: if all are constant
     /// and the receiver's methods request no key in another way, nothing is drawn.
     pub declares: Option<String>,
@@ -214,6 +219,13 @@ pub struct Protocol {
     pub submodules: Option<Submodules>,
     /// Callables that make receivers whose method takes no key, so that the argument in its position is something else.
     pub keyless: Vec<String>,
+}
+
+impl Protocol {
+    /// Whether a receiver of this name has the method.
+    pub fn admits(&self, receiver: Option<&str>) -> bool {
+        self.receivers.is_empty() || receiver.is_some_and(|name| has_word(&self.receivers, name))
+    }
 }
 
 /// How the submodules of a library's modules get their names: from the attribute that holds them or from their class, unless their

@@ -168,6 +168,7 @@ pub(super) struct RawClass {
     pub sequence: Option<bool>,
     pub fields: Option<OneOrMany>,
     pub forward: Option<String>,
+    pub makers: Option<OneOrMany>,
     pub call: Option<Yield>,
     pub next: Option<Yield>,
     pub items: Option<Yield>,
@@ -228,6 +229,8 @@ pub(super) struct RawProtocol {
     pub blank: Vec<String>,
     #[serde(default)]
     pub reads_shapes: bool,
+    #[serde(default)]
+    pub receivers: Vec<String>,
     pub declares: Option<String>,
     #[serde(default)]
     pub requests_no_key: Vec<String>,

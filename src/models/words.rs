@@ -58,8 +58,6 @@ lists! {
     mapping_types => is_mapping_type,
     /// Words for a target network.
     targets,
-    /// Words for a replay buffer, as one word of a name.
-    buffers,
     /// Words for a network that predicts what the target computes.
     predictors,
     /// Words of names of seeds that are numbers, not keys.
@@ -283,11 +281,6 @@ impl Words {
         name.split('_').any(|word| self.targets.iter().any(|target| word.eq_ignore_ascii_case(target)))
     }
 
-    /// Whether a name indicates a replay buffer.
-    pub fn names_a_buffer(&self, name: &str) -> bool {
-        has_word(&self.buffers, name)
-    }
-
     /// Whether a name indicates a network that is trained to predict what another one computes: it must not start as its copy.
     pub fn names_a_predictor(&self, name: &str) -> bool {
         has_word(&self.predictors, name)
@@ -369,7 +362,7 @@ fn sentences(text: &str) -> Vec<&str> {
 }
 
 /// Whether a name has one of some words: `main_eval` and `mainEval` have `eval`.
-fn has_word(words: &[String], name: &str) -> bool {
+pub(super) fn has_word(words: &[String], name: &str) -> bool {
     let mut spaced = String::new();
     let mut before = '_';
     for letter in name.chars() {

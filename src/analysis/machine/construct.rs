@@ -164,6 +164,16 @@ impl<'p> Machine<'p> {
         })
     }
 
+    /// Whether a class method that a class inherits from one of a library makes instances as the constructor does.
+    pub fn is_maker(&self, class: ClassHandle, method: &Name) -> bool {
+        self.state.lineage(class).iter().any(|class| {
+            self.state.store.classes[class.0 as usize].bases.iter().any(|base| match base.single() {
+                Some(Val::Library(path)) => self.program.models.is_maker(path, method),
+                _ => false,
+            })
+        })
+    }
+
     /// The class of a library whose constructor is that of these classes, which have none, if it consumes a key: `class Dense(eqx.nn.Linear)`.
     pub fn inherited_constructor(&self, lineage: &[ClassHandle]) -> Option<Value> {
         let mut bases = lineage.iter().flat_map(|class| &self.state.store.classes[class.0 as usize].bases);

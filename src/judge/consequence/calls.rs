@@ -177,21 +177,22 @@ impl Body<'_, '_> {
         };
         program.models.protocols(name).iter().filter(|protocol| protocol.reads_shapes).any(|protocol| {
             match protocol.effect {
-                ProtocolEffect::Observe => takes_no_key(protocol) && self.is_named_buffer(callee),
+                ProtocolEffect::Observe => {
+                    takes_no_key(protocol) && protocol.admits(self.receiver_name(callee).map(|name| &**name))
+                }
                 _ => is_modelled && !is_key(&protocol.key),
             }
         })
     }
 
-    /// Whether the receiver of a method is named like a buffer: `replay_buffer.init`, `self.buffer.init`.
-    fn is_named_buffer(&self, callee: Temp) -> bool {
-        let OpKind::Attribute(object, _) = &self.code.ops[callee as usize].kind else { return false };
-        let name = match &self.code.ops[*object as usize].kind {
+    /// The name of a method's receiver: `buffer` of `self.buffer.init`.
+    fn receiver_name(&self, callee: Temp) -> Option<&Name> {
+        let OpKind::Attribute(object, _) = &self.code.ops[callee as usize].kind else { return None };
+        match &self.code.ops[*object as usize].kind {
             OpKind::Load(Variable::Local(slot)) => self.code.slots.get(*slot as usize),
             OpKind::Load(Variable::Global(name)) | OpKind::Attribute(_, name) => Some(name),
             _ => None,
-        };
-        name.is_some_and(|name| self.flows.run.program.models.words.names_a_buffer(name))
+        }
     }
 
     fn is_of_array(&self, callee: Temp) -> bool {

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use super::annotated;
 use super::frame::{Eval, Frame, Halt, Signal};
 use super::machine::Machine;
+use super::methods;
 use super::step::put_pair;
 use super::symbol::{Node, Symbols};
 use super::value::{Args, Class, Family, Import, Instance, KeyArray, KeyKind, Value, any, get, set};
@@ -195,6 +196,7 @@ impl<'p> Machine<'p> {
                 Some(Value::Static(inner)) => (*inner).clone(),
                 Some(Value::ClassMethod(inner)) => Value::Bound(Rc::new((object.clone(), (*inner).clone()))),
                 Some(value) => value,
+                None if self.is_maker(class, name) => object.clone(),
                 None => {
                     let symbol = self.symbol_of(object);
                     Value::Unknown(self.symbols.attribute(symbol, name))
@@ -284,7 +286,7 @@ impl<'p> Machine<'p> {
             let path = format!("{base}.{name}");
             self.project.models.callable(&path).is_some_and(|callable| callable.exact)
         };
-        instance.class.library_bases().iter().any(modelled)
+        instance.class.library_bases().iter().any(modelled) || methods::copying(self, instance, name).is_some()
     }
 
     /// What an attribute of a class is, looked up through an instance.
@@ -414,6 +416,11 @@ impl<'p> Machine<'p> {
         let item = self.symbols.item(base, at);
         self.annotated.note_item(base, item);
         Ok(self.written.get(&item).cloned().unwrap_or(Value::Unknown(item)))
+    }
+
+    /// Whether a class method of that name, of a library's class among the bases, makes instances as the constructor does.
+    fn is_maker(&self, class: &Rc<Class<'p>>, name: &Name) -> bool {
+        class.library_bases().iter().any(|path| self.project.models.is_maker(path, name))
     }
 
     fn key_item(array: &Rc<KeyArray>, index: &Value<'p>) -> Option<Value<'p>> {
