@@ -284,7 +284,12 @@ fn fold_confidence(run: &Recording<'_>, a: Extent, b: Extent) -> Option<Confiden
     }) else {
         return Some(Confidence::Medium);
     };
-    if length == Some(index) {
+    // There is no such child if their number is the index, as it may be on the same paths: `split(key, len(xs))`, `fold_in(key, len(xs))`.
+    let is_index = |length: TermId| match run.terms.get(length) {
+        Term::Choice(parts) => parts.iter().any(|(_, part)| *part == index),
+        _ => length == index,
+    };
+    if length.is_some_and(is_index) {
         return None;
     }
     match (run.terms.as_int(index), length.and_then(|length| run.terms.as_int(length))) {
