@@ -13,12 +13,12 @@ use rustc_hash::FxHashSet;
 
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::term::{Queries, TermId};
-use crate::analysis::domain::value::{ModuleIndex, Value};
+use crate::analysis::domain::value::{ModuleIndex, Val, Value};
 use crate::analysis::machine::widening::{NESTED, SymbolicIterations, Writes};
 use crate::analysis::machine::{Frame, LoopState, Machine, implied, iterate, prelude, widening};
 use crate::analysis::record::Iteration;
 use crate::finding::Place;
-use crate::ir::{Block, Constant, Name, Op, OpKind, Temp};
+use crate::ir::{Block, Constant, Name, Op, OpKind, Temp, Variable};
 
 /// Most copies of a body, for iterables whose few elements are known.
 pub const UNROLLED: u32 = 8;
@@ -178,10 +178,22 @@ impl<'p> Machine<'p> {
         (copies, may_continue): (u32, bool),
     ) -> SymbolicIterations<'p> {
         let may_continue = may_continue && self.context.loop_depth <= NESTED;
+        let indexed = if may_continue { widening::last_indexed_after(frame.code, body) } else { Vec::new() };
         let last = iterator
-            .filter(|_| may_continue && widening::is_last_indexed_after(frame.code, body))
+            .filter(|_| indexed.into_iter().any(|variable| self.is_key_array(frame, variable)))
             .and_then(|(_, iterator)| iterate::last_index(&mut self.state, &frame.value(iterator)));
         SymbolicIterations::begin(&mut self.state, frame.code, body, copies, (may_continue, last))
+    }
+
+    /// Whether a variable of a frame, or of its module, is an array of keys.
+    fn is_key_array(&self, frame: &Frame<'p>, variable: &Variable) -> bool {
+        let store = &self.state.store;
+        let value = match variable {
+            Variable::Local(slot) => store.environments[frame.environment.0 as usize].slots.get(*slot as usize),
+            Variable::Global(name) => store.modules.get(&frame.module).and_then(|module| module.globals.get(name)),
+            Variable::Outer(..) => None,
+        };
+        value.is_some_and(|value| value.alternatives().iter().any(|of| matches!(of.val, Val::Array(_))))
     }
 
     /// Begins a copy for a later iteration: the number of the iteration.

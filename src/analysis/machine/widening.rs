@@ -19,7 +19,7 @@ use crate::analysis::store::State;
 use crate::analysis::store::heap::{Object, ObjectKind};
 use crate::analysis::store::items;
 use crate::finding::Place;
-use crate::ir::{Block, Constant, Function, Module, Name, Op, OpKind, Operator, Variable};
+use crate::ir::{Block, Constant, Function, Module, Name, Op, OpKind, Operator, Temp, Variable};
 
 /// Copies of the body that stand for all later iterations.
 pub const SYMBOLIC_COPIES: u32 = 2;
@@ -284,10 +284,10 @@ impl<'p> SymbolicIterations<'p> {
     }
 }
 
-/// Whether code after a loop may take what its last iteration took: an element by an index from the end, as in `keys[-1]` and
+/// The variables of which code after a loop may take what its last iteration took: by an index from the end, as in `keys[-1]` and
 /// `keys[n - 1]`, or by a variable of the loop.
-pub fn is_last_indexed_after(code: &Function, body: &Block) -> bool {
-    let Some(end) = body.iter().max().copied() else { return false };
+pub fn last_indexed_after<'c>(code: &'c Function, body: &Block) -> Vec<&'c Variable> {
+    let Some(end) = body.iter().max().copied() else { return Vec::new() };
     let targets: Vec<&Variable> = body
         .iter()
         .filter_map(|temp| match &code.ops[*temp as usize].kind {
@@ -295,16 +295,21 @@ pub fn is_last_indexed_after(code: &Function, body: &Block) -> bool {
             _ => None,
         })
         .collect();
+    let is_last = |index: Temp| match &code.ops[index as usize].kind {
+        OpKind::Constant(Constant::Int(index)) => **index < 0,
+        OpKind::Operate(Operator::Sub, ..) => true,
+        OpKind::Load(variable) => targets.contains(&variable),
+        _ => false,
+    };
     let after = code.ops.get(end as usize + 1..).unwrap_or_default();
-    after.iter().any(|op| {
-        let OpKind::Item(_, index) = &op.kind else { return false };
-        match &code.ops[*index as usize].kind {
-            OpKind::Constant(Constant::Int(index)) => **index < 0,
-            OpKind::Operate(Operator::Sub, ..) => true,
-            OpKind::Load(variable) => targets.contains(&variable),
-            _ => false,
-        }
-    })
+    let indexed = after.iter().filter_map(|op| match op.kind {
+        OpKind::Item(object, index) if is_last(index) => match &code.ops[object as usize].kind {
+            OpKind::Load(variable) => Some(variable),
+            _ => None,
+        },
+        _ => None,
+    });
+    indexed.collect()
 }
 
 /// Longest cycle that the copies of a body go through.
