@@ -444,10 +444,17 @@ impl Terms {
 
     /// Whether `id` mentions a term for which `found` holds.
     pub fn mentions(&self, id: TermId, found: &dyn Fn(TermId) -> bool) -> bool {
+        self.mentions_beyond(id, found, &|_| false)
+    }
+
+    /// The same, outside of attributes and results of functions with names for which `ends` holds.
+    pub fn mentions_beyond(&self, id: TermId, found: &dyn Fn(TermId) -> bool, ends: &dyn Fn(&str) -> bool) -> bool {
         let mut is_found = false;
         self.visits.each(id.0, |handle, work| {
             is_found = found(TermId(handle));
             match self.get(TermId(handle)) {
+                Term::Attribute(_, name, _) if ends(name) => {}
+                Term::Apply(name, _) if ends(name) => {}
                 Term::Symbol(_) | Term::None | Term::Bool(_) | Term::Int(_) | Term::Float(_) | Term::Text(_) => {}
                 Term::Offset(a, _)
                 | Term::Seed(a)

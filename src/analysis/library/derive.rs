@@ -177,10 +177,6 @@ fn split_dims(state: &mut State, num: Option<&Arg>) -> Option<Vec<Option<TermId>
             let is_shape = matches!(state.terms.get(term), Term::Attribute(_, name, _) if &**name == "shape");
             (!is_shape).then(|| vec![Some(term)])
         }
-        // Another number on each path.
-        None if num.value.alternatives().iter().all(|alternative| matches!(alternative.val, Val::Term(_))) => {
-            Some(vec![Some(state.term_of(&num.value))])
-        }
         _ => Some(vec![None]),
     }
 }

@@ -35,6 +35,14 @@ pub fn call_method<'p>(
     })
 }
 
+/// Whether a keyword of a call is a key, or an array of keys, or named like one.
+fn holds_keys(machine: &Machine<'_>, args: &Args) -> bool {
+    args.keywords.iter().any(|(name, arg)| {
+        machine.program.models.words.names_a_key(name)
+            || arg.value.alternatives().iter().any(|of| matches!(of.val, Val::Key(_) | Val::Array(_)))
+    })
+}
+
 fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val, name: &Name, call: Call) -> Value {
     let Call { args, place, written } = call;
     let receiver = Value::of(val.clone());
@@ -71,6 +79,9 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
         Val::Term(_) if &**name == "sort" && args.keyword("key").is_some() => {
             callbacks::run_key_function(machine, frame, &args, &receiver, place);
             protocols::protocol_or_unknown(machine, frame, val, name, Call { args, place, written })
+        }
+        Val::Class(class) if machine.is_maker(*class, name) && holds_keys(machine, &args) => {
+            machine.construct(frame, *class, args, place)
         }
         Val::Tuple(_) if &**name == "_replace" => machine.state.terms.opaque("<replaced>", Some(place)),
         Val::Wrapped(made) => match &**name {

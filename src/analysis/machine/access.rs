@@ -42,7 +42,9 @@ impl<'p> Machine<'p> {
                     let name = self.program.module(info.module).class(info.class).name.clone();
                     Value::term(self.state.terms.intern(Term::Text(name)))
                 }
-                None if self.is_maker(*class, name) => Value::of(val.clone()),
+                None if self.is_maker(*class, name) => {
+                    Value::of(Val::UnknownMethod(std::sync::Arc::new((Value::of(val.clone()), name.clone()))))
+                }
                 None => self.state.terms.opaque(name.clone(), Some(place)),
             },
             Val::Key(_) | Val::Array(_) => (self.library.key_attribute)(self, frame, val, name, place),

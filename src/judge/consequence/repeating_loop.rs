@@ -85,10 +85,25 @@ impl<'r> RepeatingLoop<'r> {
                     kept.beside |= reached.contains(container) && !self.body.contains(container);
                 }
                 OpKind::Yield { .. } => kept.beside = true,
+                OpKind::If { test, .. } if reached.contains(test) => kept.carried |= self.decides_what_goes_on(*temp),
                 _ => {}
             }
         }
         kept
+    }
+
+    /// Whether a branch binds a variable that the body reads before it: `if uniform(key) < rate: x = candidate`.
+    fn decides_what_goes_on(&self, branch: Temp) -> bool {
+        let stored = self.kind(branch).blocks().into_iter().flat_map(|block| self.code.within(block));
+        let mut variables = stored.filter_map(|temp| match self.kind(temp) {
+            OpKind::Store(variable, _) => Some(variable),
+            _ => None,
+        });
+        variables.any(|variable| {
+            self.body
+                .iter()
+                .any(|temp| *temp < branch && matches!(self.kind(*temp), OpKind::Load(read) if read == variable))
+        })
     }
 
     /// Whether a load of a variable that the body binds, and whose value has something of the draw, reads what an earlier iteration left: code

@@ -171,6 +171,11 @@ fn meet(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: 
         if x.by_default || y.by_default {
             confidence = confidence.min(Confidence::Medium);
         }
+        // A number of children that differs between paths may be what is folded in on each of them: `split(key, len(xs))`,
+        // `fold_in(key, len(xs))`.
+        if a.target.folded != b.target.folded && x.number.is_none() && y.number.is_none() {
+            confidence = Confidence::Low;
+        }
     }
     // Unknown code that got the data may have stored another key in it.
     if !run.log.kept.is_empty() && run.terms.mentions(b.target.term, &|part| run.log.kept.contains(&part)) {
@@ -284,12 +289,7 @@ fn fold_confidence(run: &Recording<'_>, a: Extent, b: Extent) -> Option<Confiden
     }) else {
         return Some(Confidence::Medium);
     };
-    // There is no such child if their number is the index, as it may be on the same paths: `split(key, len(xs))`, `fold_in(key, len(xs))`.
-    let is_index = |length: TermId| match run.terms.get(length) {
-        Term::Choice(parts) => parts.iter().any(|(_, part)| *part == index),
-        _ => length == index,
-    };
-    if length.is_some_and(is_index) {
+    if length == Some(index) {
         return None;
     }
     match (run.terms.as_int(index), length.and_then(|length| run.terms.as_int(length))) {
