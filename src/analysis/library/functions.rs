@@ -281,6 +281,8 @@ fn wrap<'p>(
             Value::of(Val::Key(Key { term: wrapped(&mut this.state.terms, path, words, given), ..key }))
         };
         match val {
+            // Words from outside may be those of several keys.
+            Val::Words(key, None) if index::may_be_many(this, *key) => Value::term(key.term),
             Val::Words(key, None) => {
                 let key = Key { kind: KeyKind::Typed, ..*key };
                 // Under another implementation the same words are another key.
@@ -308,6 +310,9 @@ fn wrap<'p>(
                     notes::buffer_use(this, frame, key, place, used);
                 }
                 let term = wrapped(&mut this.state.terms, path, *term, given);
+                if edited.is_none() {
+                    return Value::term(term);
+                }
                 Value::of(Val::Key(Key { term, kind: KeyKind::Typed, derivation: 0 }))
             }
             _ => derive::supplied_key(&mut this.state.terms, place),
