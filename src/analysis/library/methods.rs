@@ -30,7 +30,7 @@ pub fn call_method<'p>(
     paths::on_alternatives(machine, &receiver, |this, val| {
         let before = contents(this, val);
         let result = method_of_val(this, frame, val, name, call.clone());
-        note_contents(this, frame, before, &call);
+        note_contents(this, frame, before, (name, &call));
         result
     })
 }
@@ -250,6 +250,9 @@ fn owner_of(written: Option<&Name>) -> Name {
     written.and_then(|written| written.rsplit_once('.')).map_or("", |(owner, _)| owner).into()
 }
 
+/// Methods that remove elements of containers.
+const REMOVING: [&str; 4] = ["clear", "pop", "popitem", "popleft"];
+
 /// A container, how many elements of it are known, and how many changes there have been.
 struct Contents {
     container: ObjectId,
@@ -268,11 +271,17 @@ fn contents(machine: &Machine<'_>, val: &Val) -> Option<Contents> {
 }
 
 /// Records what a method adds to a container, or that it removes something: `keys.append(key)`, `keys.pop()`.
-fn note_contents<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, before: Option<Contents>, call: &Call) {
+fn note_contents<'p>(
+    machine: &mut Machine<'p>,
+    frame: &Frame<'p>,
+    before: Option<Contents>,
+    (name, call): (&Name, &Call),
+) {
     let Some(before) = before else { return };
     let container = Val::Object(before.container);
     let Some(after) = contents(machine, &container) else { return };
-    if after.elements < before.elements {
+    // Of a container whose elements are not all known, what is removed may be an unknown one.
+    if after.elements < before.elements || REMOVING.contains(&&**name) {
         writes::note_removal(machine, after.container);
     } else if after.elements > before.elements || after.changes > before.changes {
         let owner = owner_of(call.written.as_ref());

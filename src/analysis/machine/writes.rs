@@ -29,7 +29,7 @@ pub fn note<'p>(
         return;
     }
     if matches!(holder, Holder::Global | Holder::Variable(_)) {
-        machine.recorder.overwrite(holder, Some(name), machine.state.paths.pc);
+        overwrite(machine, holder, Some(name));
     }
     let Some(term) = key_in(machine, value, name, &mut Walk::to(NESTED)) else { return };
     machine.recorder.write(LoggedWrite {
@@ -80,7 +80,7 @@ pub fn note_part<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value
         return;
     }
     for holder in holders(machine, object) {
-        machine.recorder.overwrite(holder, Some(&name), machine.state.paths.pc);
+        overwrite(machine, holder, Some(&name));
     }
     note_object(machine, frame, value, object, &name, place);
 }
@@ -110,10 +110,17 @@ pub fn holders(machine: &Machine<'_>, object: &Value) -> Vec<Holder> {
     object.alternatives().iter().filter_map(|alternative| holder(&alternative.val)).collect()
 }
 
+/// Records that what was written to a holder under a name, or under any, is replaced on the current paths.
+fn overwrite(machine: &mut Machine<'_>, holder: Holder, name: Option<&str>) {
+    let pc = machine.state.paths.pc;
+    let guards = &mut machine.state.paths.guards;
+    machine.recorder.overwrite(holder, name, |written| guards.without(written, pc).is_false());
+}
+
 /// Records that elements are taken from a container: `keys.pop()`.
 pub fn note_removal(machine: &mut Machine<'_>, container: ObjectId) {
     let holder = Holder::Object(symbol_of(machine, container));
-    machine.recorder.overwrite(holder, None, machine.state.paths.pc);
+    overwrite(machine, holder, None);
 }
 
 /// Records that an iterator or a stream in a value was advanced.

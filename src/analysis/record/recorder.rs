@@ -186,16 +186,14 @@ impl Recorder {
         self.log.writes.push(write);
     }
 
-    /// Records that a written value was overwritten: on all paths, or on those of the write. Without a name, everything that was stored in
-    /// the holder was removed.
-    pub fn overwrite(&mut self, holder: Holder, name: Option<&str>, guard: Guard) {
+    /// Records that a written value was overwritten, if it was on all paths of the write: `covers` decides that. Without a name, everything
+    /// that was stored in the holder was removed.
+    pub fn overwrite(&mut self, holder: Holder, name: Option<&str>, mut covers: impl FnMut(Guard) -> bool) {
         let name = name.map(last_part);
         let name = name.as_deref();
         let recent = self.log.writes.len().saturating_sub(RECENT);
-        let is_gone = |write: &LoggedWrite| {
-            write.holder == holder
-                && name.is_none_or(|name| name == last_part(&write.name))
-                && (guard.is_true() || write.guard == guard)
+        let mut is_gone = |write: &LoggedWrite| {
+            write.holder == holder && name.is_none_or(|name| name == last_part(&write.name)) && covers(write.guard)
         };
         let kept: Vec<LoggedWrite> = self.log.writes.drain(recent..).filter(|write| !is_gone(write)).collect();
         self.log.writes.extend(kept);
