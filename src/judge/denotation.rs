@@ -16,7 +16,7 @@ use crate::analysis::record::Recording;
 use crate::ir::{
     Annotation, Argument, ClassId, Function, FunctionId, FunctionKind, Module, Name, OpKind, Temp, Variable,
 };
-use crate::models::{Callable, Effect, Host};
+use crate::models::{BuiltinOp, Callable, Effect, Host};
 
 /// Most steps from an operation to its denotation.
 const DEPTH: u32 = 10;
@@ -142,7 +142,7 @@ impl<'r, 'a> Denotations<'r, 'a> {
     }
 
     /// What a call gives: an instance of the class that is called, what the function that is called returns, the function that a
-    /// transform wraps: `jax.grad(loss)(params)`.
+    /// transform wraps, or `partial`: `jax.grad(loss)(params)`.
     fn result(&self, at: Callee, (callee, arguments): (Temp, &[Argument]), depth: u32) -> Option<Denotation> {
         match self.at_depth(at, callee, depth)? {
             Denotation::Class(class) => Some(Denotation::Instance(class)),
@@ -161,7 +161,9 @@ impl<'r, 'a> Denotations<'r, 'a> {
                     return Some(Denotation::Generator(path));
                 }
                 match (&callable.effect, arguments.first()?) {
-                    (Effect::Transform(_), Argument::Positional(inner)) => self.at_depth(at, *inner, depth),
+                    (Effect::Transform(_) | Effect::Builtin(BuiltinOp::Partial), Argument::Positional(inner)) => {
+                        self.at_depth(at, *inner, depth)
+                    }
                     _ => None,
                 }
             }
