@@ -447,7 +447,8 @@ fn record_decorator(machine: &mut Machine<'_>, path: &Name, frozen: bool, args: 
 fn consume_stream_seed<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, arg: &Arg, path: &Name, place: Place) {
     let value = machine.state.possible(&arg.value);
     if let Some(Val::Term(term)) = value.single()
-        && matches!(machine.state.terms.get(*term), Term::Int(_) | Term::Offset(..) | Term::Operate(..))
+        && (matches!(machine.state.terms.get(*term), Term::Int(_) | Term::Offset(..) | Term::Operate(..))
+            || is_named_like_a_seed(machine, arg, *term))
     {
         let given = mixed_implementations::given(machine, None);
         let key = derive::seed(machine, frame, Some(arg), (given, crate::models::SeedKind::Typed), path, place);
@@ -455,6 +456,12 @@ fn consume_stream_seed<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, arg
         return consume::consume(machine, frame, &arg, Role::Library, path, place);
     }
     consume::consume(machine, frame, arg, Role::Library, path, place);
+}
+
+/// Whether what nothing else tells to be a key has the name of a number: `seed`, `config.seed`.
+fn is_named_like_a_seed(machine: &Machine<'_>, arg: &Arg, term: TermId) -> bool {
+    let name = arg.written.as_deref().and_then(|written| written.rsplit('.').next());
+    !machine.recorder.is_known_key(term) && name.is_some_and(|name| machine.program.models.words.names_a_seed(name))
 }
 
 /// What a stream's call or method gives.

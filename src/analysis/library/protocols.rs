@@ -129,7 +129,7 @@ fn of_other_library<'p>(
     let matched = consuming.filter_map(|protocol| Some((protocol, key_of_protocol(protocol, args)??)));
     let (protocol, key) = matched.into_iter().find(|(protocol, key)| {
         let is_named = protocol.key.names.iter().any(|name| args.keyword(name).is_some());
-        (is_named || is_strange) && (is_of_keys(machine, &key.value) || is_named_like_a_key(machine, key))
+        is_of_keys(machine, &key.value) || (is_named || is_strange) && is_named_like_a_key(machine, key)
     })?;
     // `rng=rng` may pass a generator of another library; a dict of streams holds keys.
     if matches!(key.value.single(), Some(Val::Object(_))) {
