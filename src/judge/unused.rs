@@ -32,7 +32,7 @@ enum ResultUse {
 pub struct Child {
     /// The variable's name.
     pub name: Name,
-    slot: u32,
+    variable: Variable,
     /// The operation that stores it.
     store: Temp,
 }
@@ -51,8 +51,7 @@ impl Child {
         let call = run.uses_of(module, id).call_at(call.span);
         call.is_some_and(|call| {
             let code = run.module(module).function(id);
-            ReachingDefinitions::before(code, &Variable::Local(self.slot), &[call], &|_| false)
-                .is_always(call, self.store)
+            ReachingDefinitions::before(code, &self.variable, &[call], &|_| false).is_always(call, self.store)
         })
     }
 }
@@ -83,8 +82,7 @@ pub fn extract_unused(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             name,
             function: function.clone(),
         };
-        let is_unread = |slot: u32, _: Temp| !is_read(run, activation.module, activation.function, slot);
-        match result_use_of(run, activation, derivation.place, &is_unread) {
+        match result_use_of(run, activation, derivation.place, &|variable, _| is_unread(run, activation, variable)) {
             Some(ResultUse::Ignored) => facts.discarded.push(discarded(true, None)),
             Some(ResultUse::Unread(name)) => facts.discarded.push(discarded(true, Some(name.to_string()))),
             Some(ResultUse::Children(unread)) => {
@@ -100,25 +98,32 @@ pub fn extract_unused(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
 
 /// The children of the split at this place that nothing reads; `None` where that cannot be decided.
 pub fn unread_children(run: &Recording<'_>, place: Place, activation: &Activation) -> Option<Vec<Child>> {
-    let is_unread = |slot: u32, _: Temp| !is_read(run, activation.module, activation.function, slot);
-    match result_use_of(run, activation, place, &is_unread)? {
+    match result_use_of(run, activation, place, &|variable, _| is_unread(run, activation, variable))? {
         ResultUse::Children(unread) => Some(unread.into_iter().filter(|child| !child.name.starts_with('_')).collect()),
         _ => None,
     }
 }
 
 /// The children of the split at this place that nothing reads before something else has their names; `None` where that cannot be decided.
-/// Names such as `_unused` say that nothing should, but `_rng` does not.
+/// Names such as `_unused` say that nothing should, but `_rng` does not. Nothing reads a variable of a module if none of its functions does.
 pub fn dead_children(run: &Recording<'_>, place: Place, activation: &Activation) -> Option<Vec<Child>> {
     let (module, id) = (activation.module, activation.function);
     let (code, uses, words) = (run.module(module).function(id), run.uses_of(module, id), &run.program.models.words);
-    let is_unread = |slot: u32, store: Temp| {
-        !is_read(run, module, id, slot)
-            || code.kind == FunctionKind::Def
-                && !uses.is_captured(slot)
-                && uses.reaching(code, &Variable::Local(slot)).loads_of(store).is_empty()
+    let is_dead = |variable: &Variable, store: Temp| match variable {
+        Variable::Local(slot) => {
+            !is_read(run, module, id, *slot)
+                || code.kind == FunctionKind::Def
+                    && !uses.is_captured(*slot)
+                    && uses.reaching(code, variable).loads_of(store).is_empty()
+        }
+        Variable::Global(_) => {
+            let mut loads = run.module(module).functions.iter().flat_map(|function| &*function.ops);
+            code.kind == FunctionKind::Module
+                && !loads.any(|op| matches!(&op.kind, OpKind::Load(read) if read == variable))
+        }
+        Variable::Outer(..) => false,
     };
-    match result_use_of(run, activation, place, &is_unread)? {
+    match result_use_of(run, activation, place, &is_dead)? {
         ResultUse::Children(mut unread) => {
             unread.retain(|child| !child.name.starts_with('_') || words.names_a_key(&child.name));
             Some(unread)
@@ -127,12 +132,17 @@ pub fn dead_children(run: &Recording<'_>, place: Place, activation: &Activation)
     }
 }
 
-/// What becomes of the result of a split; `is_unread` decides whether nothing reads what an operation stores in a slot.
+/// Whether nothing reads a variable of an activation's function.
+fn is_unread(run: &Recording<'_>, activation: &Activation, variable: &Variable) -> bool {
+    matches!(variable, Variable::Local(slot) if !is_read(run, activation.module, activation.function, *slot))
+}
+
+/// What becomes of the result of a split; `is_unread` decides whether nothing reads what an operation stores in a variable.
 fn result_use_of(
     run: &Recording<'_>,
     activation: &Activation,
     place: Place,
-    is_unread: &dyn Fn(u32, Temp) -> bool,
+    is_unread: &dyn Fn(&Variable, Temp) -> bool,
 ) -> Option<ResultUse> {
     let (module, id) = (activation.module, activation.function);
     let code = run.module(module).function(id);
@@ -140,8 +150,8 @@ fn result_use_of(
     match uses.readers(uses.call_at(place.span)?) {
         [] => Some(ResultUse::Ignored),
         [only] => match &code.ops[*only as usize].kind {
-            OpKind::Store(Variable::Local(slot), _) => {
-                if is_unread(*slot, *only) {
+            OpKind::Store(variable @ Variable::Local(slot), _) => {
+                if is_unread(variable, *only) {
                     Some(ResultUse::Unread(code.slots.get(*slot as usize)?.clone()))
                 } else {
                     Some(ResultUse::Used)
@@ -152,10 +162,14 @@ fn result_use_of(
                 let mut unread = Vec::new();
                 for part in uses.readers(*only) {
                     let [store] = uses.readers(*part) else { continue };
-                    let OpKind::Store(Variable::Local(slot), _) = &code.ops[*store as usize].kind else { continue };
-                    if is_unread(*slot, *store) {
-                        let name = code.slots.get(*slot as usize)?.clone();
-                        unread.push(Child { name, slot: *slot, store: *store });
+                    let OpKind::Store(variable, _) = &code.ops[*store as usize].kind else { continue };
+                    let name = match variable {
+                        Variable::Local(slot) => code.slots.get(*slot as usize)?,
+                        Variable::Global(name) => name,
+                        Variable::Outer(..) => continue,
+                    };
+                    if is_unread(variable, *store) {
+                        unread.push(Child { name: name.clone(), variable: variable.clone(), store: *store });
                     }
                 }
                 Some(ResultUse::Children(unread))

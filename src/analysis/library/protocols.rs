@@ -84,18 +84,19 @@ pub fn protocol_or_unknown<'p>(
             _ => {}
         }
     }
-    // If several forms are possible, the library in use is evidence for none of them.
+    // If several forms are possible, the library in use is evidence for none of them. A known key in another position is better evidence.
     let possible = possible.map(|(protocol, key, named)| (protocol, key, named && forms == 1));
-    let mut matched = matched.or(possible).map(|(protocol, key, named)| {
+    let other =
+        if matched.is_none() && !has_run { of_other_library(machine, elsewhere, &args, is_strange) } else { None };
+    let is_certain = other.as_ref().is_some_and(|(_, key)| is_of_keys(machine, &key.value));
+    let possible = possible.filter(|_| !is_certain);
+    let matched = matched.or(possible).map(|(protocol, key, named)| {
         if named {
             assume_keys(machine, &key.value, &mut Walk::to(3));
         }
         (protocol, key)
     });
-    if matched.is_none() && !has_run {
-        matched = of_other_library(machine, elsewhere, &args, is_strange);
-    }
-    match matched.map(|(protocol, key)| (protocol.effect, protocol, key)) {
+    match matched.or(other).map(|(protocol, key)| (protocol.effect, protocol, key)) {
         Some((ProtocolEffect::Consume, protocol, key)) => {
             consume_streams(machine, frame, val, (protocol, &key), (&args, &text, place));
             machine.escape_arguments(&args);
