@@ -15,7 +15,7 @@
 //! named after, or else any rule. Where that rule is opt-in, it is selected.
 //!
 //! `fixtures/pairs` holds pairs: of a program whose lines begin with `+|` or `-|`, the former stand in the right version only,
-//! which must be silent, and the latter in the wrong one, where the marks count.
+//! which must be silent, and the latter in the wrong one, where the marks count. A title may end with the code of an opt-in rule.
 //!
 //! **Invariant:** a shown finding without a mark fails, except KEY301, which every file with raw keys has once.
 
@@ -255,7 +255,9 @@ fn pairs() -> Vec<Case> {
         let file = file.strip_prefix(root).expect("fixtures lie in the repository").display().to_string();
         let mut rows = text.lines().enumerate().skip_while(|(_, line)| !line.starts_with("### ")).peekable();
         while let Some((row, title)) = rows.next() {
-            let name = title.trim_start_matches("### ");
+            let title = title.trim_start_matches("### ");
+            let (name, rule) = title.split_once(" [").unwrap_or((title, ""));
+            let rule = rules::find(rule.trim_end_matches(']')).map(|rule| rule.code());
             let mut body = Vec::new();
             while let Some((_, line)) = rows.next_if(|(_, line)| !line.starts_with("### ")) {
                 body.push(line);
@@ -269,7 +271,7 @@ fn pairs() -> Vec<Case> {
                 let version = version.map(|line| if wanted == "+|" { unmarked(line) } else { line });
                 let text = version.collect::<Vec<_>>().join("\n") + "\n";
                 let path = format!("{name}{}.py", if wanted == "+|" { "" } else { "_wrong" });
-                cases.push(Case { file: file.clone(), path, first_row: row + 2, text, rule: None, is_silent: false });
+                cases.push(Case { file: file.clone(), path, first_row: row + 2, text, rule, is_silent: false });
             }
         }
     }

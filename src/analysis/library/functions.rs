@@ -302,10 +302,11 @@ fn wrap<'p>(
             Val::Term(term) => {
                 // Numbers computed from a key's words.
                 let is_whole = matches!(this.state.terms.get(*term), Term::Words(_, None));
-                let edited = words_within(&this.state.terms, *term).filter(|_| !is_whole);
-                if let Some(key) = edited
-                    && !(index::may_be_many(this, key) && is_selection(this, *term))
-                {
+                let edited = words_within(&this.state.terms, *term).filter(|key| {
+                    let are_many = matches!(this.state.terms.get(key.term), Term::Children(_));
+                    !is_whole && !((are_many || index::may_be_many(this, *key)) && is_selection(this, *term))
+                });
+                if let Some(key) = edited {
                     let used = BufferUse::new(BufferOp::Rewrap, short_name(path), false);
                     notes::buffer_use(this, frame, key, place, used);
                 }
