@@ -265,6 +265,16 @@ impl<'p> Machine<'p> {
         result
     }
 
+    /// The name of a function that a library calls, if it is a parameter: `model` in `vmap(model)(xs)`.
+    fn parameter_name(&self, callee: Option<&Val>) -> Option<Name> {
+        match callee? {
+            Val::Term(term) if self.state.terms.is_parameter(*term) => {
+                Some((*self.state.terms.symbol(*term)?.text).into())
+            }
+            _ => None,
+        }
+    }
+
     /// An unresolved call: its result is fresh, keys passed to it are consumed with low confidence, and mutable objects
     /// that reach it may have changed.
     pub fn unresolved(
@@ -279,7 +289,7 @@ impl<'p> Machine<'p> {
         self.recorder.reach(place, Callee::Unknown);
         let text = written.unwrap_or_else(|| match receiver {
             Some((_, name)) => name.clone(),
-            None => "<call>".into(),
+            None => self.parameter_name(callee).unwrap_or_else(|| "<call>".into()),
         });
         let quiet = match callee {
             Some(Val::Term(term)) => Some(*term).filter(|term| self.caches.quiet.contains(term)),
