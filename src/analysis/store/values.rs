@@ -238,6 +238,7 @@ impl State {
                 }
                 crate::analysis::store::heap::ObjectKind::Iterator(..)
                 | crate::analysis::store::heap::ObjectKind::Stream(_) => Guard::TRUE,
+                _ if self.is_always_true(*object) => Guard::TRUE,
                 _ => {
                     let term = self.term_of_val(val);
                     self.paths.guards.literal(term)
