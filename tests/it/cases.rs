@@ -257,7 +257,7 @@ fn pairs() -> Vec<Case> {
         while let Some((row, title)) = rows.next() {
             let title = title.trim_start_matches("### ");
             let (name, rule) = title.split_once(" [").unwrap_or((title, ""));
-            let rule = rules::find(rule.trim_end_matches(']')).map(|rule| rule.code());
+            let rule = rules::find(rule.trim_end_matches(']')).map(rules::Rule::code);
             let mut body = Vec::new();
             while let Some((_, line)) = rows.next_if(|(_, line)| !line.starts_with("### ")) {
                 body.push(line);
