@@ -432,12 +432,18 @@ fn needs_unseen(run: &Recording<'_>, paths: &PathQueries<'_>, guard: Guard) -> b
 }
 
 /// Whether every path of a guard goes through a `for` loop between two events that consumes keys and runs no iteration: as
-/// a rule there is something to iterate over. Code that tests whether there is expects that there may be nothing.
+/// a rule there is something to iterate over. Of nested loops, either may run none. Code that tests whether there is something expects that
+/// there may be nothing.
 fn needs_empty_loop(run: &Recording<'_>, paths: &mut PathQueries<'_>, between: Range<usize>, guard: Guard) -> bool {
     let is_between = |looped: &&LoggedLoop| between.start < looped.events.start && looped.events.end <= between.end;
+    let mut left = guard;
     run.log.loops.iter().filter(is_between).take(LOOPS).any(|looped| {
-        let runs = paths.without(guard, looped.empty);
-        runs != guard && !paths.feasible(runs) && !is_tested(run, paths, looped, guard)
+        let runs = paths.without(left, looped.empty);
+        if runs == left || is_tested(run, paths, looped, guard) {
+            return false;
+        }
+        left = runs;
+        !paths.feasible(left)
     })
 }
 
