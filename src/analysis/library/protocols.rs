@@ -86,6 +86,7 @@ pub fn protocol_or_unknown<'p>(
     }
     // If several forms are possible, the library in use is evidence for none of them. A known key in another position is better evidence.
     let possible = possible.map(|(protocol, key, named)| (protocol, key, named && forms == 1));
+    let is_strange = is_strange || possible.is_some();
     let other =
         if matched.is_none() && !has_run { of_other_library(machine, elsewhere, &args, is_strange) } else { None };
     let is_certain = other.as_ref().is_some_and(|(_, key)| is_of_keys(machine, &key.value));
@@ -130,7 +131,7 @@ fn of_other_library<'p>(
     let matched = consuming.filter_map(|protocol| Some((protocol, key_of_protocol(protocol, args)??)));
     let (protocol, key) = matched.into_iter().find(|(protocol, key)| {
         let is_named = protocol.key.names.iter().any(|name| args.keyword(name).is_some());
-        is_of_keys(machine, &key.value) || (is_named || is_strange) && is_named_like_a_key(machine, key)
+        (is_named || is_strange) && (is_of_keys(machine, &key.value) || is_named_like_a_key(machine, key))
     })?;
     // `rng=rng` may pass a generator of another library; a dict of streams holds keys.
     if matches!(key.value.single(), Some(Val::Object(_))) {
