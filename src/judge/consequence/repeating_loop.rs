@@ -85,26 +85,10 @@ impl<'r> RepeatingLoop<'r> {
                     kept.beside |= reached.contains(container) && !self.body.contains(container);
                 }
                 OpKind::Yield { .. } => kept.beside = true,
-                OpKind::If { test, .. } if reached.contains(test) => kept.carried |= self.decides_what_goes_on(*temp),
                 _ => {}
             }
         }
         kept
-    }
-
-    /// Whether a branch binds a variable that the body reads before it, other than to compare it: `if uniform(key) < rate: x = candidate`.
-    fn decides_what_goes_on(&self, branch: Temp) -> bool {
-        let within: Vec<Temp> =
-            self.kind(branch).blocks().into_iter().flat_map(|block| self.code.within(block)).collect();
-        let mut variables = within.iter().filter_map(|temp| match self.kind(*temp) {
-            OpKind::Store(variable, _) => Some(variable),
-            _ => None,
-        });
-        let is_read = |temp: Temp, variable: &Variable| {
-            matches!(self.kind(temp), OpKind::Load(read) if read == variable) && !self.is_only_compared(temp)
-        };
-        let is_before = |temp: &&Temp| **temp < branch && !within.contains(temp);
-        variables.any(|variable| self.body.iter().filter(is_before).any(|temp| is_read(*temp, variable)))
     }
 
     /// Whether a load of a variable that the body binds, and whose value has something of the draw, reads what an earlier iteration left: code
