@@ -11,7 +11,7 @@ use crate::analysis::domain::value::{Array, DerivationId, Elements, Key, Val, Va
 use crate::analysis::library::mixed_implementations;
 use crate::analysis::machine::context::Lane;
 use crate::analysis::machine::{Frame, Machine};
-use crate::analysis::record::{Consumption, DrawnIn, LoggedBroadcast, MEASURES, SharingLanes, Target};
+use crate::analysis::record::{Consumption, DrawnIn, LoggedBroadcast, SharingLanes, Target};
 use crate::analysis::store::args::Arg;
 use crate::analysis::store::{evidence, paths};
 use crate::finding::Place;
@@ -351,10 +351,12 @@ fn deciding(machine: &Machine<'_>, guard: Guard, lane: &Lane) -> Vec<TermId> {
     literals
 }
 
-/// Whether a value may differ between the lanes. The elements of a batch have one shape.
+/// What all elements of a batch have alike. An object may have a `size` of its own.
+const ALIKE: [&str; 4] = ["dtype", LENGTH, "ndim", "shape"];
+
+/// Whether a value may differ between the lanes.
 fn is_of_lanes(terms: &Terms, term: TermId, lane: &Lane) -> bool {
-    terms
-        .mentions_beyond(term, &|part| lane.symbols.contains(&part), &|name| name == LENGTH || MEASURES.contains(&name))
+    terms.mentions_beyond(term, &|part| lane.symbols.contains(&part), &|name| ALIKE.contains(&name))
 }
 
 /// Whether a condition may select a single lane, as `index == 0` does. `index != 0` selects all others, and `score > 3` as many as there

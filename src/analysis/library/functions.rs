@@ -12,6 +12,7 @@ use crate::analysis::library::{
 };
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, index, name_cache, operate, prelude};
+use crate::analysis::program::names::admits_an_integer;
 use crate::analysis::record::RowSelection;
 use crate::analysis::store::args::{Arg, Args, Call};
 use crate::analysis::store::heap::ObjectKind;
@@ -311,9 +312,6 @@ fn wrap<'p>(
                     notes::buffer_use(this, frame, key, place, used);
                 }
                 let term = wrapped(&mut this.state.terms, path, *term, given);
-                if edited.is_none() {
-                    return Value::term(term);
-                }
                 Value::of(Val::Key(Key { term, kind: KeyKind::Typed, derivation: 0 }))
             }
             _ => derive::supplied_key(&mut this.state.terms, place),
@@ -340,6 +338,8 @@ fn is_selection(machine: &Machine<'_>, term: TermId) -> bool {
         let Some(term) = work.pop() else { return true };
         match machine.state.terms.get(term) {
             Term::Words(..) => {}
+            // A second part of a subscript selects among the words.
+            Term::Item(_, index, _) if is_tuple(&machine.state.terms, *index) => return false,
             Term::Item(of, ..) => work.push(*of),
             Term::Choice(parts) => work.extend(parts.iter().map(|(_, part)| *part)),
             Term::Apply(path, parts) => {
@@ -355,6 +355,10 @@ fn is_selection(machine: &Machine<'_>, term: TermId) -> bool {
         }
     }
     false
+}
+
+fn is_tuple(terms: &Terms, term: TermId) -> bool {
+    matches!(terms.get(term), Term::Apply(name, _) if &**name == "<tuple>")
 }
 
 /// The key whose words a term computes with.
@@ -449,7 +453,7 @@ fn consume_stream_seed<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, arg
     let value = machine.state.possible(&arg.value);
     if let Some(Val::Term(term)) = value.single()
         && (matches!(machine.state.terms.get(*term), Term::Int(_) | Term::Offset(..) | Term::Operate(..))
-            || is_named_like_a_seed(machine, arg, *term))
+            || is_named_like_a_seed(machine, frame, arg, *term))
     {
         let given = mixed_implementations::given(machine, None);
         let key = derive::seed(machine, frame, Some(arg), (given, crate::models::SeedKind::Typed), path, place);
@@ -459,10 +463,17 @@ fn consume_stream_seed<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, arg
     consume::consume(machine, frame, arg, Role::Library, path, place);
 }
 
-/// Whether what nothing else tells to be a key has the name of a number: `seed`, `config.seed`.
-fn is_named_like_a_seed(machine: &Machine<'_>, arg: &Arg, term: TermId) -> bool {
-    let name = arg.written.as_deref().and_then(|written| written.rsplit('.').next());
-    !machine.recorder.is_known_key(term) && name.is_some_and(|name| machine.program.models.words.names_a_seed(name))
+/// Whether what nothing else tells to be a key has the name of a number: `seed`, `config.seed`. What methods store may be a key, and so may
+/// a parameter with an annotation of another type.
+fn is_named_like_a_seed(machine: &Machine<'_>, frame: &Frame<'_>, arg: &Arg, term: TermId) -> bool {
+    let Some(written) = arg.written.as_deref() else { return false };
+    let is_own = written.starts_with("self.");
+    let words = &machine.program.models.words;
+    let mut parameters = frame.code.parameters.iter().filter(|parameter| &*parameter.name == written);
+    let is_number = parameters
+        .all(|parameter| parameter.annotation.as_ref().is_none_or(|annotation| admits_an_integer(words, annotation)));
+    let name = written.rsplit('.').next().unwrap_or(written);
+    !is_own && is_number && !machine.recorder.is_known_key(term) && machine.program.models.words.names_a_seed(name)
 }
 
 /// What a stream's call or method gives.

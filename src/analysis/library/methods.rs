@@ -281,7 +281,8 @@ fn note_contents<'p>(
     let container = Val::Object(before.container);
     let Some(after) = contents(machine, &container) else { return };
     // Of a container whose elements are not all known, what is removed may be an unknown one.
-    if after.elements < before.elements || REMOVING.contains(&&**name) {
+    let removes_any = REMOVING.contains(&&**name) && call.args.positional.is_empty();
+    if after.elements < before.elements || removes_any {
         writes::note_removal(machine, after.container);
     } else if after.elements > before.elements || after.changes > before.changes {
         let owner = owner_of(call.written.as_ref());

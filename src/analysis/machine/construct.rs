@@ -60,6 +60,7 @@ impl<'p> Machine<'p> {
         self.state.store.classes.push(ClassInfo {
             module: frame.module,
             class,
+            is_closed: self.are_closed(&bases),
             bases,
             lineage,
             attributes: BTreeMap::new(),
@@ -149,18 +150,19 @@ impl<'p> Machine<'p> {
 
     /// Whether all bases are part of the program (or `object`).
     pub fn is_closed(&self, class: ClassHandle) -> bool {
-        self.state.lineage(class).iter().all(|class| {
-            self.state.store.classes[class.0 as usize].bases.iter().all(|base| match base.single() {
-                Some(Val::Class(_)) => true,
-                Some(Val::Library(path)) => {
-                    &**path == "builtins.object"
-                        || matches!(
-                            self.program.models.class(path).map(|class| &class.construct),
-                            Some(Construct::Record { .. })
-                        )
-                }
-                _ => false,
-            })
+        self.state.lineage(class).iter().all(|class| self.state.store.classes[class.0 as usize].is_closed)
+    }
+
+    /// Whether bases are classes of the program, `object`, or base classes of records.
+    fn are_closed(&self, bases: &[Value]) -> bool {
+        bases.iter().all(|base| match base.single() {
+            Some(Val::Class(_)) => true,
+            Some(Val::Library(path)) => {
+                let class = self.program.models.class(path);
+                &**path == "builtins.object"
+                    || class.is_some_and(|class| matches!(class.construct, Construct::Record { .. }))
+            }
+            _ => false,
         })
     }
 

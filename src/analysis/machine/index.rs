@@ -60,13 +60,7 @@ fn item_of_val<'p>(
     let place = machine.place(frame, op.span);
     match val {
         Val::Tuple(parts) => element_of(&mut machine.state, parts, index, val, place),
-        // The variable of a loop is another number on each path that leaves the loop.
-        Val::Array(array) => {
-            let index = machine.state.possible(index);
-            paths::on_alternatives(machine, &index, |this, val| {
-                array_item(this, frame, &array.clone(), &Value::of(val.clone()), op, written)
-            })
-        }
+        Val::Array(array) => array_item(machine, frame, &array.clone(), index, op, written),
         Val::Key(key) => key_item(machine, frame, *key, index, op, written),
         // The buffers of a value that may be an array of keys: an index selects one of them.
         Val::Words(key, None) if may_be_many(machine, *key) => {

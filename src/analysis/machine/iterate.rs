@@ -506,7 +506,6 @@ pub fn last_index(state: &mut State, iterator: &Value) -> Option<TermId> {
             let Some(Val::Array(array)) = value.single() else { return None };
             array.dims.as_ref()?.first().copied()??
         }
-        Source::Opaque(term) => state.length_of_term(*term),
         Source::Enumerate(inner, _) => return last_index(state, inner),
         // The shortest ends the loop.
         Source::Zip(inner) | Source::Map(_, inner) => {
@@ -514,7 +513,9 @@ pub fn last_index(state: &mut State, iterator: &Value) -> Option<TermId> {
             let last = last_index(state, first)?;
             return others.iter().all(|other| last_index(state, other) == Some(last)).then_some(last);
         }
-        Source::Items(_)
+        // The number of elements of something unknown may change before the loop.
+        Source::Opaque(_)
+        | Source::Items(_)
         | Source::Chain(_)
         | Source::Calls(_)
         | Source::Indexed(_)

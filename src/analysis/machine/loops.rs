@@ -58,7 +58,7 @@ impl<'p> Machine<'p> {
 
     /// Begins one copy.
     pub fn begin_copy(&mut self, instance: u32, copy: u32, place: Place, outer: Option<Rc<Iteration>>) {
-        self.context.iteration = Some(Rc::new(Iteration { instance, copy, place, outer }));
+        self.context.iteration = Some(Rc::new(Iteration { instance, copy, place, last: None, outer }));
     }
 
     /// Ends a loop.
@@ -205,6 +205,9 @@ impl<'p> Machine<'p> {
     ) -> TermId {
         let cyclic = self.cyclic_attributes(frame.module);
         let (number, writes) = symbolic.begin_copy(&mut self.state, (frame.code, &cyclic), at);
+        if let Some(iteration) = self.context.iteration.as_mut().filter(|_| symbolic.is_last(at.0)) {
+            *iteration = Rc::new(Iteration { last: Some(self.state.paths.pc), ..Iteration::clone(iteration) });
+        }
         self.store_all(frame, writes);
         number
     }

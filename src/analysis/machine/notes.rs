@@ -13,6 +13,7 @@ use crate::analysis::store::heap::ObjectKind;
 use crate::analysis::store::{State, evidence, paths};
 use crate::finding::Place;
 use crate::ir::{Block, Name, Op, OpKind, Operator, Variable};
+use crate::models::Effect;
 
 /// Whether a value from outside is named like a key.
 pub fn looks_like_a_key(machine: &Machine<'_>, term: TermId, written: Option<&str>) -> bool {
@@ -40,9 +41,21 @@ impl BufferUse {
     }
 }
 
-/// Records a use of a key's buffer.
+/// Records a use of a key's buffer. Words from outside may make many keys, which have elements.
 pub fn buffer_use<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, key: Key, place: Place, used: BufferUse) {
-    log_buffer(machine, frame, key, place, used, false);
+    let if_scalar = matches!(used.op, BufferOp::Index | BufferOp::Unpack) && is_made_of_words(machine, key);
+    log_buffer(machine, frame, key, place, used, if_scalar);
+}
+
+/// Whether a key is made of words that are no key's, or are selected from those of several keys.
+fn is_made_of_words(machine: &Machine<'_>, key: Key) -> bool {
+    match machine.state.terms.get(key.term) {
+        Term::Apply(path, _) => {
+            let callable = machine.program.models.callable(path);
+            callable.is_some_and(|callable| matches!(callable.effect, Effect::Wrap { .. }))
+        }
+        _ => false,
+    }
 }
 
 fn log_buffer<'p>(

@@ -133,6 +133,11 @@ impl<'p> SymbolicIterations<'p> {
         copy == self.first && !(self.may_continue && self.queries_number) || copy == self.first + SYMBOLIC_COPIES
     }
 
+    /// Whether the copy of this number is that of the last iteration.
+    pub fn is_last(&self, copy: u32) -> bool {
+        self.last.is_some() && self.ends_before_last(copy)
+    }
+
     /// Whether nothing runs after this many copies.
     pub fn ends(&self, copy: u32) -> bool {
         match self.last {
@@ -164,7 +169,7 @@ impl<'p> SymbolicIterations<'p> {
         (copy, place): (u32, Place),
     ) -> (TermId, Writes<'p>) {
         self.keep_cyclic(code, cyclic);
-        let number = match (self.last.filter(|_| self.ends_before_last(copy)), self.number) {
+        let number = match (self.last.filter(|_| self.is_last(copy)), self.number) {
             (Some(last), _) => last,
             (None, Some(number)) => state.terms.offset(number, self.queries.multiple),
             (None, None) => state.terms.fresh(Symbol::Iteration(self.first), "<iteration>", Some(place)),
@@ -284,26 +289,18 @@ impl<'p> SymbolicIterations<'p> {
     }
 }
 
-/// The variables of which code after a loop may take what its last iteration took: by an index from the end, as in `keys[-1]` and
-/// `keys[n - 1]`, or by a variable of the loop.
+/// The variables of which code after a loop takes an element by an index from the end, which its last iteration may have taken: `keys[-1]`,
+/// `keys[n - 1]`.
 pub fn last_indexed_after<'c>(code: &'c Function, body: &Block) -> Vec<&'c Variable> {
     let Some(end) = body.iter().max().copied() else { return Vec::new() };
-    let targets: Vec<&Variable> = body
-        .iter()
-        .filter_map(|temp| match &code.ops[*temp as usize].kind {
-            OpKind::Store(variable, _) => Some(variable),
-            _ => None,
-        })
-        .collect();
-    let is_last = |index: Temp| match &code.ops[index as usize].kind {
+    let is_from_end = |index: Temp| match &code.ops[index as usize].kind {
         OpKind::Constant(Constant::Int(index)) => **index < 0,
         OpKind::Operate(Operator::Sub, ..) => true,
-        OpKind::Load(variable) => targets.contains(&variable),
         _ => false,
     };
     let after = code.ops.get(end as usize + 1..).unwrap_or_default();
     let indexed = after.iter().filter_map(|op| match op.kind {
-        OpKind::Item(object, index) if is_last(index) => match &code.ops[object as usize].kind {
+        OpKind::Item(object, index) if is_from_end(index) => match &code.ops[object as usize].kind {
             OpKind::Load(variable) => Some(variable),
             _ => None,
         },

@@ -45,6 +45,16 @@ pub fn excludes_none(words: &Words, annotation: &Annotation) -> bool {
     }
 }
 
+/// Whether an annotation says that a value may be an integer: `seed: int`, `seed: int | None`.
+pub fn admits_an_integer(words: &Words, annotation: &Annotation) -> bool {
+    match annotation {
+        Annotation::Path(path, _) => path.last().is_some_and(|name| &**name == "int"),
+        annotation => {
+            members(words, annotation).is_some_and(|of| of.iter().any(|member| admits_an_integer(words, member)))
+        }
+    }
+}
+
 /// Whether an annotation names a type that is neither a key nor a seed: `key: str`, `rng: np.random.Generator`.
 pub fn is_of_another_kind(words: &Words, annotation: &Annotation) -> bool {
     // `Generator | None`, `Optional[Generator]`

@@ -190,6 +190,8 @@ pub struct Iteration {
     pub copy: u32,
     /// The loop's head or the transform's call.
     pub place: Place,
+    /// Of the copy for the last iteration, the paths on which it began.
+    pub last: Option<Guard>,
     /// The enclosing iteration.
     pub outer: Option<Rc<Iteration>>,
 }

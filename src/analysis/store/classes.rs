@@ -55,16 +55,12 @@ impl State {
 
     /// Whether something is an instance of a class without `__bool__` and `__len__`, or a tuple of fields.
     pub fn is_always_true(&self, object: ObjectId) -> bool {
-        let Some(class) = self.store.objects[object.0 as usize].class else { return false };
+        let object = &self.store.objects[object.0 as usize];
+        let Some(class) = object.class else { return false };
         self.lineage(class).iter().all(|class| {
             let info = &self.store.classes[class.0 as usize];
-            let is_known = |base: &Value| match base.single() {
-                Some(Val::Class(_)) => true,
-                Some(Val::Library(path)) => info.record || &**path == "builtins.object",
-                _ => false,
-            };
             let decides = ["__bool__", "__len__"].iter().any(|method| info.attributes.contains_key(*method));
-            !decides && info.bases.iter().all(is_known)
+            info.is_closed && !decides && (!info.sequence || !object.attributes.is_empty())
         })
     }
 

@@ -394,6 +394,8 @@ pub struct ClassInfo {
     pub frozen: bool,
     /// Whether an instance is the tuple of its fields as well.
     pub sequence: bool,
+    /// Whether its bases are classes of the program, `object`, or base classes of records.
+    pub is_closed: bool,
     /// Whether its instances are pytrees, as far as that is known.
     pub pytree: Registration,
     /// Slot names of the body, to look up what it bound.

@@ -185,10 +185,14 @@ impl Body<'_, '_> {
         })
     }
 
-    /// The name of a method's receiver: `buffer` of `self.buffer.init`.
+    /// The name of a method's receiver: `buffer` of `self.buffer.init`, `Checkpointer` of `Checkpointer().restore`.
     fn receiver_name(&self, callee: Temp) -> Option<&Name> {
         let OpKind::Attribute(object, _) = &self.code.ops[callee as usize].kind else { return None };
-        match &self.code.ops[*object as usize].kind {
+        let made_by = match &self.code.ops[*object as usize].kind {
+            OpKind::Call(made_by, _) => made_by,
+            _ => object,
+        };
+        match &self.code.ops[*made_by as usize].kind {
             OpKind::Load(Variable::Local(slot)) => self.code.slots.get(*slot as usize),
             OpKind::Load(Variable::Global(name)) | OpKind::Attribute(_, name) => Some(name),
             _ => None,

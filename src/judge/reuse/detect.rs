@@ -173,7 +173,9 @@ fn meet(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: 
         }
         // A number of children that differs between paths may be what is folded in on each of them: `split(key, len(xs))`,
         // `fold_in(key, len(xs))`.
-        if a.target.folded != b.target.folded && x.number.is_none() && y.number.is_none() {
+        let folded = if a.target.folded { a } else { b };
+        let is_mixed = a.target.folded != b.target.folded;
+        if is_mixed && x.number.is_none() && y.number.is_none() && !folded.guard.is_true() {
             confidence = Confidence::Low;
         }
     }
@@ -188,7 +190,8 @@ fn meet(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: 
     if !paths.feasible(both) || needs_unseen(run, paths, both) || is_one_choice(run, paths, first, second) {
         return None;
     }
-    if [first, second].into_iter().any(|event| is_key_by_test(run, paths, &run.log.consumptions[event])) {
+    let events = [first, second].map(|event| &run.log.consumptions[event]);
+    if events.into_iter().any(|event| is_key_by_test(run, paths, event) || may_leave_out_the_last(paths, event)) {
         confidence = Confidence::Low;
     }
     let is_never_repeated =
@@ -423,6 +426,15 @@ fn folds(run: &Recording<'_>, event: &Consumption) -> bool {
             .models
             .class(&event.callee)
             .is_some_and(|class| matches!(class.construct, Construct::Stream { splits: false, .. }))
+}
+
+/// Whether a condition of the body decides that something happens in the last iteration of a loop. Code that treats the last element apart
+/// tests for it in many ways, few of which are understood.
+fn may_leave_out_the_last(paths: &mut PathQueries<'_>, event: &Consumption) -> bool {
+    event.iterations().iter().filter_map(|iteration| iteration.last).any(|begun| {
+        let elsewhere = paths.without(begun, event.guard);
+        paths.feasible(elsewhere)
+    })
 }
 
 /// Whether something decides a guard that iterations which are not run may have written.

@@ -65,6 +65,9 @@ pub(super) enum Query {
     Open(Symbol, bool),
 }
 
+/// Deepest nesting of symbols that is searched for a part.
+const PARTS: u32 = 6;
+
 /// The first of the placeholder numbers, which programs do not write.
 const FIRST_PLACEHOLDER: i128 = 1_000_003;
 
@@ -216,12 +219,35 @@ impl Symbols {
         *self.numbers.entry(symbol).or_insert(next)
     }
 
-    /// Remembers that a loop has counted up to a symbol.
+    /// Remembers that a loop has counted up to a symbol, unless something about the symbol was decided before.
     pub(super) fn learn_count(&mut self, symbol: Symbol, count: u32) {
+        let decides =
+            |(decided, _): &(Symbol, bool)| !self.is_element(*decided) && self.mentions(*decided, symbol, PARTS);
+        if self.decided.iter().any(decides) {
+            return;
+        }
         let count = self.int(i128::from(count));
         let known = self.known.entry(symbol).or_default();
         known.equals.get_or_insert(count);
         known.is_none = Some(false);
+    }
+
+    /// Whether a symbol says that something has an element.
+    fn is_element(&self, symbol: Symbol) -> bool {
+        matches!(self.node(symbol), Some(Node::Apply(name, _)) if &**name == "has element")
+    }
+
+    /// Whether a symbol is made of another one; a deep one may be.
+    fn mentions(&self, symbol: Symbol, part: Symbol, depth: u32) -> bool {
+        symbol == part
+            || match self.node(symbol) {
+                Some(Node::Attribute(of, ..)) => depth == 0 || self.mentions(*of, part, depth - 1),
+                Some(Node::Item(of, index, _)) => {
+                    depth == 0 || [of, index].into_iter().any(|of| self.mentions(*of, part, depth - 1))
+                }
+                Some(Node::Apply(_, parts)) => depth == 0 || parts.iter().any(|of| self.mentions(*of, part, depth - 1)),
+                _ => false,
+            }
     }
 
     /// The number that a symbol is on this path, if that is known: no placeholder.
