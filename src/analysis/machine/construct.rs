@@ -11,7 +11,7 @@ use crate::analysis::domain::value::{ClassHandle, ModuleIndex, ObjectId, Partial
 use crate::analysis::machine::{Frame, Machine, annotate, call};
 use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::classes;
-use crate::analysis::store::heap::{ClassInfo, ObjectKind, Registration};
+use crate::analysis::store::heap::{ClassInfo, Inheritance, ObjectKind, Registration};
 use crate::finding::Place;
 use crate::ir::{Annotation, Argument, ClassId, Name, Op, ParameterKind, Temp};
 use crate::models::{Construct, Effect, Registers};
@@ -60,7 +60,7 @@ impl<'p> Machine<'p> {
         self.state.store.classes.push(ClassInfo {
             module: frame.module,
             class,
-            is_closed: self.are_closed(&bases),
+            inherits: self.inheritance(&bases),
             bases,
             lineage,
             attributes: BTreeMap::new(),
@@ -150,12 +150,15 @@ impl<'p> Machine<'p> {
 
     /// Whether all bases are part of the program (or `object`).
     pub fn is_closed(&self, class: ClassHandle) -> bool {
-        self.state.lineage(class).iter().all(|class| self.state.store.classes[class.0 as usize].is_closed)
+        self.state
+            .lineage(class)
+            .iter()
+            .all(|class| self.state.store.classes[class.0 as usize].inherits == Inheritance::Known)
     }
 
-    /// Whether bases are classes of the program, `object`, or base classes of records.
-    fn are_closed(&self, bases: &[Value]) -> bool {
-        bases.iter().all(|base| match base.single() {
+    /// What is known of the bases of a class.
+    fn inheritance(&self, bases: &[Value]) -> Inheritance {
+        let is_known = |base: &Value| match base.single() {
             Some(Val::Class(_)) => true,
             Some(Val::Library(path)) => {
                 let class = self.program.models.class(path);
@@ -163,7 +166,8 @@ impl<'p> Machine<'p> {
                     || class.is_some_and(|class| matches!(class.construct, Construct::Record { .. }))
             }
             _ => false,
-        })
+        };
+        if bases.iter().all(is_known) { Inheritance::Known } else { Inheritance::Unknown }
     }
 
     /// Whether a class method that a class inherits from one of a library makes instances as the constructor does.

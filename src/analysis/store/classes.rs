@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::analysis::domain::term::{Symbol, Term, Terms};
 use crate::analysis::domain::value::{ClassHandle, ObjectId, Partial, PartialKind, Val, Value};
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::{ClassInfo, ObjectKind, Registration, Shared};
+use crate::analysis::store::heap::{ClassInfo, Inheritance, ObjectKind, Registration, Shared};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
 use crate::ir::{Name, lookup};
@@ -60,7 +60,7 @@ impl State {
         self.lineage(class).iter().all(|class| {
             let info = &self.store.classes[class.0 as usize];
             let decides = ["__bool__", "__len__"].iter().any(|method| info.attributes.contains_key(*method));
-            info.is_closed && !decides && (!info.sequence || !object.attributes.is_empty())
+            info.inherits == Inheritance::Known && !decides && (!info.sequence || !object.attributes.is_empty())
         })
     }
 

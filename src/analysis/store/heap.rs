@@ -394,12 +394,21 @@ pub struct ClassInfo {
     pub frozen: bool,
     /// Whether an instance is the tuple of its fields as well.
     pub sequence: bool,
-    /// Whether its bases are classes of the program, `object`, or base classes of records.
-    pub is_closed: bool,
+    /// What is known of its bases.
+    pub inherits: Inheritance,
     /// Whether its instances are pytrees, as far as that is known.
     pub pytree: Registration,
     /// Slot names of the body, to look up what it bound.
     pub identity: Temp,
+}
+
+/// What is known of the bases of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inheritance {
+    /// They are classes of the program, `object`, or base classes of records.
+    Known,
+    /// Others are among them, which may define any method.
+    Unknown,
 }
 
 impl ClassInfo {

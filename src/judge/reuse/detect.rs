@@ -443,19 +443,26 @@ fn needs_unseen(run: &Recording<'_>, paths: &PathQueries<'_>, guard: Guard) -> b
     paths.support(guard).into_iter().any(|literal| run.terms.mentions(literal, &is_unseen))
 }
 
+/// Most loops within a loop that are assumed to run.
+const NESTED_LOOPS: usize = 4;
+
 /// Whether every path of a guard goes through a `for` loop between two events that consumes keys and runs no iteration: as
-/// a rule there is something to iterate over. Of nested loops, either may run none. Code that tests whether there is something expects that
-/// there may be nothing.
+/// a rule there is something to iterate over, also for the loops within it. Code that tests whether there is expects that there may be nothing.
 fn needs_empty_loop(run: &Recording<'_>, paths: &mut PathQueries<'_>, between: Range<usize>, guard: Guard) -> bool {
     let is_between = |looped: &&LoggedLoop| between.start < looped.events.start && looped.events.end <= between.end;
-    let mut left = guard;
-    run.log.loops.iter().filter(is_between).take(LOOPS).any(|looped| {
-        let runs = paths.without(left, looped.empty);
-        if runs == left || is_tested(run, paths, looped, guard) {
+    let loops: Vec<&LoggedLoop> = run.log.loops.iter().filter(is_between).take(LOOPS).collect();
+    loops.iter().any(|outer| {
+        let mut left = paths.without(guard, outer.empty);
+        if left == guard {
             return false;
         }
-        left = runs;
-        !paths.feasible(left)
+        let is_within =
+            |inner: &&&LoggedLoop| outer.events.start <= inner.events.start && inner.events.end <= outer.events.end;
+        let within: Vec<&LoggedLoop> = loops.iter().filter(is_within).take(NESTED_LOOPS).copied().collect();
+        for inner in &within {
+            left = paths.without(left, inner.empty);
+        }
+        !paths.feasible(left) && !within.iter().any(|looped| is_tested(run, paths, looped, guard))
     })
 }
 
