@@ -8,7 +8,6 @@ use std::rc::Rc;
 use super::annotated;
 use super::frame::{Eval, Frame, Halt, Signal};
 use super::machine::Machine;
-use super::methods;
 use super::step::put_pair;
 use super::symbol::{Node, Symbols};
 use super::value::{Args, Class, Family, Import, Instance, KeyArray, KeyKind, Value, any, get, set};
@@ -286,7 +285,8 @@ impl<'p> Machine<'p> {
             let path = format!("{base}.{name}");
             self.project.models.callable(&path).is_some_and(|callable| callable.exact)
         };
-        instance.class.library_bases().iter().any(modelled) || methods::copying(self, instance, name).is_some()
+        instance.class.library_bases().iter().any(modelled)
+            || instance.class.changed_by_copy(self.project.models, name).is_some()
     }
 
     /// What an attribute of a class is, looked up through an instance.

@@ -12,7 +12,7 @@ use super::frame::{Eval, Signal};
 use super::library;
 use super::machine::Machine;
 use super::step::{ELEMENTS, put_pair};
-use super::value::{Args, Instance, Value};
+use super::value::{Args, Value};
 use crate::finding::Place;
 use crate::ir::Name;
 use crate::models::{ARRAY, ProtocolEffect, Yield};
@@ -76,7 +76,7 @@ pub(super) fn call_method<'p>(
             if let Some((path, callable)) = modelled {
                 return library::apply(machine, callable, &path, args.with_receiver(receiver.clone()), place);
             }
-            if let Some(changes) = copying(machine, instance, name) {
+            if let Some(changes) = instance.class.changed_by_copy(machine.project.models, name) {
                 let mut args = args;
                 for field in changes {
                     if args.keyword(field).is_none() {
@@ -89,17 +89,6 @@ pub(super) fn call_method<'p>(
         _ => {}
     }
     protocol_or_unknown(machine, receiver, name, &args, place)
-}
-
-/// The fields that always differ in what a method of an instance returns, if a library that its class has a base from makes that a copy.
-pub(super) fn copying<'p>(machine: &Machine<'p>, instance: &Instance<'p>, name: &Name) -> Option<&'p [String]> {
-    let mut protocols = machine.project.models.protocols(name).iter();
-    let is_of = |base: &Name, library: &String| base.split('.').next() == Some(library);
-    let protocol = protocols.find(|protocol| {
-        let is_base = |base: &Name| protocol.libraries.iter().any(|library| is_of(base, library));
-        protocol.effect == ProtocolEffect::Replace && instance.class.library_bases().iter().any(is_base)
-    })?;
-    Some(&protocol.changes)
 }
 
 pub(super) fn protocol_or_unknown<'p>(

@@ -9,6 +9,7 @@ use super::frame::Frame;
 use super::iterate::Source;
 use super::symbol::Symbol;
 use crate::ir::{self, Field, Function, FunctionId, Name, lookup};
+use crate::models::{Models, ProtocolEffect};
 use crate::prng::array::Array;
 use crate::prng::dtype::DType;
 use crate::prng::implementation::Implementation;
@@ -446,6 +447,17 @@ impl<'p> Class<'p> {
             let attributes = class.attributes.borrow();
             class.bases.iter().any(inherits) || attributes.iter().any(|(name, _)| name.ends_with("_array__"))
         })
+    }
+
+    /// The fields that always differ in what a method of an instance returns, if a library that the class has a base from makes that a copy.
+    pub(super) fn changed_by_copy<'m>(self: &Rc<Self>, models: &'m Models, method: &str) -> Option<&'m [String]> {
+        let mut protocols = models.protocols(method).iter();
+        let is_of = |base: &Name, library: &String| base.split('.').next() == Some(library);
+        let protocol = protocols.find(|protocol| {
+            let is_base = |base: &Name| protocol.libraries.iter().any(|library| is_of(base, library));
+            protocol.effect == ProtocolEffect::Replace && self.library_bases().iter().any(is_base)
+        })?;
+        Some(&protocol.changes)
     }
 
     /// Library classes among its bases.
