@@ -14,7 +14,7 @@ use crate::analysis::store::classes;
 use crate::analysis::store::heap::{ClassInfo, Inheritance, ObjectKind, Registration};
 use crate::finding::Place;
 use crate::ir::{Annotation, Argument, ClassId, Name, Op, ParameterKind, Temp};
-use crate::models::{Construct, Effect, Registers};
+use crate::models::{Class, Construct, Effect, Registers};
 
 impl<'p> Machine<'p> {
     /// Runs a class statement.
@@ -158,16 +158,22 @@ impl<'p> Machine<'p> {
 
     /// What is known of the bases of a class.
     fn inheritance(&self, bases: &[Value]) -> Inheritance {
-        let is_known = |base: &Value| match base.single() {
-            Some(Val::Class(_)) => true,
+        let models = self.program.models;
+        let is_record = |class: &Class| matches!(class.construct, Construct::Record { .. });
+        let of = |base: &Value| match base.single() {
+            Some(Val::Class(_)) => Inheritance::Known,
             Some(Val::Library(path)) => {
-                let class = self.program.models.class(path);
-                &**path == "builtins.object"
-                    || class.is_some_and(|class| matches!(class.construct, Construct::Record { .. }))
+                if &**path == "builtins.object" || models.class(path).is_some_and(is_record) {
+                    Inheritance::Known
+                } else if models.array_object(path).is_some_and(|row| row.registers == Some(Registers::Nothing)) {
+                    Inheritance::Abstract
+                } else {
+                    Inheritance::Unknown
+                }
             }
-            _ => false,
+            _ => Inheritance::Unknown,
         };
-        if bases.iter().all(is_known) { Inheritance::Known } else { Inheritance::Unknown }
+        bases.iter().map(of).max().unwrap_or(Inheritance::Known)
     }
 
     /// Whether a class method that a class inherits from one of a library makes instances as the constructor does.

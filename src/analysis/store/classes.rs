@@ -60,7 +60,7 @@ impl State {
         self.lineage(class).iter().all(|class| {
             let info = &self.store.classes[class.0 as usize];
             let decides = ["__bool__", "__len__"].iter().any(|method| info.attributes.contains_key(*method));
-            info.inherits == Inheritance::Known && !decides && (!info.sequence || !object.attributes.is_empty())
+            info.inherits != Inheritance::Unknown && !decides && (!info.sequence || !object.attributes.is_empty())
         })
     }
 

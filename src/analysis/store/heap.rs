@@ -403,10 +403,12 @@ pub struct ClassInfo {
 }
 
 /// What is known of the bases of a class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Inheritance {
     /// They are classes of the program, `object`, or base classes of records.
     Known,
+    /// Some only say what the class is: `Generic[T]`, `ABC`.
+    Abstract,
     /// Others are among them, which may define any method.
     Unknown,
 }
