@@ -191,7 +191,7 @@ pub struct Protocol {
     pub blank: Vec<String>,
     /// Whether it reads nothing but the shapes of its other arguments.
     pub reads_shapes: bool,
-    /// Words, one of which the receiver's name has; none of them if every receiver counts.
+    /// Words, one of which the receiver's name has; empty if every receiver counts.
     pub receivers: Vec<String>,
     /// The receiver's method that declares a parameter with an initialiser, its second argument, which the call runs: if all are constant
     /// and the receiver's methods request no key in another way, nothing is drawn.

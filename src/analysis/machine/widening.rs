@@ -5,9 +5,9 @@
 //!
 //! If code after the loop may take what its last iteration took, that iteration gets a copy of its own.
 //!
-//! **Invariant:** at most [`SYMBOLIC_COPIES`] copies and that one run for later iterations, and at most [`WIDENED`] objects are widened; a number that the
-//! last two copies before them left different is not known in them, nor after the loop, unless it is a remainder that repeats within the
-//! copies.
+//! **Invariant:** at most [`SYMBOLIC_COPIES`] copies and that one run for later iterations, and at most [`WIDENED`] objects are widened; a
+//! number that the last two copies before them left different is not known in them, nor after the loop, unless it is a remainder that
+//! repeats within the copies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -128,7 +128,7 @@ impl<'p> SymbolicIterations<'p> {
         self.first + later + u32::from(self.last.is_some())
     }
 
-    /// Whether the copies for the first and for any later iteration are these many.
+    /// Whether all copies but that of the last iteration have run after this many.
     fn ends_before_last(&self, copy: u32) -> bool {
         copy == self.first && !(self.may_continue && self.queries_number) || copy == self.first + SYMBOLIC_COPIES
     }

@@ -462,7 +462,7 @@ fn needs_empty_loop(run: &Recording<'_>, paths: &mut PathQueries<'_>, between: R
         for inner in &within {
             left = paths.without(left, inner.empty);
         }
-        !paths.feasible(left) && !within.iter().any(|looped| is_tested(run, paths, looped, guard))
+        !paths.feasible(left) && !within.iter().chain([outer]).any(|looped| is_tested(run, paths, looped, guard))
     })
 }
 
