@@ -463,8 +463,8 @@ fn consume_stream_seed<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, arg
     consume::consume(machine, frame, arg, Role::Library, path, place);
 }
 
-/// Whether what nothing else tells to be a key has the name of a number: `seed`, `config.seed`. What methods store may be a key, and so may
-/// a parameter with an annotation of another type.
+/// Whether a value is a number by its name, as `seed` and `config.seed` are, and nothing shows that it is a key. An attribute of the
+/// object may be a key, and so may a parameter whose annotation admits no integer.
 fn is_named_like_a_seed(machine: &Machine<'_>, frame: &Frame<'_>, arg: &Arg, term: TermId) -> bool {
     let Some(written) = arg.written.as_deref() else { return false };
     let is_own = written.starts_with("self.");
@@ -473,7 +473,7 @@ fn is_named_like_a_seed(machine: &Machine<'_>, frame: &Frame<'_>, arg: &Arg, ter
     let is_number = parameters
         .all(|parameter| parameter.annotation.as_ref().is_none_or(|annotation| admits_an_integer(words, annotation)));
     let name = written.rsplit('.').next().unwrap_or(written);
-    !is_own && is_number && !machine.recorder.is_known_key(term) && machine.program.models.words.names_a_seed(name)
+    !is_own && is_number && !machine.recorder.is_known_key(term) && words.names_a_seed(name)
 }
 
 /// What a stream's call or method gives.

@@ -35,7 +35,7 @@ pub fn call_method<'p>(
     })
 }
 
-/// Whether a keyword of a call is a key, or an array of keys, or named like one.
+/// Whether a call passes keys by keyword: a known key, an array of keys, or anything whose keyword is named like a key.
 fn holds_keys(machine: &Machine<'_>, args: &Args) -> bool {
     args.keywords.iter().any(|(name, arg)| {
         machine.program.models.words.names_a_key(name)

@@ -84,7 +84,8 @@ pub fn protocol_or_unknown<'p>(
             _ => {}
         }
     }
-    // If several forms are possible, the library in use is evidence for none of them. A known key in another position is better evidence.
+    // If several forms are possible, the library in use is evidence for none of them. A known key where a method of another library takes
+    // its key is better evidence than either.
     let possible = possible.map(|(protocol, key, named)| (protocol, key, named && forms == 1));
     let is_strange = is_strange || possible.is_some();
     let other =

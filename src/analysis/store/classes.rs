@@ -53,7 +53,7 @@ impl State {
             .then(|| Value::of(Val::Method(std::sync::Arc::new((Value::of(val.clone()), function)))))
     }
 
-    /// Whether something is an instance of a class without `__bool__` and `__len__`, or a tuple of fields.
+    /// Whether something is an instance of a class without `__bool__` and `__len__`, or a tuple with at least one field.
     pub fn is_always_true(&self, object: ObjectId) -> bool {
         let object = &self.store.objects[object.0 as usize];
         let Some(class) = object.class else { return false };

@@ -447,7 +447,8 @@ fn needs_unseen(run: &Recording<'_>, paths: &PathQueries<'_>, guard: Guard) -> b
 const NESTED_LOOPS: usize = 4;
 
 /// Whether every path of a guard goes through a `for` loop between two events that consumes keys and runs no iteration: as
-/// a rule there is something to iterate over, also for the loops within it. Code that tests whether there is expects that there may be nothing.
+/// a rule there is something to iterate over, also for the loops within it. Code that tests whether there is expects that there may be
+/// nothing.
 fn needs_empty_loop(run: &Recording<'_>, paths: &mut PathQueries<'_>, between: Range<usize>, guard: Guard) -> bool {
     let is_between = |looped: &&LoggedLoop| between.start < looped.events.start && looped.events.end <= between.end;
     let loops: Vec<&LoggedLoop> = run.log.loops.iter().filter(is_between).take(LOOPS).collect();
