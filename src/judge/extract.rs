@@ -74,6 +74,8 @@ pub fn facts(run: &Recording<'_>, paths: &mut PathQueries<'_>) -> Facts {
     extract_frozen_keys(run, (&flows, paths), &mut facts, file);
     extract_wrapped_keys(run, paths, &mut facts, file);
     extract_mismatches(run, &mut facts, file);
+    let computed = run.log.computed_reads.iter();
+    facts.computed_reads.extend(computed.map(|(place, name)| (*place, name.as_deref().map(Box::from))));
     facts.exhausted.extend(limit(run));
     facts
 }

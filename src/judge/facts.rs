@@ -79,6 +79,8 @@ pub struct Facts {
     pub values: Vec<KeyValue>,
     /// Expressions that are containers, objects or arrays of keys on some path; filled like `values`.
     pub not_single: Vec<Place>,
+    /// Attributes and items that functions of the program compute: the place of each read, and the attribute's name.
+    pub computed_reads: Vec<(Place, Option<Box<str>>)>,
     /// The functions of the module that ran in the analysis of each entry; for the module's body, those that the body
     /// and the constructors ran.
     pub ran: FxHashMap<FunctionId, FxHashSet<FunctionId>>,
@@ -127,6 +129,7 @@ impl Facts {
         self.keys.extend(other.keys);
         self.values.extend(other.values);
         self.not_single.extend(other.not_single);
+        self.computed_reads.extend(other.computed_reads);
         self.ran.extend(other.ran);
         self.exhausted.extend(other.exhausted);
         self.indirect.extend(other.indirect);
@@ -184,6 +187,8 @@ impl Facts {
         self.values.dedup_by(KeyValue::merge);
         self.not_single.sort_unstable();
         self.not_single.dedup();
+        self.computed_reads.sort_unstable();
+        self.computed_reads.dedup();
         self.references.sort();
         self.references.dedup_by_key(|r| (r.place, r.path.clone()));
         // `jax.random` within `jax.random.split` is not a separate reference.

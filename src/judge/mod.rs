@@ -10,6 +10,7 @@ mod broadcasts;
 mod callee_model;
 mod carried;
 mod closures;
+mod computed;
 mod consequence;
 mod default_fields;
 mod default_keys;

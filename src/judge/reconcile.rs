@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Confidence, IntentKind, Place};
 use crate::judge::facts::{Broadcast, CaptureKind, CapturedUse, Exhausted, Facts, KeyReuse, Origin, Use};
-use crate::judge::{closures, default_fields, default_keys, traced};
+use crate::judge::{closures, computed, default_fields, default_keys, traced};
 use crate::text::FileId;
 
 /// Brings the facts of all modules together: a reuse that the callee reports is not reported again for its callers, and
 /// a suspicion about a key is dropped if its second consumption is visible.
 pub fn reconcile(modules: &mut [Facts], is_test: &dyn Fn(FileId) -> bool) {
+    computed::drop_computed(modules);
     let reported: BTreeSet<Place> = modules
         .iter()
         .flat_map(|facts| facts.reuses.iter().chain(&facts.indirect))

@@ -128,9 +128,14 @@ impl<'p> Machine<'p> {
                 return value;
             }
             let bound = self.bound_attribute(frame, &Value::of(Val::Object(id)), class, &value, place);
-            let cached =
-                matches!(value.single(), Some(Val::Partial(partial)) if partial.kind == PartialKind::CachedProperty);
-            if cached {
+            let kind = match value.single() {
+                Some(Val::Partial(partial)) => Some(&partial.kind),
+                _ => None,
+            };
+            if let Some(PartialKind::Property(_)) = kind {
+                self.recorder.note_computed_read(place, Some(name));
+            }
+            if let Some(PartialKind::CachedProperty) = kind {
                 let old = Value::unbound();
                 let kept = self.state.written_within(id, &bound, &old);
                 self.state.store.objects[id.0 as usize].attributes.insert(name.clone(), kept);
@@ -140,6 +145,7 @@ impl<'p> Machine<'p> {
         if !self.state.store.objects[id.0 as usize].open && !name.starts_with("__") {
             let fallback: Name = "__getattr__".into();
             if let Some(method) = self.state.instance_method(&Val::Object(id), &fallback) {
+                self.recorder.note_computed_read(place, Some(name));
                 let name = Value::term(self.state.terms.intern(Term::Text(name.clone())));
                 return self.call_value(frame, &method, Args::positional(vec![name]), Some(place));
             }

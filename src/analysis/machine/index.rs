@@ -469,6 +469,7 @@ fn object_item<'p>(
         ObjectKind::Instance => {
             let dunder: crate::ir::Name = "__getitem__".into();
             if let Some(method) = machine.state.instance_method(&Val::Object(object), &dunder) {
+                machine.recorder.note_computed_read(place, None);
                 let args = crate::analysis::store::args::Args::positional(vec![index.clone()]);
                 return machine.call_value(frame, &method, args, Some(place));
             }

@@ -89,6 +89,8 @@ pub struct Log {
     pub observed: FxHashSet<Observed>,
     /// Expressions that were containers, objects or arrays of keys when they were run.
     pub not_single: FxHashSet<Place>,
+    /// Attributes and items of objects that functions of the program compute, with the attribute's name; `None` for an item.
+    pub computed_reads: FxHashSet<(Place, Option<Name>)>,
     /// The functions of the analysed module that were run.
     pub ran: FxHashSet<FunctionId>,
 }

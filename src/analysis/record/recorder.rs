@@ -300,6 +300,11 @@ impl Recorder {
         self.log.not_single.insert(place);
     }
 
+    /// A function of the program computes an attribute, or an item if there is no name.
+    pub fn note_computed_read(&mut self, place: Place, name: Option<&Name>) {
+        self.log.computed_reads.insert((place, name.cloned()));
+    }
+
     /// An expression was a key.
     pub fn observe(&mut self, observed: Observed) {
         self.log.observed.insert(observed);
