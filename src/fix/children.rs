@@ -4,7 +4,7 @@
 
 use super::attribute_keys::{Storage, storage_of};
 use super::context::{FixContext, Proposal};
-use super::key_uses::Use;
+use super::key_uses::{Use, number_of, shared};
 use super::liveness::Variable;
 use super::names::{Action, Occurrence, ScopeId, ScopeKind};
 use super::naming::{ends_in_digit, is_general_child};
@@ -94,7 +94,7 @@ impl<'u, 'a> ChildAssignment<'u, 'a> {
         // A computation that starts with the key is where the parent's successor was to go.
         let starts = moved.len() == 1 && moved.iter().all(|one| is_computation(cx, one.call));
         let mut unused = made.unused(cx, &way, last, starts);
-        unused.truncate(moved.len());
+        unused.truncate(number_of(&shared(cx, &moved)));
         Some(Self { made, uses: moved, only: stays.filter(|_| !is_live), is_all, unused })
     }
 
@@ -131,7 +131,7 @@ impl<'u, 'a> ChildAssignment<'u, 'a> {
         let (mut edits, names, range) = self.renamed(cx).or_else(given)?;
         edits.sort_by_key(|edit| edit.span);
         let message = match &names[..] {
-            [name] if self.unused.len() == 1 => {
+            [name, others @ ..] if self.unused.len() == 1 && others.iter().all(|other| other == name) => {
                 format!("draw from the unused child `{name}`; the numbers change")
             }
             _ if self.unused.is_empty() => {
@@ -220,7 +220,8 @@ impl<'a> SplitKey<'a> {
         self.split.arguments.args.first().is_some_and(|parent| cx.code(parent) == self.key)
     }
 
-    /// Names of children for some uses, existing ones first, the edits that make the others, and the range in which they are needed.
+    /// The name of a child for each of some uses, existing ones first, the edits that make the others, and the range in which they are
+    /// needed. Uses on exclusive paths share a child.
     pub fn assign(
         &self,
         cx: &FixContext<'_>,
@@ -233,10 +234,15 @@ impl<'a> SplitKey<'a> {
         let later = uses.iter().any(|one| one.call_span().end < statement.start);
         let least = if later { statement.end } else { start };
         let range = Span::new(start, uses.iter().map(|one| span_of(one.call).end).fold(least, u32::max));
-        let (unnamed, named): (Vec<&ast::ExprName>, Vec<_>) = unused.iter().partition(|child| child.id.as_str() == "_");
+        let keys = shared(cx, uses);
+        let count = number_of(&keys);
+        let first_of = |key: usize| keys.iter().position(|known| *known == key).and_then(|at| uses.get(at));
+        let firsts: Vec<&Use<'_>> = (0..count).map_while(first_of).copied().collect();
+        let available = unused.iter().take(count);
+        let (unnamed, named): (Vec<&ast::ExprName>, Vec<_>) = available.partition(|child| child.id.as_str() == "_");
         let known: Vec<&str> = self.names.iter().map(|name| cx.code(name)).filter(|name| *name != "_").collect();
         let is_carried = self.is_carried(cx);
-        let missing: Vec<KeyArgument<'_>> = uses.iter().skip(named.len()).map(|one| one.given()).collect();
+        let missing: Vec<KeyArgument<'_>> = firsts.iter().skip(named.len()).map(|one| one.given()).collect();
         let mut fresh = cx.more_children(self.scope, self.key, (&known, is_carried), &missing, range).into_iter();
         let mut edits = Vec::new();
         let mut names: Vec<String> = named.iter().map(|child| child.id.to_string()).collect();
@@ -250,7 +256,8 @@ impl<'a> SplitKey<'a> {
             edits.extend(widened(self.names, self.split, &more)?);
         }
         names.extend(more);
-        Some((edits, names, range))
+        let own: Option<Vec<String>> = keys.iter().map(|key| names.get(*key).cloned()).collect();
+        Some((edits, own?, range))
     }
 
     /// Whether a use is one of this key.

@@ -3,6 +3,8 @@
 //!
 //! **Invariant:** uses are in source order; where one of them cannot be found, there are none.
 
+use std::borrow::Borrow;
+
 use super::carry::given;
 use super::context::{FixContext, is_plain};
 use super::names::{Action, ScopeId};
@@ -195,18 +197,24 @@ pub(super) fn with_ignored<'a>(cx: &FixContext<'a>, mut uses: Vec<Use<'a>>) -> V
 }
 
 /// Which key each use gets, counted from zero: uses on exclusive paths share one, and so do those that must keep one key.
-pub(super) fn shared(cx: &FixContext<'_>, uses: &[Use<'_>]) -> Vec<usize> {
+pub(super) fn shared<'a>(cx: &FixContext<'a>, uses: &[impl Borrow<Use<'a>>]) -> Vec<usize> {
     let mut keys: Vec<usize> = Vec::with_capacity(uses.len());
-    for one in uses {
+    let uses = || uses.iter().map(Borrow::borrow);
+    for one in uses() {
         let kept = cx.kept_with(one.call_span());
         let is_kept = |other: &Use<'_>| kept.contains(&other.call_span());
-        let same = keys.iter().zip(uses).find(|(_, other)| is_kept(other)).map(|(key, _)| *key);
+        let same = keys.iter().zip(uses()).find(|(_, other)| is_kept(other)).map(|(key, _)| *key);
         let is_free = |key: &usize| {
-            keys.iter().zip(uses).all(|(known, other)| known != key || tree::exclude(&other.steps, &one.steps))
+            keys.iter().zip(uses()).all(|(known, other)| known != key || tree::exclude(&other.steps, &one.steps))
         };
-        keys.push(same.or_else(|| (0..uses.len()).find(is_free)).unwrap_or_default());
+        keys.push(same.or_else(|| (0..uses().len()).find(is_free)).unwrap_or_default());
     }
     keys
+}
+
+/// How many keys uses get that share them like this.
+pub(super) fn number_of(shared: &[usize]) -> usize {
+    shared.iter().max().map_or(0, |last| last + 1)
 }
 
 /// The finding and those of its function that share a consumption with it, directly or through others.

@@ -197,17 +197,46 @@ fn unused_sibling(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Op
     if made.and_then(is_carried) == Some(true) {
         return None;
     }
+    let (mut resolves, mut edits) = (vec![index], vec![Edit::replace(span_of(key), unused.clone())]);
+    for (other, key) in exclusive_with(cx, findings, index, key) {
+        resolves.push(other);
+        edits.push(Edit::replace(span_of(key), unused.clone()));
+    }
+    edits.sort_by_key(|edit| edit.span);
+    let span = edits.last().map_or(span, |last| span.cover(last.span));
     let range = made.map_or(cx.names.scopes[scope].full, |made| made.cover(span));
     let is_free = !cx.is_claimed(scope, unused, range) && !cx.names.deletes(scope, unused);
     if !cx.names.binds(scope, unused) || !is_free || is_exported {
         return None;
     }
     Some(
-        Proposal::new(
-            format!("use `{unused}`, which is still unused; the numbers change"),
-            vec![Edit::replace(span_of(key), unused.clone())],
-            vec![index],
-        )
-        .naming(cx.claim_within(scope, std::slice::from_ref(unused), range)),
+        Proposal::new(format!("use `{unused}`, which is still unused; the numbers change"), edits, resolves)
+            .naming(cx.claim_within(scope, std::slice::from_ref(unused), range)),
     )
+}
+
+/// Findings with the same first consumption whose second ones are on paths that exclude each other and that of this finding, so that one
+/// child is enough for all, with the expressions for their keys. None of them has an unused child of its own.
+fn exclusive_with<'a>(cx: &FixContext<'a>, findings: &[Finding], index: usize, key: &Expr) -> Vec<(usize, &'a Expr)> {
+    let Some(own) = findings.get(index).and_then(|finding| finding.evidence.as_ref()) else { return Vec::new() };
+    let scope = cx.names.frame_at(span_of(key).start);
+    let mut ways = vec![cx.steps(span_of(key))];
+    let mut found = Vec::new();
+    let candidates = cx.matching(findings, |other| {
+        other.function == findings[index].function
+            && other.evidence.as_ref().is_some_and(|evidence| evidence.first == own.first)
+            && other.fix_hints.as_ref().is_some_and(|fix_hints| fix_hints.unused.is_none())
+    });
+    for other in candidates.into_iter().filter(|other| *other != index && !cx.is_resolved(*other)) {
+        let place = findings[other].evidence.as_ref().and_then(|evidence| evidence.second.first());
+        let call = place.and_then(|place| tree::call_at(cx.module, cx.here(*place)?));
+        let Some(same) = call.and_then(|call| only_key(cx, call, Some(cx.code(key)))) else { continue };
+        let steps = cx.steps(span_of(same));
+        let is_same = cx.code(same) == cx.code(key) && cx.names.frame_at(span_of(same).start) == scope;
+        if is_same && found.len() < MOST_USES && ways.iter().all(|way| tree::exclude(way, &steps)) {
+            ways.push(steps);
+            found.push((other, same));
+        }
+    }
+    found
 }

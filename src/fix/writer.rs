@@ -156,7 +156,9 @@ impl Writer<'_, '_> {
         edits.sort_by_key(|edit| edit.span);
         let proposal = self.proposal(edits, self.cx.claim_within(self.site.scope, &names, range));
         Some(match &names[..] {
-            [name] if unused.iter().any(|child| child.id.as_str() == name) => {
+            [name, others @ ..]
+                if others.iter().all(|other| other == name) && unused.iter().any(|child| child.id.as_str() == name) =>
+            {
                 Proposal { message: format!("draw from the unused child `{name}`; the numbers change"), ..proposal }
             }
             _ => proposal,
