@@ -35,6 +35,7 @@ use crate::judge::stale::is_called_once_where_defined;
 use crate::judge::traced::{extract_constant_keys, extract_leaks};
 use crate::judge::unused::extract_unused;
 use crate::judge::wrappers::extract_wrapped_keys;
+use crate::models::{NameStatus, PRIVATE_ROOT, ReportedName};
 use crate::text::{FileId, Span};
 
 /// All facts of the home module that the log contains.
@@ -434,6 +435,9 @@ fn stores_outside(run: &Recording<'_>, activation: &Activation) -> bool {
 fn references(run: &Recording<'_>) -> Vec<Reference> {
     let mut seen = FxHashSet::default();
     let each_once = run.log.references.iter().filter(|reference| seen.insert(*reference));
+    // What is private to the library is its own.
+    let is_library = run.program.resolver.module(run.module(run.home).file, 0, PRIVATE_ROOT).is_some();
+    let is_own = |name: &ReportedName| is_library && name.status == NameStatus::Private;
     each_once
         .map(|LoggedReference { place, path, written, kind, function }| Reference {
             place: *place,
@@ -441,7 +445,7 @@ fn references(run: &Recording<'_>) -> Vec<Reference> {
             written: written.as_ref().unwrap_or(path).to_string(),
             kind: *kind,
             function: function.to_string(),
-            reported: run.program.models.reported(path).cloned(),
+            reported: run.program.models.reported(path).filter(|name| !is_own(name)).cloned(),
             is_guarded: false,
             is_evaluated: true,
         })

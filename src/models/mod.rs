@@ -46,7 +46,7 @@ pub use objects::{
 };
 pub use ops::{BuiltinOp, NumberOp, ShapeOp, ShapeQuery, TreeOp};
 pub use reported::{NameStatus, ReportedName, path_of_dtype};
-pub use roots::ROOT;
+pub use roots::{PRIVATE_ROOT, ROOT};
 pub use schema::{Argument, Callable, Effect, Host, Library, Param, ParamKind, SeedKind, bound};
 pub use transform::{Returns, Runs, Transform, TransformResult};
 pub use typed::Typed;

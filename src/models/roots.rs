@@ -7,6 +7,9 @@ use std::borrow::Cow;
 /// The root of the array library's rows, whatever the package is called.
 pub const ROOT: &str = "jax";
 
+/// The package with the library's private modules. Only the library's own repository has its source.
+pub const PRIVATE_ROOT: &str = "jax._src";
+
 /// Root packages that are the library in every project, without being configured.
 pub const ROOTS: [&str; 2] = [ROOT, "olympus"];
 

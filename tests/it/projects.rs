@@ -181,6 +181,18 @@ fn project_aliases_of_removed_names_are_reported_once() {
 }
 
 #[test]
+fn private_names_belong_to_the_library_itself() {
+    let test = "from jax._src import prng\n\ndef is_typed(x):\n    return isinstance(x, prng.PRNGKeyArray)\n";
+    let script = folder(&[("jax/train.py", test), ("tests/random_test.py", test)]);
+    let found = places(script.path(), script.path(), Path::new("."));
+    assert_eq!(found, ["jax/train.py:1 KEY303", "tests/random_test.py:1 KEY303"]);
+    let private = "class PRNGKeyArray:\n    pass\n";
+    let package = ["jax/__init__.py", "jax/_src/__init__.py"].map(|path| (path, ""));
+    let library = folder(&[package[0], package[1], ("jax/_src/prng.py", private), ("tests/random_test.py", test)]);
+    assert!(places(library.path(), library.path(), Path::new(".")).is_empty());
+}
+
+#[test]
 fn pinned_versions_are_read_without_configuration() {
     let old = "import jax\n\ndef draw(key: jax.random.KeyArray):\n    return key\n";
     let project = folder(&[("top/old.py", old), ("requirements.txt", "jax==0.4.7\n")]);
