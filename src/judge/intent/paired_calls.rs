@@ -2,10 +2,14 @@
 //!
 //! **Invariant:** both run one function. Its other arguments are the same, apart from the one that is differentiated.
 
-use crate::analysis::record::{Callee, Recording};
+use std::sync::Arc;
+
+use crate::analysis::domain::value::Value;
+use crate::analysis::record::{Activation, Callee, Recording};
 use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{Argument, OpKind, Temp, Variable, is_written_alike};
 use crate::judge::intent::{Calls, Pair, because, calls_apart};
+use crate::judge::naming::is_key;
 use crate::models::{Effect, TransformResult};
 
 /// Two draws happen within calls of one function on the same data, one of which takes the gradient: `loss(w, key, x)`, `grad(loss)(w +
@@ -17,8 +21,32 @@ pub fn paired_gradients(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
     let calls = calls_apart(run, pair, 1)?;
     let (once, again) = (calls.place(calls.once), calls.place(calls.again));
     let gradient = [again, once].into_iter().find(|place| is_derivative(run, *place))?;
-    let are_paired = calls.once != calls.again && runs_one_function(run, once, again) && has_one_batch(&calls);
+    let are_written_alike = || runs_one_function(run, once, again) && has_one_batch(&calls);
+    let are_paired = calls.once != calls.again && (are_written_alike() || run_on_one_batch(run, pair));
     are_paired.then(|| because(IntentKind::PairedCalls, "a loss and its gradients use the same draw", gradient))
+}
+
+/// Whether the two calls lead to calls of one function that get the same arguments, apart from those that a closure gets from what takes
+/// the derivative: `loss(w, key, x)`, `grad(lambda v: loss(v, key, x))(w)`.
+fn run_on_one_batch(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
+    let (one, other) = (pair.first.chain(), pair.second.chain());
+    let common = one.iter().zip(&other).take_while(|((a, _), (b, _))| a.id == b.id).count();
+    let (one, other) = (&one[common..], &other[common..]);
+    let same = one.iter().enumerate().find_map(|(at, (a, _))| {
+        let is_it = |(b, _): &(Arc<Activation>, Place)| (a.module, a.function) == (b.module, b.function);
+        Some((at, other.iter().position(is_it)?))
+    });
+    let Some((at, to)) = same else { return false };
+    let parameters = |(activation, _): &(Arc<Activation>, Place)| {
+        let count = run.code(activation).parameters.len();
+        run.environments[activation.environment.0 as usize].slots.iter().take(count).collect::<Vec<_>>()
+    };
+    let (given, passed) = (parameters(&one[at]), parameters(&other[to]));
+    // What the outer closures get is where the derivative is taken. All that a closure around the key gets is.
+    let points: Vec<&Value> = one[..at].iter().chain(&other[..to]).flat_map(parameters).collect();
+    let key = pair.second.target.term;
+    let captures = at == 0 && to == 0 && passed.iter().all(|value| !is_key(value, key));
+    given.iter().zip(&passed).all(|(a, b)| a == b || captures || points.contains(a) || points.contains(b))
 }
 
 fn callees<'r>(run: &Recording<'r>, place: Place) -> &'r [Callee] {
