@@ -4,12 +4,13 @@
 //! an attribute of the instance.
 
 use crate::analysis::domain::value::{ClassHandle, PartialKind, Val, Value};
-use crate::analysis::record::Recording;
+use crate::analysis::record::{Activation, Recording};
 use crate::ir::{Argument, Function, Op, OpKind, Temp, Variable};
 
 /// Whether the results of a method are cached: it runs once for each instance and arguments, or once for each missing
 /// attribute.
-pub fn is_memoised(run: &Recording<'_>, code: &Function) -> bool {
+pub fn is_memoised(run: &Recording<'_>, activation: &Activation) -> bool {
+    let code = run.code(activation);
     let Some(class) = code.class else { return false };
     if &*code.name == "__getattr__" && gives_attributes(code, 0) {
         return true;
@@ -20,7 +21,7 @@ pub fn is_memoised(run: &Recording<'_>, code: &Function) -> bool {
         _ => false,
     };
     run.classes.own().any(|(_, info)| {
-        let is_it = info.module == run.home && info.class == class;
+        let is_it = info.module == activation.module && info.class == class;
         is_it && info.attributes.get(&code.name).is_some_and(keeps)
     })
 }

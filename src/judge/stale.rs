@@ -115,7 +115,8 @@ fn candidates(run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) -> V
         if outermost.function != id || outermost.module != run.home || place.file != file {
             continue;
         }
-        if happens_once(run, paths, code, event.guard) || is_memoised(run, code) {
+        let is_kept = event.activation.outwards().any(|activation| is_memoised(run, activation));
+        if is_kept || happens_once(run, paths, code, event.guard) {
             continue;
         }
         let used = Use { place, ..leaf_use(run, &event) };

@@ -31,6 +31,9 @@ const PAIRS: usize = 64;
 /// The largest difference between results that a program calls equal.
 const TOLERANCE: f64 = 0.001;
 
+/// Built-in functions that write a value as text, also within f-strings.
+const WRITING: [&str; 3] = ["format", "repr", "str"];
+
 /// How the names of functions begin that raise unless what they test holds.
 const ASSERT: &str = "assert";
 
@@ -70,8 +73,12 @@ impl Comparison<'_, '_> {
         };
         let is_test = |reader: Temp| match &code.ops[reader as usize].kind {
             OpKind::Operate(Operator::Eq, [Some(a), Some(b)], _) => are_both(*a, *b) && is_asserted(code, uses, reader),
-            OpKind::Operate(Operator::Sub, [Some(a), Some(b)], _) if are_both(*a, *b) => bounded(code, uses, reader)
-                .is_some_and(|test| is_asserted(code, uses, test) || is_printed(code, uses, test)),
+            OpKind::Operate(Operator::Sub, [Some(a), Some(b)], _) if are_both(*a, *b) => match size(code, uses, reader)
+            {
+                Some(Size::Tested(test)) => is_asserted(code, uses, test) || is_printed(code, uses, test),
+                Some(Size::Other(size)) => is_printed(code, uses, size),
+                None => false,
+            },
             OpKind::Call(callee, given) => match &given[..] {
                 [Argument::Positional(a), Argument::Positional(b), further @ ..] if are_both(*a, *b) => {
                     let raises = self.tests_equality(*callee).filter(|_| is_strict(code, further));
@@ -185,26 +192,40 @@ fn is_strict(code: &Function, arguments: &[Argument]) -> bool {
     })
 }
 
-/// The test whether a difference is small: `abs(a - b) < 1e-6`, `jnp.max(jnp.abs(a - b)) < 1e-6`.
-fn bounded(code: &Function, uses: &Uses, difference: Temp) -> Option<Temp> {
+/// The size of a difference, `abs(a - b)` or `jnp.max(jnp.abs(a - b))`, and what reads it.
+enum Size {
+    /// The test whether it is small: `abs(a - b) < 1e-6`.
+    Tested(Temp),
+    /// The value itself, which something else reads.
+    Other(Temp),
+}
+
+fn size(code: &Function, uses: &Uses, difference: Temp) -> Option<Size> {
     let (mut temp, mut is_absolute) = (difference, false);
     for _ in 0..STEPS {
         let [reader] = uses.readers(temp) else { return None };
+        let other = is_absolute.then_some(Size::Other(temp));
         match &code.ops[*reader as usize].kind {
             OpKind::Operate(Operator::Lt | Operator::Le, [Some(small), Some(bound)], _) if *small == temp => {
-                let OpKind::Constant(Constant::Float(bound)) = code.ops[*bound as usize].kind else { return None };
-                return (is_absolute && bound <= TOLERANCE).then_some(*reader);
+                let OpKind::Constant(Constant::Float(bound)) = code.ops[*bound as usize].kind else { return other };
+                return if bound <= TOLERANCE { is_absolute.then_some(Size::Tested(*reader)) } else { other };
             }
             OpKind::Call(callee, given) if given.len() <= 1 => match &code.ops[*callee as usize].kind {
                 OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name)) => match &**name {
                     "abs" | "absolute" | "fabs" | "norm" => is_absolute = true,
                     "float" | "max" | "mean" | "sum" => {}
-                    _ => return None,
+                    _ => return other,
                 },
-                _ => return None,
+                _ => return other,
             },
+            OpKind::Store(variable, _) => {
+                let loads = sole_loads(code, uses, variable, *reader);
+                let [load] = loads[..] else { return None };
+                temp = load;
+                continue;
+            }
             OpKind::Attribute(..) => {}
-            _ => return None,
+            _ => return other,
         }
         temp = *reader;
     }
@@ -220,14 +241,17 @@ fn is_asserted(code: &Function, uses: &Uses, value: Temp) -> bool {
 
 /// Whether a value is only printed, perhaps within a text.
 fn is_printed(code: &Function, uses: &Uses, value: Temp) -> bool {
-    let mut reader = whole(code, uses, value);
-    if let Some(text) =
-        reader.filter(|reader| matches!(code.ops[*reader as usize].kind, OpKind::Build(Collection::Text, _)))
-    {
-        reader = whole(code, uses, text);
+    let mut temp = value;
+    for _ in 0..STEPS {
+        let Some(reader) = whole(code, uses, temp) else { return false };
+        match &code.ops[reader as usize].kind {
+            OpKind::Build(Collection::Text, _) => temp = reader,
+            OpKind::Call(callee, _) if is_global(code, *callee, "print") => return true,
+            OpKind::Call(callee, _) if WRITING.iter().any(|name| is_global(code, *callee, name)) => temp = reader,
+            _ => return false,
+        }
     }
-    let prints = |callee: Temp| is_global(code, callee, "print");
-    reader.is_some_and(|reader| matches!(&code.ops[reader as usize].kind, OpKind::Call(callee, _) if prints(*callee)))
+    false
 }
 
 /// Whether a callee is the built-in function of a name.
