@@ -498,14 +498,23 @@ fn stacked<'p>(
     length: Option<TermId>,
 ) -> Value {
     let mut stack = |machine: &mut Machine<'p>, _: &mut Frame<'p>, leaves: &[Value], _: bool| match leaves {
-        [leaf] => stacked_leaf(machine, leaf, symbols, length),
+        [leaf] => stacked_leaf(machine, leaf, symbols, length, DEPTH),
         _ => Value::default(),
     };
     tree::map_leaves(machine, frame, &[value], &mut Walk::to(tree::DEPTH), &mut stack)
 }
 
-/// One array of the results of all lanes.
-fn stacked_leaf(machine: &mut Machine<'_>, leaf: &Value, symbols: &[TermId], length: Option<TermId>) -> Value {
+/// Most records within each other whose fields are followed, if not all fields are known.
+const DEPTH: u32 = 4;
+
+/// One array of the results of all lanes, or a record with one array for each of its known fields.
+fn stacked_leaf(
+    machine: &mut Machine<'_>,
+    leaf: &Value,
+    symbols: &[TermId],
+    length: Option<TermId>,
+    depth: u32,
+) -> Value {
     paths::on_alternatives(machine, leaf, |this, val| match val {
         Val::Key(key) => {
             if let Term::Child(parent, index) = *this.state.terms.get(key.term)
@@ -539,8 +548,38 @@ fn stacked_leaf(machine: &mut Machine<'_>, leaf: &Value, symbols: &[TermId], len
         {
             Value::term(this.state.terms.intern(Term::Apply("<stacked>".into(), Box::new([*term]))))
         }
+        Val::Object(id) if depth > 0 && is_of_lane(this, *id, symbols) => {
+            let object = &this.state.store.objects[id.0 as usize];
+            let (symbol, class, open, items) = (object.symbol, object.class, object.open, object.items.clone());
+            let (fields, is_copied) = (object.attributes.clone(), object.copied.is_some());
+            let mut stack = |value: &Value| stacked_leaf(this, value, symbols, length, depth - 1);
+            let fields = fields.iter().map(|(name, value)| (name.clone(), stack(value))).collect();
+            let whole = this.state.terms.intern(Term::Apply("<stacked>".into(), Box::new([symbol])));
+            let record = this.state.allocate_with(ObjectKind::Instance, whole, class, open);
+            let object = &mut this.state.store.objects[record.0 as usize];
+            (object.attributes, object.items, object.copied) = (fields, items, is_copied.then_some(whole));
+            Value::of(Val::Object(record))
+        }
+        Val::Object(id) if depth > 0 => match this.state.store.objects[id.0 as usize].kind.clone() {
+            ObjectKind::Dict { mut entries, unknown: true } => {
+                for entry in &mut entries {
+                    entry.value = stacked_leaf(this, &entry.value, symbols, length, depth - 1);
+                }
+                let kind = ObjectKind::Dict { entries, unknown: true };
+                Value::of(Val::Object(this.state.allocate(kind, "<stacked>", None)))
+            }
+            _ => Value::of(val.clone()),
+        },
         _ => Value::of(val.clone()),
     })
+}
+
+/// Whether an object is a copy of what a lane got, with some fields replaced.
+fn is_of_lane(machine: &Machine<'_>, id: ObjectId, symbols: &[TermId]) -> bool {
+    let object = &machine.state.store.objects[id.0 as usize];
+    object.kind == ObjectKind::Instance
+        && object.copied.is_some()
+        && machine.state.terms.mentions(object.symbol, &|part| symbols.contains(&part))
 }
 
 fn stacked_family(terms: &mut Terms, term: TermId) -> Elements {
