@@ -45,7 +45,7 @@ fn is_modelled_member(machine: &Machine<'_>, parts: &[Value]) -> bool {
     callable.is_some_and(|callable| callable.exact && callable.removed.is_none())
 }
 
-/// `hasattr(object, name)`: known if visible code stored the attribute, otherwise a function of the arguments. Once `if
+/// `hasattr(object, name)`: known if visible code stored the attribute, or if the class has a method of the name, otherwise a function of the arguments. Once `if
 /// not hasattr(self, "rng"): self.rng = …` has run, it does not run again.
 fn has_attribute(machine: &mut Machine<'_>, path: &Name, args: &Args) -> Value {
     let parts: Vec<Value> = args.positional.iter().map(|arg| arg.value.clone()).collect();
@@ -63,8 +63,13 @@ fn has_attribute(machine: &mut Machine<'_>, path: &Name, args: &Args) -> Value {
     let (Some(id), Some(Val::Term(name))) = (id, name.single()) else { return answer };
     let Term::Text(name) = state.terms.get(*name) else { return answer };
     let object = &state.store.objects[id.0 as usize];
-    let symbol = object.symbol;
-    let Some(stored) = object.attributes.get(&**name).filter(|stored| !stored.is_unbound()).cloned() else {
+    let (symbol, name) = (object.symbol, name.clone());
+    let inherited = object.class.and_then(|class| state.class_attribute(class, &name));
+    if inherited.is_some_and(|value| matches!(value.single(), Some(Val::Function(_)))) {
+        return Value::term(state.terms.intern(Term::Bool(true)));
+    }
+    let object = &state.store.objects[id.0 as usize];
+    let Some(stored) = object.attributes.get(&name).filter(|stored| !stored.is_unbound()).cloned() else {
         return answer;
     };
     paths::on_alternatives(state, &stored, |this, val| {

@@ -44,6 +44,11 @@ pub fn is_other_than(machine: &Machine<'_>, value: &Value, class: &Value) -> boo
         }
         _ => return false,
     };
+    if let Some(own) = value.single().and_then(|val| builtin_classes(machine, val))
+        && let Some(name) = builtin_class(path)
+    {
+        return !own.contains(&name);
+    }
     match value.single() {
         Some(Val::Object(id)) => {
             let object = &machine.state.store.objects[id.0 as usize];
@@ -72,6 +77,34 @@ pub fn is_other_than(machine: &Machine<'_>, value: &Value, class: &Value) -> boo
         }
         Some(Val::Function(_)) => is_layer(machine, path),
         _ => false,
+    }
+}
+
+/// Python's own classes of containers, numbers and texts, which no value of another class is an instance of.
+const BUILTIN: [&str; 9] = ["bool", "bytes", "complex", "dict", "float", "int", "list", "str", "tuple"];
+
+/// The name of one of [`BUILTIN`].
+fn builtin_class(path: &str) -> Option<&str> {
+    path.strip_prefix("builtins.").filter(|name| BUILTIN.contains(name))
+}
+
+/// Of which of [`BUILTIN`] a value is an instance, if its class is known.
+fn builtin_classes(machine: &Machine<'_>, val: &Val) -> Option<&'static [&'static str]> {
+    match val {
+        Val::Tuple(_) => Some(&["tuple"]),
+        Val::Object(id) => match machine.state.store.objects[id.0 as usize].kind {
+            ObjectKind::Dict { .. } => Some(&["dict"]),
+            ObjectKind::List { .. } => Some(&["list"]),
+            _ => None,
+        },
+        Val::Term(term) => match machine.state.terms.get(*term) {
+            Term::Int(_) => Some(&["int"]),
+            Term::Bool(_) => Some(&["bool", "int"]),
+            Term::Text(_) => Some(&["str"]),
+            Term::None => Some(&[]),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -139,7 +172,7 @@ fn is_known(machine: &Machine<'_>, class: ClassHandle) -> bool {
     lineage.iter().all(|class| machine.state.store.classes[class.0 as usize].bases.iter().all(is_plain))
 }
 
-/// Whether a value is certainly an instance of a class of the program, or of one of several.
+/// Whether a value is certainly an instance of a class of the program or of Python's own, or of one of several.
 fn is_of(machine: &Machine<'_>, val: &Val, class: &Value) -> bool {
     match (val, class.single()) {
         (Val::Object(id), Some(Val::Class(class))) => {
@@ -147,6 +180,10 @@ fn is_of(machine: &Machine<'_>, val: &Val, class: &Value) -> bool {
             of.is_some_and(|of| machine.state.lineage(of).contains(class))
         }
         (_, Some(Val::Tuple(classes))) => classes.iter().any(|class| is_of(machine, val, class)),
+        (_, Some(Val::Library(path))) => {
+            let own = builtin_classes(machine, val).unwrap_or_default();
+            builtin_class(path).is_some_and(|name| own.contains(&name))
+        }
         _ => false,
     }
 }
