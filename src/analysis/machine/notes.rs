@@ -220,7 +220,8 @@ fn fields_set(state: &State, id: ObjectId) -> Vec<(Name, Value)> {
         state.store.classes[class.0 as usize].record && state.class_attribute(class, &"__init__".into()).is_none()
     };
     let is_given = object.copied.is_some() || !state.terms.is_parameter(object.symbol);
-    if !(is_given && object.class.is_some_and(is_plain)) {
+    // `namedtuple("State", "x key")` makes no class.
+    if !(is_given && object.class.map_or(object.items.is_some(), is_plain)) {
         return Vec::new();
     }
     let is_taken_over = |value: &&Value| match value.single() {

@@ -29,7 +29,7 @@ pub mod timing;
 use std::rc::Rc;
 
 use crate::analysis::record::{Consumption, Iteration, Recording};
-use crate::finding::{Consequence, Intent, IntentKind, Place};
+use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind, Place};
 use crate::ir::{Function, Temp, Uses};
 use crate::judge::consequence::{Flows, alternatives};
 use crate::judge::facts::{ReuseKind, Role, Use};
@@ -62,6 +62,7 @@ const ALTERNATIVES: &str = "each element uses only one of the two draws";
 /// draws it uses, or because both start computations whose results never meet.
 pub fn of(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
     as_written(flows.run, kind, pair)
+        .filter(|intent| intent.kind != IntentKind::DocumentedDefault || consequence.kind != ConsequenceKind::Meet)
         .or_else(|| compared_results::compared_results(flows, kind, pair))
         .or_else(|| placeholder::placeholder(flows.run, kind, pair, consequence))
         .or_else(|| in_parts(flows, kind, pair))
@@ -76,6 +77,8 @@ pub fn of(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Con
 fn as_written(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<Intent> {
     let groups: &[&[Reason]] = match kind {
         ReuseKind::SplitTwice => &[&PAIRED],
+        // A function that folds is called twice.
+        ReuseKind::FoldedTwice if pair.first.place == pair.second.place => &[&PAIRED],
         ReuseKind::SeededTwice => &[&[default_key::documented_default, timing::run_again]],
         ReuseKind::Sampled => &[&[aligned_rows::aligned_rows], &PAIRED],
         ReuseKind::Iterated => &[
