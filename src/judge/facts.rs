@@ -485,6 +485,8 @@ pub struct StaleState {
     pub name: String,
     /// Where the attribute or global gets its key.
     pub stored_at: Option<Place>,
+    /// The name of a method that consumes the same key and replaces it, and where it does.
+    pub advanced_at: Option<(String, Place)>,
     /// How certain.
     pub confidence: Confidence,
     /// Qualified name of the function.

@@ -1,6 +1,7 @@
 //! Attributes and globals whose key is consumed although no new one is stored.
 //!
-//! **Invariant:** a store anywhere in the class or module counts: such a key is replaced.
+//! **Invariant:** a store anywhere in the class or module counts: such a key is replaced. If methods replace an attribute only by what they
+//! derive from its key, a method that leaves it there consumes the key that they consume.
 
 use std::collections::BTreeSet;
 
@@ -33,6 +34,8 @@ const LEADING: usize = 16;
 struct Candidate {
     class: Option<ClassHandle>,
     name: Name,
+    /// Whether unknown code that got the object may have replaced the key.
+    may_be_replaced: bool,
     fact: StaleState,
 }
 
@@ -42,8 +45,19 @@ pub struct Stale {
     candidates: Vec<Candidate>,
     stores: Vec<LoggedStore>,
     left: Vec<ConsumedAttribute>,
-    /// The attributes that methods advance, and where they consume them.
-    advanced: Vec<(ClassHandle, Name, Place)>,
+    /// The attributes that methods advance.
+    advanced: Vec<Advance>,
+}
+
+/// A method consumes the key in an attribute and replaces it.
+#[derive(Clone)]
+struct Advance {
+    class: ClassHandle,
+    name: Name,
+    /// The name of the method.
+    function: Name,
+    /// Where it consumes the key.
+    place: Place,
 }
 
 /// A key that a method consumes and leaves in an attribute.
@@ -73,20 +87,20 @@ impl Stale {
         self.candidates.extend(candidates(run, paths, id));
         self.left.extend(consumed_attributes(run, id));
         if !is_constructor(&run.module(run.home).function(id).name) {
-            self.advanced.extend(advanced(run));
+            self.advanced.extend(advanced(run, id));
         }
     }
 
     /// The stale attributes of the module, the captures, and what methods leave to those that follow.
     pub fn extract(self, run: &Recording<'_>, facts: &mut Facts) {
         let Self { candidates, stores, left, advanced } = self;
-        let mut stale = attributes_of(run, candidates, &stores);
+        let mut stale = attributes_of(run, candidates, &stores, &advanced);
         facts.captured.extend(captured_globals(run, &mut stale));
         facts.stale.extend(stale);
         for ConsumedAttribute { class, name, mut fact } in left {
             let is_it = |of: &ClassHandle| run.lineage(*of).contains(&class);
-            if let Some((.., place)) = advanced.iter().find(|(of, attribute, _)| *attribute == name && is_it(of)) {
-                fact.place = *place;
+            if let Some(advance) = advanced.iter().find(|advance| advance.name == name && is_it(&advance.class)) {
+                fact.place = advance.place;
                 facts.carried.push(fact);
             }
         }
@@ -132,7 +146,9 @@ fn candidates(run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) -> V
             if is_part_of_setup || is_called_once(run, code) || is_run_by_python(run, code, class) {
                 fact.confidence = Confidence::Low;
             }
-            candidates.push(Candidate { class: Some(class), name, fact });
+            let owner = run.terms.owner(held);
+            let may_be_replaced = run.objects.iter().any(|object| Some(object.symbol) == owner && object.key_epoch > 0);
+            candidates.push(Candidate { class: Some(class), name, may_be_replaced, fact });
         } else if let Some(read) = global_read(run, event.target.term)
             && !run.log.global_stores.contains(&read.name)
             && !is_rebound(run, &read.name)
@@ -143,7 +159,7 @@ fn candidates(run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) -> V
             if runs_once(run, code, CALLERS) {
                 fact.confidence = Confidence::Low;
             }
-            candidates.push(Candidate { class: None, name, fact });
+            candidates.push(Candidate { class: None, name, may_be_replaced: false, fact });
         }
     }
     candidates
@@ -224,13 +240,14 @@ fn is_stored_again(run: &Recording<'_>, activation: &Activation, store: &LoggedS
 }
 
 /// The attributes that a method consumes and replaces.
-fn advanced(run: &Recording<'_>) -> Vec<(ClassHandle, Name, Place)> {
+fn advanced(run: &Recording<'_>, id: FunctionId) -> Vec<Advance> {
+    let function = &run.module(run.home).function(id).name;
     let events = run.log.consumptions.iter().filter(|event| matches!(event.role, Role::Sample | Role::Split));
     events
         .filter_map(|event| {
             let (class, name) = attribute_of_self(run, event.target.term)?;
             let is_stored = run.log.stores.iter().any(|store| store.name == name);
-            is_stored.then_some((class, name, event.place))
+            is_stored.then(|| Advance { class, name, function: function.clone(), place: event.place })
         })
         .collect()
 }
@@ -412,14 +429,19 @@ pub fn is_constructor(function: &str) -> bool {
     matches!(function, "__init__" | "__post_init__")
 }
 
-/// Whether a method stores a new key other than by a plain store (`cls._key = …`, `setattr(self, name, …)`), or passes
-/// it to a new instance of its class: then instances are immutable values, each with its own key.
-fn stores_a_new_key(run: &Recording<'_>, lineage: &[ClassHandle], attribute: &Name) -> bool {
+/// Whether a method, apart from those that only advance the key, stores a new one, also by another name (`cls._key = …`,
+/// `setattr(self, name, …)`), or passes it to a new instance of its class: then instances are immutable values, each with its own key.
+fn stores_a_new_key(
+    run: &Recording<'_>,
+    lineage: &[ClassHandle],
+    attribute: &Name,
+    advances: &dyn Fn(&Function) -> bool,
+) -> bool {
     lineage.iter().any(|handle| {
         let info = &run.classes[handle.0 as usize];
         let module = run.module(info.module);
         let methods = module.functions.iter().filter(|code| code.class == Some(info.class));
-        methods.filter(|code| !is_constructor(&code.name)).any(|code| {
+        methods.filter(|code| !is_constructor(&code.name) && !advances(code)).any(|code| {
             code.ops.iter().any(|op| stores_by_other_name(run, lineage, code, &op.kind, attribute))
                 || makes_another(run, lineage, info.module, code, attribute)
         })
@@ -505,7 +527,14 @@ fn held_in(run: &Recording<'_>, event: &Consumption) -> (TermId, String) {
 }
 
 fn stale_fact(used: Use, name: String, code: &Function) -> StaleState {
-    StaleState { used, name, stored_at: None, confidence: Confidence::Medium, function: code.qualified.to_string() }
+    StaleState {
+        used,
+        name,
+        stored_at: None,
+        advanced_at: None,
+        confidence: Confidence::Medium,
+        function: code.qualified.to_string(),
+    }
 }
 
 /// Whether the module binds this function under a transform.
@@ -551,7 +580,12 @@ fn attribute_of_self(run: &Recording<'_>, term: TermId) -> Option<(ClassHandle, 
 }
 
 /// The candidates whose attribute is known to get a key from the class itself.
-fn attributes_of(run: &Recording<'_>, candidates: Vec<Candidate>, stores: &[LoggedStore]) -> Vec<StaleState> {
+fn attributes_of(
+    run: &Recording<'_>,
+    candidates: Vec<Candidate>,
+    stores: &[LoggedStore],
+    advanced: &[Advance],
+) -> Vec<StaleState> {
     let mut facts = Vec::new();
     let mut seen = BTreeSet::new();
     for candidate in candidates {
@@ -565,9 +599,20 @@ fn attributes_of(run: &Recording<'_>, candidates: Vec<Candidate>, stores: &[Logg
             let mut own =
                 stores.iter().filter(|store| store.name == candidate.name && lineage.contains(&store.class)).peekable();
             let Some(stored) = own.peek().copied() else { continue };
-            // If another method replaces the key, this one may rely on it.
-            if own.any(|store| !is_constructor(&store.function)) || stores_a_new_key(run, &lineage, &candidate.name) {
+            let advances = |function: &Name| {
+                let of = |one: &&Advance| one.name == candidate.name && lineage.contains(&one.class);
+                advanced.iter().find(|one| of(one) && one.function == *function)
+            };
+            if stores_a_new_key(run, &lineage, &candidate.name, &|code| advances(&code.name).is_some()) {
                 continue;
+            }
+            // If another method replaces the key, this one may rely on it, unless that one derives the new key from the same one.
+            let mut others = own.filter(|store| !is_constructor(&store.function)).peekable();
+            if others.peek().is_some() {
+                let is_private = fact.function.rsplit('.').next().is_some_and(|name| name.starts_with('_'));
+                let all = others.map(|store| advances(&store.function)).collect::<Option<Vec<_>>>();
+                let Some(all) = all.filter(|_| !is_private && !candidate.may_be_replaced) else { continue };
+                fact.advanced_at = all.first().map(|advance| (advance.function.to_string(), advance.place));
             }
             fact.stored_at = Some(stored.place);
         }

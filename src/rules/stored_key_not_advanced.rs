@@ -14,13 +14,17 @@ pub(super) fn find(facts: &Facts) -> Vec<&StaleState> {
 
 pub(super) fn describe(rule: &Rule, hit: &StaleState) -> Finding {
     let name = &hit.name;
+    let (replaced, but) = match hit.advanced_at {
+        Some(_) => ("not replaced here", "not replaced"),
+        None => ("never replaced", "never replaced"),
+    };
     let text = Text {
         message: format!(
-            "`{name}` is consumed by {} and never replaced, so the next call {}",
+            "`{name}` is consumed by {} and {replaced}, so the next call {}",
             wording::callee(&hit.used.callee),
             wording::repetition(hit.used.role)
         ),
-        label: format!("{}, but never replaced", wording::here(&hit.used, "consumed")),
+        label: format!("{}, but {but}", wording::here(&hit.used, "consumed")),
         help: if name.contains('.') {
             format!("store a new key each time you use one: `{name}, subkey = jax.random.split({name})`")
         } else {
@@ -30,7 +34,9 @@ pub(super) fn describe(rule: &Rule, hit: &StaleState) -> Finding {
     let mut finding = wording::finding(rule, hit.used.place, hit.confidence, &hit.function, text);
     finding.doubt = Some("the next call is not visible".to_owned());
     let stored = hit.stored_at.map(|place| wording::label(place, format!("`{name}` is set here")));
-    let stored: Vec<_> = stored.into_iter().collect();
+    let advanced = hit.advanced_at.as_ref();
+    let advanced = advanced.map(|(by, place)| wording::label(*place, format!("`{by}` consumes the same key and replaces it")));
+    let stored: Vec<_> = stored.into_iter().chain(advanced).collect();
     wording::relate(&mut finding, stored.iter().cloned().chain(wording::inner_steps(&hit.used, "consumed each time")));
     finding.fix_hints = Some(wording::fix_hints(&hit.used));
     finding.flow = stored.into_iter().chain(wording::steps(&hit.used, "consumed each time")).collect();

@@ -314,6 +314,7 @@ fn stored_and_returned_key_rules() {
         function: "make.noise".to_owned(),
     };
     let stale = StaleState {
+        advanced_at: None,
         used: through(10, normal),
         name: "self.key".to_owned(),
         stored_at: Some(at(9)),

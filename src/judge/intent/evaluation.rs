@@ -15,13 +15,14 @@ use crate::text::Span;
 use super::said_so::Written;
 
 /// Rules on keys that are used twice, or that are the same in each call.
-const REUSE: [RuleId; 7] = [
+const REUSE: [RuleId; 8] = [
     RuleId::KeyReused,
     RuleId::KeyReusedInLoop,
     RuleId::KeyUsedAfterSplit,
     RuleId::KeyDerivedTwice,
     RuleId::SeedReused,
     RuleId::CapturedKeyInTransform,
+    RuleId::StoredKeyNotAdvanced,
     RuleId::ConstantKeyInTrace,
 ];
 
