@@ -291,7 +291,7 @@ impl FileSettings<'_> {
         let named = setting.is_some_and(|setting| setting.named);
         let shown = if !self.is_selected(finding.rule) {
             Shown::Unselected
-        } else if level < self.settings.min_level && !named && !is_always_on(finding.rule) {
+        } else if level < self.settings.min_level && !named && !must_be_shown(finding) {
             Shown::BelowLevel
         } else if finding.confidence < self.settings.min_confidence {
             Shown::BelowConfidence
@@ -354,6 +354,11 @@ impl HiddenCounts {
             Shown::BelowConfidence => *self.by_confidence.entry(finding.confidence).or_default() += 1,
         }
     }
+}
+
+/// Whether a finding of such a rule is no gap that the author left on purpose.
+fn must_be_shown(finding: &Finding) -> bool {
+    is_always_on(finding.rule) && finding.intent.is_none()
 }
 
 /// Rules whose findings mean that a file was not checked. Hiding them would make the file look clean.

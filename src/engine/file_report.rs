@@ -13,7 +13,7 @@ use super::load::Loaded;
 use super::project::{Member, Project};
 use crate::finding::{Finding, Level, Place, RuleId};
 use crate::judge::demonstration::UsedBy;
-use crate::judge::{demonstration, documented, evaluation, notebook, said_so};
+use crate::judge::{demonstration, documented, evaluation, gap, notebook, said_so};
 use crate::python::{self, Comment, SourceKind, StatementSpan, marks};
 use crate::rules;
 use crate::source;
@@ -81,14 +81,12 @@ pub(super) fn file_report(
     notebook::note_cells(&cells, &mut findings);
     let lines = LineIndex::new(&text);
     keep_first_syntax_errors(&cells, &mut findings);
-    note_stated_intent(
-        project,
-        (&path, &text, &lines),
-        comments,
-        statements,
-        used_by(loaded.is_imported, member),
-        &mut findings,
-    );
+    let spans: Vec<Span> = comments.iter().map(|comment| comment.span).collect();
+    let written = said_so::Written { text: &text, lines: &lines, comments: &spans, statements };
+    if !cells.is_empty() {
+        gap::note_gaps(written, &mut findings);
+    }
+    note_stated_intent(project, &path, written, used_by(loaded.is_imported, member), &mut findings);
     let subject = Subject { path: &path, text: &text, statements };
     for finding in &mut findings {
         rules::fit_advice(finding, subject.written(finding.primary.span));
@@ -132,9 +130,8 @@ fn keep_first_syntax_errors(cells: &Cells, findings: &mut Vec<Finding>) {
 /// Makes findings notes if comments, docstrings, names of functions or main blocks show that they are intended.
 fn note_stated_intent(
     project: &Project<'_>,
-    (path, text, lines): (&str, &str, &LineIndex),
-    comments: &[Comment],
-    statements: &[StatementSpan],
+    path: &str,
+    written: said_so::Written<'_>,
     used_by: Option<UsedBy>,
     findings: &mut Vec<Finding>,
 ) {
@@ -142,8 +139,6 @@ fn note_stated_intent(
     if !findings.iter().any(may_be_intended) {
         return;
     }
-    let comments: Vec<Span> = comments.iter().map(|comment| comment.span).collect();
-    let written = said_so::Written { text, lines, comments: &comments, statements };
     documented::note_default_keys(written, findings);
     for finding in findings.iter_mut().filter(|finding| may_be_intended(finding)) {
         if let Some(intent) = said_so::said_so(written, &project.models.words, finding) {

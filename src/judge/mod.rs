@@ -25,7 +25,7 @@ mod host;
 mod implementation_facts;
 mod implementations;
 mod intent;
-pub use intent::{demonstration, documented, evaluation, notebook, said_so};
+pub use intent::{demonstration, documented, evaluation, gap, notebook, said_so};
 mod denotation;
 mod memoised;
 mod naming;

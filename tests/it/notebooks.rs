@@ -85,6 +85,20 @@ fn keys_reused_across_cells_are_reported() {
 
 /// A cell that passes an existing key to a call tries it out; drawing itself, or using one key twice in the cell, is a finding.
 #[test]
+fn gaps_of_exercises_are_notes() {
+    let missing = "loss = # your code here\n";
+    let empty = "def loss(x):\n    # your code here\n";
+    let broken = "loss = = 1  # mean error\n";
+    assert!(findings(&[missing]).is_empty());
+    assert!(findings(&[empty]).is_empty());
+    assert_eq!(findings(&[broken]), ["a.ipynb:cell 1:1:8 KEY001"]);
+    let printed = keylint(&[("a.ipynb", &notebook(&[missing]))], &["check", "--min-level", "note", "a.ipynb"]);
+    assert!(printed.contains("the line has a gap to fill in: \"# your code here\""), "{printed}");
+    let script = keylint(&[("a.py", missing)], &["check", "a.py"]);
+    assert!(script.contains("error[KEY001]"), "{script}");
+}
+
+#[test]
 fn computations_of_cells_with_one_key_are_notes() {
     let start = "import jax\nkey = jax.random.key(0)\n\ndef walk(key):\n  return jax.random.normal(key).cumsum()";
     assert_eq!(findings(&[start, "a = walk(key)", "b = walk(key)\nprint(a + b)"]), [""; 0]);

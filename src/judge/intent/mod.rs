@@ -12,6 +12,7 @@ pub mod default_key;
 pub mod demonstration;
 pub mod documented;
 pub mod evaluation;
+pub mod gap;
 pub mod lanes;
 mod masks;
 pub mod notebook;
@@ -61,8 +62,15 @@ const ALTERNATIVES: &str = "each element uses only one of the two draws";
 /// Why two consumptions of one key are probably intended, if they are: as the code is written, by which parts of the
 /// draws it uses, or because both start computations whose results never meet.
 pub fn of(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
+    let is_repeated = || {
+        let is_one_function = |calls: Calls<'_>| calls.once != calls.again && calls.run_one_function(flows.run);
+        consequence.kind == ConsequenceKind::Meet && calls_apart(flows.run, pair, 1).is_some_and(is_one_function)
+    };
     as_written(flows.run, kind, pair)
-        .filter(|intent| intent.kind != IntentKind::DocumentedDefault || consequence.kind != ConsequenceKind::Meet)
+        // What two calls of one function draw by default is not intended to meet.
+        .filter(|intent| {
+            !(intent.kind == IntentKind::DocumentedDefault && kind == ReuseKind::SeededTwice && is_repeated())
+        })
         .or_else(|| compared_results::compared_results(flows, kind, pair))
         .or_else(|| placeholder::placeholder(flows.run, kind, pair, consequence))
         .or_else(|| in_parts(flows, kind, pair))
