@@ -155,7 +155,11 @@ fn note<'p>(
                     paths::under(machine, alternative.guard, |this| {
                         note_object(this, frame, &alternative.val, written, sink);
                     });
-                    continue;
+                    // The fields of a named tuple are parts of the tree.
+                    let object = &machine.state.store.objects[id.0 as usize];
+                    let is_sequence = |class: ClassHandle| machine.state.store.classes[class.0 as usize].sequence;
+                    let is_tuple = object.items.is_some() || object.class.is_some_and(is_sequence);
+                    object.attributes.values().filter(|_| is_tuple).cloned().collect()
                 }
                 kind => kind.held().map(|(_, value)| value.clone()).collect(),
             },

@@ -173,8 +173,15 @@ impl Relevance {
         let hosts: FxHashSet<&str> =
             hosts.map(|callable| callable.path.split('.').next().unwrap_or_default()).collect();
         let has_host_draws = tables.iter().flat_map(|table| &table.roots).any(|root| hosts.contains(&**root));
-        let converts =
-            |function: &Function| function.class.is_some() && models.is_array_protocol(&function.name, roots);
+        let converts = |function: &Function| {
+            // `Column.__jax_array__ = to_jax`
+            let is_set = |kind: &OpKind| match kind {
+                OpKind::StoreAttribute(_, name, _) => models.is_array_protocol(name, roots),
+                _ => false,
+            };
+            function.class.is_some() && models.is_array_protocol(&function.name, roots)
+                || function.ops.iter().any(|op| is_set(&op.kind))
+        };
         let has_array_wrappers = modules.iter().any(|module| module.functions.iter().any(converts));
         let roots = tables
             .iter()
