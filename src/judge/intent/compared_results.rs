@@ -1,5 +1,4 @@
-//! Two calls whose results the program compares: a finite difference of one function, or a test which of two results is smaller, or whether
-//! they are equal.
+//! Two calls whose results the program compares: a finite difference of one function, or a test whether two results are equal.
 //!
 //! **Invariant:** what is tested for equality has something of both draws and is the same part of both results, and the test is asserted or
 //! printed. In a finite difference the results themselves are compared; the arguments differ only by what one of them adds or subtracts, and
@@ -23,8 +22,6 @@ use crate::judge::intent::{Calls, Pair, STEPS, because, calls_apart};
 use crate::models::Effect;
 
 const DIFFERENCE: &str = "the program takes a finite difference of one function";
-
-const SMALLER: &str = "the program tests which result of one function is smaller";
 
 const EQUAL: &str = "the program tests whether the two results are equal";
 
@@ -53,25 +50,8 @@ pub fn compared_results(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>) -> 
     if let Some((_, reader)) = is_within.then(differences).flatten() {
         return Some(because(IntentKind::Comparison, DIFFERENCE, calls.place(reader)));
     }
-    if let Some(reader) = is_within.then(|| smaller(&calls)).flatten() {
-        return Some(because(IntentKind::Comparison, SMALLER, calls.place(reader)));
-    }
     let test = Comparison { flows, pair, calls: &calls }.equality()?;
     Some(because(IntentKind::Comparison, EQUAL, calls.place(test)))
-}
-
-/// The test which of the results of two calls of one function on different data is smaller: `f(new, key) < f(old, key)`.
-fn smaller(calls: &Calls<'_>) -> Option<Temp> {
-    let (code, uses) = (calls.code, &*calls.uses);
-    differing(code, calls.once, calls.again).filter(|differ| !differ.is_empty())?;
-    let (one, other) = (copies(code, uses, calls.once), copies(code, uses, calls.again));
-    let mut readers = one.iter().flat_map(|temp| uses.readers(*temp)).copied();
-    readers.find(|reader| match &code.ops[*reader as usize].kind {
-        OpKind::Operate(Operator::Lt | Operator::Le, [Some(a), Some(b)], _) => {
-            one.contains(a) && other.contains(b) || one.contains(b) && other.contains(a)
-        }
-        _ => false,
-    })
 }
 
 /// The search for a test whether two results are equal.
