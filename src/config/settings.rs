@@ -356,12 +356,12 @@ impl HiddenCounts {
     }
 }
 
-/// Whether a finding of such a rule is no gap that the author left on purpose.
+/// Whether a finding means that a file was not checked, and is shown whatever its level: not a gap that an exercise leaves on purpose.
 fn must_be_shown(finding: &Finding) -> bool {
     is_always_on(finding.rule) && finding.intent.is_none()
 }
 
-/// Rules whose findings mean that a file was not checked. Hiding them would make the file look clean.
+/// Rules whose findings mean that a file was not checked. Without them, the file would look clean.
 fn is_always_on(rule: RuleId) -> bool {
     matches!(rule, RuleId::SyntaxError | RuleId::UnreadableFile | RuleId::InternalError)
 }

@@ -84,7 +84,7 @@ pub(super) fn file_report(
     let spans: Vec<Span> = comments.iter().map(|comment| comment.span).collect();
     let written = said_so::Written { text: &text, lines: &lines, comments: &spans, statements };
     if !cells.is_empty() {
-        gap::note_gaps(written, &mut findings);
+        gap::note_gaps(written, &cells, &mut findings);
     }
     note_stated_intent(project, &path, written, used_by(loaded.is_imported, member), &mut findings);
     let subject = Subject { path: &path, text: &text, statements };

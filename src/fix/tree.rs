@@ -50,7 +50,7 @@ pub(super) fn steps(module: &ast::ModModule, span: Span) -> Vec<Step<'_>> {
 }
 
 /// Whether no run passes both of two places, by the enclosing statements: they are in different branches, or the branch of the earlier one
-/// always leaves before the other.
+/// always leaves before the other. A `with` may suppress the exception of a statement that would leave.
 pub(super) fn exclude(first: &[Step<'_>], second: &[Step<'_>]) -> bool {
     let common = first.iter().zip(second).take_while(|(one, other)| one.is(**other)).count();
     let (Some(left), Some(right)) = (first.get(common), second.get(common)) else { return false };
@@ -62,7 +62,7 @@ pub(super) fn exclude(first: &[Step<'_>], second: &[Step<'_>]) -> bool {
     let mut is_looped = false;
     for path in earlier[common..].windows(2) {
         match path[0].statement() {
-            Stmt::If(_) | Stmt::Match(_) | Stmt::With(_) => {}
+            Stmt::If(_) | Stmt::Match(_) => {}
             Stmt::For(_) | Stmt::While(_) => is_looped = true,
             _ => return false,
         }

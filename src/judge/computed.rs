@@ -43,8 +43,11 @@ fn read_of(used: &Use, key: &str, computed: &BTreeMap<Place, Option<Box<str>>>) 
     let start = Place { span: Span::new(call.span.start, call.span.start), ..call };
     let end = Place { span: Span::new(call.span.end, call.span.end), ..call };
     let starting = computed.range(start..end);
+    // Of the same length as the key, it is no other argument, such as a shape.
+    let is_as_long = |place: &Place| (place.span.end - place.span.start) as usize == text.len();
     let mut matching = starting.filter(|(place, name)| {
         call.span.covers(place.span)
+            && is_as_long(place)
             && match name {
                 Some(name) => text.rsplit_once('.').is_some_and(|(_, last)| last == &**name),
                 None => text.ends_with(']'),

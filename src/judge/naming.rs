@@ -148,7 +148,7 @@ fn part_holding(run: &Recording<'_>, name: &str, value: &Value, term: TermId) ->
 }
 
 /// Whether a value may be a key.
-pub fn is_key(value: &Value, term: TermId) -> bool {
+fn is_key(value: &Value, term: TermId) -> bool {
     value.alternatives().iter().any(|alternative| match &alternative.val {
         Val::Key(key) => key.term == term,
         Val::Term(held) => *held == term,

@@ -1,7 +1,7 @@
 //! Attributes and globals whose key is consumed although no new one is stored.
 //!
-//! **Invariant:** a store anywhere in the class or module counts: such a key is replaced. If methods replace an attribute only by what they
-//! derive from its key, a method that leaves it there consumes the key that they consume.
+//! **Invariant:** a store anywhere in the class or module counts as a new key. The exception is a method that consumes the key in an
+//! attribute and stores there: another method that leaves the same key in the attribute is reported.
 
 use std::collections::BTreeSet;
 
@@ -429,6 +429,20 @@ pub fn is_constructor(function: &str) -> bool {
     matches!(function, "__init__" | "__post_init__")
 }
 
+/// Whether other code may replace the key that a method leaves in an attribute: a method that calls this one, or code that stores into the
+/// attribute of something else than `self`.
+fn is_left_to_others(run: &Recording<'_>, method: &str, attribute: &Name) -> bool {
+    let replaces = |code: &Function| {
+        let is_self = |temp: Temp| matches!(code.ops[temp as usize].kind, OpKind::Load(Variable::Local(0)));
+        code.ops.iter().any(|op| match &op.kind {
+            OpKind::Attribute(of, name) => &**name == method && code.class.is_some() && is_self(*of),
+            OpKind::StoreAttribute(of, name, _) => name == attribute && !(code.class.is_some() && is_self(*of)),
+            _ => false,
+        })
+    };
+    run.program.modules().iter().any(|module| module.functions.iter().any(replaces))
+}
+
 /// Whether a method, apart from those that only advance the key, stores a new one, also by another name (`cls._key = …`,
 /// `setattr(self, name, …)`), or passes it to a new instance of its class: then instances are immutable values, each with its own key.
 fn stores_a_new_key(
@@ -609,9 +623,13 @@ fn attributes_of(
             // If another method replaces the key, this one may rely on it, unless that one derives the new key from the same one.
             let mut others = own.filter(|store| !is_constructor(&store.function)).peekable();
             if others.peek().is_some() {
-                let is_private = fact.function.rsplit('.').next().is_some_and(|name| name.starts_with('_'));
+                // A private method may be a part of one that replaces the key.
+                let is_private =
+                    fact.function.rsplit('.').next().is_some_and(|name| name.starts_with('_') && !name.ends_with("__"));
                 let all = others.map(|store| advances(&store.function)).collect::<Option<Vec<_>>>();
-                let Some(all) = all.filter(|_| !is_private && !candidate.may_be_replaced) else { continue };
+                let method = fact.function.rsplit('.').next().unwrap_or_default();
+                let may_be_replaced = candidate.may_be_replaced || is_left_to_others(run, method, &candidate.name);
+                let Some(all) = all.filter(|_| !is_private && !may_be_replaced) else { continue };
                 fact.advanced_at = all.first().map(|advance| (advance.function.to_string(), advance.place));
             }
             fact.stored_at = Some(stored.place);

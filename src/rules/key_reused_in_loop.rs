@@ -43,6 +43,10 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
         format!("{subject} is the same key in two iterations, and {does} in both, so {callee} {repetition} again")
     } else if hit.first.leaf == hit.second.leaf {
         match hit.second.role {
+            role if is_folded_within(hit) => {
+                let repetition = wording::repetition(role);
+                format!("{subject} is derived from equal data {each}, so {callee} {repetition} each time")
+            }
             Role::Split => {
                 format!("{subject} is split {each} but never replaced, so {callee} returns the same keys each time")
             }
@@ -93,6 +97,16 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
     reuse::finding(rule, hit, text)
 }
 
+/// Whether each iteration of a loop statement derives the key anew with `fold_in`.
+fn is_folded_within(hit: &KeyReuse) -> bool {
+    let is_made_within = |origin: &Origin| {
+        hit.repeated_by.is_some_and(|head| head.file == origin.place.file && head.span.end <= origin.place.span.start)
+    };
+    hit.second.name.is_some()
+        && matches!(hit.derivation.kind(), DerivationKind::Fold(..))
+        && hit.origin.as_ref().is_some_and(is_made_within)
+}
+
 /// The advice on how each iteration gets its own key.
 fn help(hit: &KeyReuse) -> String {
     let name = hit.second.name.as_ref();
@@ -111,10 +125,7 @@ fn help(hit: &KeyReuse) -> String {
     }
     let Some(known) = name else { return "give each iteration its own key".to_owned() };
     let key = &known.text;
-    let is_made_within = |origin: &Origin| {
-        hit.repeated_by.is_some_and(|head| head.file == origin.place.file && head.span.end <= origin.place.span.start)
-    };
-    if matches!(hit.derivation.kind(), DerivationKind::Fold(..)) && hit.origin.as_ref().is_some_and(is_made_within) {
+    if is_folded_within(hit) {
         return "also fold in a number that differs in every iteration of this loop".to_owned();
     }
     if known.is_several {

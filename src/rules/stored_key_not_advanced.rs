@@ -14,17 +14,20 @@ pub(super) fn find(facts: &Facts) -> Vec<&StaleState> {
 
 pub(super) fn describe(rule: &Rule, hit: &StaleState) -> Finding {
     let name = &hit.name;
-    let (replaced, but) = match hit.advanced_at {
-        Some(_) => ("not replaced here", "not replaced"),
-        None => ("never replaced", "never replaced"),
+    let callee = wording::callee(&hit.used.callee);
+    let (message, omission) = match &hit.advanced_at {
+        Some((method, _)) => {
+            (format!("`{name}` is consumed by {callee} and not replaced, and `{method}` consumes it again"), "not replaced")
+        }
+        None => {
+            let repetition = wording::repetition(hit.used.role);
+            let message = format!("`{name}` is consumed by {callee} and never replaced, so the next call {repetition}");
+            (message, "never replaced")
+        }
     };
     let text = Text {
-        message: format!(
-            "`{name}` is consumed by {} and {replaced}, so the next call {}",
-            wording::callee(&hit.used.callee),
-            wording::repetition(hit.used.role)
-        ),
-        label: format!("{}, but {but}", wording::here(&hit.used, "consumed")),
+        message,
+        label: format!("{}, but {omission}", wording::here(&hit.used, "consumed")),
         help: if name.contains('.') {
             format!("store a new key each time you use one: `{name}, subkey = jax.random.split({name})`")
         } else {

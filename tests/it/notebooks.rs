@@ -83,7 +83,7 @@ fn keys_reused_across_cells_are_reported() {
     assert_eq!(location["physicalLocation"]["region"]["startLine"], 4);
 }
 
-/// A cell that passes an existing key to a call tries it out; drawing itself, or using one key twice in the cell, is a finding.
+/// A gap is missing right before a comment, or is all of a block; any other error stays one.
 #[test]
 fn gaps_of_exercises_are_notes() {
     let missing = "loss = # your code here\n";
@@ -92,12 +92,22 @@ fn gaps_of_exercises_are_notes() {
     assert!(findings(&[missing]).is_empty());
     assert!(findings(&[empty]).is_empty());
     assert_eq!(findings(&[broken]), ["a.ipynb:cell 1:1:8 KEY001"]);
+    for other in [
+        "if x = 1:\n    # compare with one\n    y = 2\n",
+        "def f(x):\n    # double it\nreturn 2 * x\n",
+        "x = foo(1,  # first argument\ny = 3\n",
+        "def f():\n    # c\n    x = 3 +\n    return x\n",
+        "if a ==  # compare\n    b = 1\n",
+    ] {
+        assert_eq!(findings(&[other]).len(), 1, "{other}");
+    }
     let printed = keylint(&[("a.ipynb", &notebook(&[missing]))], &["check", "--min-level", "note", "a.ipynb"]);
-    assert!(printed.contains("the line has a gap to fill in: \"# your code here\""), "{printed}");
+    assert!(printed.contains("the cell has a gap to fill in: \"# your code here\""), "{printed}");
     let script = keylint(&[("a.py", missing)], &["check", "a.py"]);
     assert!(script.contains("error[KEY001]"), "{script}");
 }
 
+/// A cell that passes an existing key to a call tries it out; drawing itself, or using one key twice in the cell, is a finding.
 #[test]
 fn computations_of_cells_with_one_key_are_notes() {
     let start = "import jax\nkey = jax.random.key(0)\n\ndef walk(key):\n  return jax.random.normal(key).cumsum()";

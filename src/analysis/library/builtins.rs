@@ -45,8 +45,8 @@ fn is_modelled_member(machine: &Machine<'_>, parts: &[Value]) -> bool {
     callable.is_some_and(|callable| callable.exact && callable.removed.is_none())
 }
 
-/// `hasattr(object, name)`: known if visible code stored the attribute, or if the class has a method of the name, otherwise a function of the arguments. Once `if
-/// not hasattr(self, "rng"): self.rng = …` has run, it does not run again.
+/// `hasattr(object, name)`: known if visible code stored the attribute, or if the class has a method of the name, otherwise a function of
+/// the arguments. Once `if not hasattr(self, "rng"): self.rng = …` has run, it does not run again.
 fn has_attribute(machine: &mut Machine<'_>, path: &Name, args: &Args) -> Value {
     let parts: Vec<Value> = args.positional.iter().map(|arg| arg.value.clone()).collect();
     if is_modelled_member(machine, &parts) {
@@ -115,7 +115,7 @@ pub fn builtin<'p>(
         }
         BuiltinOp::Tuple => tuple(machine, frame, first, place),
         BuiltinOp::Dict | BuiltinOp::OrderedDict | BuiltinOp::Defaultdict => {
-            container_construction::dict_of(machine, frame, op, args, place)
+            container_construction::dict_of(machine, frame, (op, path), args, place)
         }
         BuiltinOp::Partial
         | BuiltinOp::PartialMethod

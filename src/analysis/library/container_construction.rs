@@ -13,9 +13,10 @@ use crate::analysis::library::transform;
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, iterate, prelude};
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::{Entry, Item, ObjectKind};
+use crate::analysis::store::heap::{DICT, Entry, Item, ObjectKind};
 use crate::analysis::store::{State, paths};
 use crate::finding::Place;
+use crate::ir::Name;
 use crate::models::BuiltinOp;
 
 /// How many levels of objects a deep copy copies; those below are shared with the original.
@@ -111,7 +112,7 @@ pub fn collected<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator:
 pub fn dict_of<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
-    op: BuiltinOp,
+    (op, path): (BuiltinOp, &Name),
     args: &Args,
     place: Place,
 ) -> Value {
@@ -137,7 +138,9 @@ pub fn dict_of<'p>(
         entries.retain(|entry| entry.key != key);
         entries.push(Entry { key, key_value: Value::term(key), guard: Guard::TRUE, value: arg.value.clone() });
     }
-    Value::of(Val::Object(machine.state.allocate(ObjectKind::Dict { entries, unknown }, "<dict>", Some(place))))
+    let is_pythons = ["builtins.", "collections."].iter().any(|module| path.starts_with(module));
+    let name = if is_pythons { DICT } else { "<mapping>" };
+    Value::of(Val::Object(machine.state.allocate(ObjectKind::Dict { entries, unknown }, name, Some(place))))
 }
 
 /// A copy: another object with the same contents (and so the same keys).

@@ -8,7 +8,7 @@ use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::library::{callbacks, derive};
 use crate::analysis::machine::{Frame, Machine, implied};
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::{Entry, Item, ObjectKind};
+use crate::analysis::store::heap::{DICT, Entry, Item, ObjectKind};
 use crate::analysis::store::{State, items};
 use crate::finding::Place;
 use crate::ir::Name;
@@ -215,9 +215,11 @@ pub fn dict_method(
         }
         ("copy", added) => {
             let kind = ObjectKind::Dict { entries: entries.to_vec(), unknown };
-            let copy = state.allocate(kind, "<dict>", Some(place));
             // `FrozenDict.copy(add_or_replace)`
-            if let Some(added) = added.or_else(|| args.keyword("add_or_replace").map(|arg| arg.value.clone())) {
+            let added = added.or_else(|| args.keyword("add_or_replace").map(|arg| arg.value.clone()));
+            let name = if added.is_some() { "<mapping>" } else { DICT };
+            let copy = state.allocate(kind, name, Some(place));
+            if let Some(added) = added {
                 update(state, copy, Some(&added), &Args::default());
             }
             Value::of(Val::Object(copy))

@@ -551,13 +551,13 @@ fn stacked_leaf(
         Val::Object(id) if depth > 0 && is_of_lane(this, *id, symbols) => {
             let object = &this.state.store.objects[id.0 as usize];
             let (symbol, class, open, items) = (object.symbol, object.class, object.open, object.items.clone());
-            let (fields, is_copied) = (object.attributes.clone(), object.copied.is_some());
+            let (fields, copied) = (object.attributes.clone(), object.copied);
             let mut stack = |value: &Value| stacked_leaf(this, value, symbols, length, depth - 1);
             let fields = fields.iter().map(|(name, value)| (name.clone(), stack(value))).collect();
-            let whole = this.state.terms.intern(Term::Apply("<stacked>".into(), Box::new([symbol])));
-            let record = this.state.allocate_with(ObjectKind::Instance, whole, class, open);
+            // The fields that were not replaced stay those of the lane.
+            let record = this.state.allocate_with(ObjectKind::Instance, symbol, class, open);
             let object = &mut this.state.store.objects[record.0 as usize];
-            (object.attributes, object.items, object.copied) = (fields, items, is_copied.then_some(whole));
+            (object.attributes, object.items, object.copied) = (fields, items, copied);
             Value::of(Val::Object(record))
         }
         Val::Object(id) if depth > 0 => match this.state.store.objects[id.0 as usize].kind.clone() {

@@ -12,7 +12,7 @@ use crate::analysis::machine::{
     stream_use, text, writes,
 };
 use crate::analysis::store::State;
-use crate::analysis::store::heap::{Entry, Item, ObjectKind};
+use crate::analysis::store::heap::{DICT, Entry, Item, ObjectKind};
 use crate::analysis::store::paths::Catching;
 use crate::ir::{Block, Collection, Constant, Element, Handler, Name, Op, OpKind, Temp, Variable};
 
@@ -431,7 +431,7 @@ impl<'p> Machine<'p> {
                     }
                 }
                 let kind = ObjectKind::Dict { entries, unknown };
-                Value::of(Val::Object(self.state.allocate(kind, "<dict>", Some(self.place(frame, op.span)))))
+                Value::of(Val::Object(self.state.allocate(kind, DICT, Some(self.place(frame, op.span)))))
             }
             Collection::Slice => {
                 let parts: Vec<Value> = elements

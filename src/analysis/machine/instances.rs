@@ -6,7 +6,7 @@
 use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{ClassHandle, Val, Value};
 use crate::analysis::machine::Machine;
-use crate::analysis::store::heap::ObjectKind;
+use crate::analysis::store::heap::{DICT, ObjectKind};
 use crate::analysis::store::paths;
 use crate::ir::Operator;
 use crate::models::{ARRAY, Class, Construct, Effect};
@@ -47,7 +47,7 @@ pub fn is_other_than(machine: &Machine<'_>, value: &Value, class: &Value) -> boo
     if let Some(own) = value.single().and_then(|val| builtin_classes(machine, val))
         && let Some(name) = builtin_class(path)
     {
-        return !own.contains(&name);
+        return !own.0.contains(&name);
     }
     match value.single() {
         Some(Val::Object(id)) => {
@@ -80,7 +80,7 @@ pub fn is_other_than(machine: &Machine<'_>, value: &Value, class: &Value) -> boo
     }
 }
 
-/// Python's own classes of containers, numbers and texts, which no value of another class is an instance of.
+/// Python's own classes of containers, numbers and texts.
 const BUILTIN: [&str; 9] = ["bool", "bytes", "complex", "dict", "float", "int", "list", "str", "tuple"];
 
 /// The name of one of [`BUILTIN`].
@@ -88,20 +88,25 @@ fn builtin_class(path: &str) -> Option<&str> {
     path.strip_prefix("builtins.").filter(|name| BUILTIN.contains(name))
 }
 
-/// Of which of [`BUILTIN`] a value is an instance, if its class is known.
-fn builtin_classes(machine: &Machine<'_>, val: &Val) -> Option<&'static [&'static str]> {
+/// Of which of [`BUILTIN`] a value may be an instance, and whether it certainly is one. A list may stand for a tuple or a deque, and a dict
+/// for a frozen one; a number may be traced.
+fn builtin_classes(machine: &Machine<'_>, val: &Val) -> Option<(&'static [&'static str], bool)> {
     match val {
-        Val::Tuple(_) => Some(&["tuple"]),
-        Val::Object(id) => match machine.state.store.objects[id.0 as usize].kind {
-            ObjectKind::Dict { .. } => Some(&["dict"]),
-            ObjectKind::List { .. } => Some(&["list"]),
-            _ => None,
-        },
+        Val::Tuple(_) => Some((&["list", "tuple"], false)),
+        Val::Object(id) => {
+            let object = &machine.state.store.objects[id.0 as usize];
+            match object.kind {
+                ObjectKind::Dict { .. } => {
+                    let made = machine.state.terms.symbol(object.symbol);
+                    Some((&["dict"], made.is_some_and(|info| &*info.text == DICT)))
+                }
+                ObjectKind::List { .. } => Some((&["list", "tuple"], false)),
+                _ => None,
+            }
+        }
         Val::Term(term) => match machine.state.terms.get(*term) {
-            Term::Int(_) => Some(&["int"]),
-            Term::Bool(_) => Some(&["bool", "int"]),
-            Term::Text(_) => Some(&["str"]),
-            Term::None => Some(&[]),
+            Term::Text(_) => Some((&["str"], true)),
+            Term::None => Some((&[], false)),
             _ => None,
         },
         _ => None,
@@ -181,8 +186,9 @@ fn is_of(machine: &Machine<'_>, val: &Val, class: &Value) -> bool {
         }
         (_, Some(Val::Tuple(classes))) => classes.iter().any(|class| is_of(machine, val, class)),
         (_, Some(Val::Library(path))) => {
-            let own = builtin_classes(machine, val).unwrap_or_default();
-            builtin_class(path).is_some_and(|name| own.contains(&name))
+            let certain = builtin_classes(machine, val).filter(|(_, is_certain)| *is_certain);
+            let name = builtin_class(path);
+            certain.zip(name).is_some_and(|((own, _), name)| own.contains(&name))
         }
         _ => false,
     }

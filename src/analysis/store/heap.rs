@@ -255,6 +255,9 @@ pub struct Suspended {
     pub class: Option<ClassHandle>,
 }
 
+/// The symbol of an object that Python's own `dict` made, rather than a class that resembles it.
+pub const DICT: &str = "<dict>";
+
 /// Kinds of objects.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ObjectKind {

@@ -76,7 +76,7 @@ impl Comparison<'_, '_> {
             OpKind::Operate(Operator::Sub, [Some(a), Some(b)], _) if are_both(*a, *b) => match size(code, uses, reader)
             {
                 Some(Size::Tested(test)) => is_asserted(code, uses, test) || is_printed(code, uses, test),
-                Some(Size::Other(size)) => is_printed(code, uses, size),
+                Some(Size::Other(size)) => is_printed(code, uses, size) && have_alike_arguments(code, self.calls),
                 None => false,
             },
             OpKind::Call(callee, given) => match &given[..] {
@@ -200,6 +200,7 @@ enum Size {
     Other(Temp),
 }
 
+/// What is done with the size of a difference; `None` if it is no size, or more than one operation reads it.
 fn size(code: &Function, uses: &Uses, difference: Temp) -> Option<Size> {
     let (mut temp, mut is_absolute) = (difference, false);
     for _ in 0..STEPS {
@@ -230,6 +231,24 @@ fn size(code: &Function, uses: &Uses, difference: Temp) -> Option<Size> {
         temp = *reader;
     }
     None
+}
+
+/// Whether two calls have the same arguments, as written: of two functions that should agree.
+fn have_alike_arguments(code: &Function, calls: &Calls<'_>) -> bool {
+    let given = |call: Temp| match &code.ops[call as usize].kind {
+        OpKind::Call(_, given) => Some(given),
+        _ => None,
+    };
+    let is_alike = |(one, other): (&Argument, &Argument)| match (one, other) {
+        (Argument::Positional(one), Argument::Positional(other)) => is_written_alike(code, *one, *other),
+        (Argument::Keyword(name, one), Argument::Keyword(named, other)) => {
+            name == named && is_written_alike(code, *one, *other)
+        }
+        _ => false,
+    };
+    given(calls.once)
+        .zip(given(calls.again))
+        .is_some_and(|(one, other)| one.len() == other.len() && one.iter().zip(other).all(is_alike))
 }
 
 /// Whether a value is only the test of an `assert`, perhaps through `bool(…)`, `jnp.all(…)` or `.all()`.

@@ -9,7 +9,6 @@ use crate::analysis::record::{Activation, Callee, Recording};
 use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{Argument, OpKind, Temp, Variable, is_written_alike};
 use crate::judge::intent::{Calls, Pair, because, calls_apart};
-use crate::judge::naming::is_key;
 use crate::models::{Effect, TransformResult};
 
 /// Two draws happen within calls of one function on the same data, one of which takes the gradient: `loss(w, key, x)`, `grad(loss)(w +
@@ -26,8 +25,8 @@ pub fn paired_gradients(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> 
     are_paired.then(|| because(IntentKind::PairedCalls, "a loss and its gradients use the same draw", gradient))
 }
 
-/// Whether the two calls lead to calls of one function that get the same arguments, apart from those that a closure gets from what takes
-/// the derivative: `loss(w, key, x)`, `grad(lambda v: loss(v, key, x))(w)`.
+/// Whether the two calls run one function on the same arguments apart from the first, at once or in closures that only call it:
+/// `loss(w, key, x)`, `grad(lambda v: loss(v, key, x))(w)`.
 fn run_on_one_batch(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
     let (one, other) = (pair.first.chain(), pair.second.chain());
     let common = one.iter().zip(&other).take_while(|((a, _), (b, _))| a.id == b.id).count();
@@ -39,14 +38,26 @@ fn run_on_one_batch(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
     let Some((at, to)) = same else { return false };
     let parameters = |(activation, _): &(Arc<Activation>, Place)| {
         let count = run.code(activation).parameters.len();
-        run.environments[activation.environment.0 as usize].slots.iter().take(count).collect::<Vec<_>>()
+        let slots = &run.environments[activation.environment.0 as usize].slots;
+        slots.iter().take(count).collect::<Vec<&Value>>()
     };
     let (given, passed) = (parameters(&one[at]), parameters(&other[to]));
-    // What the outer closures get is where the derivative is taken. All that a closure around the key gets is.
-    let points: Vec<&Value> = one[..at].iter().chain(&other[..to]).flat_map(parameters).collect();
-    let key = pair.second.target.term;
-    let captures = at == 0 && to == 0 && passed.iter().all(|value| !is_key(value, key));
-    given.iter().zip(&passed).all(|(a, b)| a == b || captures || points.contains(a) || points.contains(b))
+    let mut between = one[..at].iter().chain(&other[..to]);
+    between.all(|(activation, place)| only_calls(run, activation, *place))
+        && given.iter().skip(1).eq(passed.iter().skip(1))
+}
+
+/// Whether an activation is that of a closure that returns the result of a call, and passes on its first parameter as the first argument.
+fn only_calls(run: &Recording<'_>, activation: &Activation, place: Place) -> bool {
+    let code = run.code(activation);
+    let Some(call) = run.call_at(activation, place) else { return false };
+    let returns = code.ops.iter().any(|op| matches!(op.kind, OpKind::Return(Some(value)) if value == call));
+    let is_first = |temp: Temp| matches!(code.ops[temp as usize].kind, OpKind::Load(Variable::Local(0)));
+    let passes_on = match &code.ops[call as usize].kind {
+        OpKind::Call(_, given) => matches!(given.first(), Some(Argument::Positional(first)) if is_first(*first)),
+        _ => false,
+    };
+    code.parent.is_some() && returns && passes_on
 }
 
 fn callees<'r>(run: &Recording<'r>, place: Place) -> &'r [Callee] {
