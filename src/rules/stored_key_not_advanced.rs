@@ -15,15 +15,13 @@ pub(super) fn find(facts: &Facts) -> Vec<&StaleState> {
 pub(super) fn describe(rule: &Rule, hit: &StaleState) -> Finding {
     let name = &hit.name;
     let callee = wording::callee(&hit.used.callee);
-    let (message, omission) = match &hit.advanced_at {
-        Some((method, _)) => {
-            (format!("`{name}` is consumed by {callee} and not replaced, and `{method}` consumes it again"), "not replaced")
-        }
-        None => {
-            let repetition = wording::repetition(hit.used.role);
-            let message = format!("`{name}` is consumed by {callee} and never replaced, so the next call {repetition}");
-            (message, "never replaced")
-        }
+    let (message, omission) = if let Some((method, _)) = &hit.advanced_at {
+        let message = format!("`{name}` is consumed by {callee} and not replaced, and `{method}` consumes it again");
+        (message, "not replaced")
+    } else {
+        let repetition = wording::repetition(hit.used.role);
+        let message = format!("`{name}` is consumed by {callee} and never replaced, so the next call {repetition}");
+        (message, "never replaced")
     };
     let text = Text {
         message,
@@ -38,7 +36,8 @@ pub(super) fn describe(rule: &Rule, hit: &StaleState) -> Finding {
     finding.doubt = Some("the next call is not visible".to_owned());
     let stored = hit.stored_at.map(|place| wording::label(place, format!("`{name}` is set here")));
     let advanced = hit.advanced_at.as_ref();
-    let advanced = advanced.map(|(by, place)| wording::label(*place, format!("`{by}` consumes the same key and replaces it")));
+    let advanced =
+        advanced.map(|(by, place)| wording::label(*place, format!("`{by}` consumes the same key and replaces it")));
     let stored: Vec<_> = stored.into_iter().chain(advanced).collect();
     wording::relate(&mut finding, stored.iter().cloned().chain(wording::inner_steps(&hit.used, "consumed each time")));
     finding.fix_hints = Some(wording::fix_hints(&hit.used));
