@@ -429,9 +429,13 @@ pub fn is_constructor(function: &str) -> bool {
     matches!(function, "__init__" | "__post_init__")
 }
 
-/// Whether other code may replace the key that a method leaves in an attribute: a method that calls this one, or code that stores into the
-/// attribute of something else than `self`.
-fn is_left_to_others(run: &Recording<'_>, method: &str, attribute: &Name) -> bool {
+/// Whether other code may replace the key that a method leaves in an attribute: a method that calls this one, as private ones are for, or
+/// code that stores into the attribute of something else than `self`.
+fn is_left_to_others(run: &Recording<'_>, function: &str, attribute: &Name) -> bool {
+    let method = function.rsplit('.').next().unwrap_or_default();
+    if method.starts_with('_') && !method.ends_with("__") {
+        return true;
+    }
     let replaces = |code: &Function| {
         let is_self = |temp: Temp| matches!(code.ops[temp as usize].kind, OpKind::Load(Variable::Local(0)));
         code.ops.iter().any(|op| match &op.kind {
@@ -623,14 +627,13 @@ fn attributes_of(
             // If another method replaces the key, this one may rely on it, unless that one derives the new key from the same one.
             let mut others = own.filter(|store| !is_constructor(&store.function)).peekable();
             if others.peek().is_some() {
-                // A private method may be a part of one that replaces the key.
-                let is_private =
-                    fact.function.rsplit('.').next().is_some_and(|name| name.starts_with('_') && !name.ends_with("__"));
-                let all = others.map(|store| advances(&store.function)).collect::<Option<Vec<_>>>();
-                let method = fact.function.rsplit('.').next().unwrap_or_default();
-                let may_be_replaced = candidate.may_be_replaced || is_left_to_others(run, method, &candidate.name);
-                let Some(all) = all.filter(|_| !is_private && !may_be_replaced) else { continue };
-                fact.advanced_at = all.first().map(|advance| (advance.function.to_string(), advance.place));
+                let advancing = others.map(|store| advances(&store.function));
+                let may_be_replaced =
+                    candidate.may_be_replaced || is_left_to_others(run, &fact.function, &candidate.name);
+                let first =
+                    advancing.collect::<Option<Vec<_>>>().and_then(|all| all.into_iter().min_by_key(|one| one.place));
+                let Some(advance) = first.filter(|_| !may_be_replaced) else { continue };
+                fact.advanced_at = Some((advance.function.to_string(), advance.place));
             }
             fact.stored_at = Some(stored.place);
         }

@@ -548,30 +548,43 @@ fn stacked_leaf(
         {
             Value::term(this.state.terms.intern(Term::Apply("<stacked>".into(), Box::new([*term]))))
         }
-        Val::Object(id) if depth > 0 && is_of_lane(this, *id, symbols) => {
-            let object = &this.state.store.objects[id.0 as usize];
-            let (symbol, class, open, items) = (object.symbol, object.class, object.open, object.items.clone());
-            let (fields, copied) = (object.attributes.clone(), object.copied);
-            let mut stack = |value: &Value| stacked_leaf(this, value, symbols, length, depth - 1);
-            let fields = fields.iter().map(|(name, value)| (name.clone(), stack(value))).collect();
-            // The fields that were not replaced stay those of the lane.
-            let record = this.state.allocate_with(ObjectKind::Instance, symbol, class, open);
-            let object = &mut this.state.store.objects[record.0 as usize];
-            (object.attributes, object.items, object.copied) = (fields, items, copied);
-            Value::of(Val::Object(record))
+        Val::Object(id) if depth > 0 => {
+            stacked_object(this, *id, &mut |this, part| stacked_leaf(this, part, symbols, length, depth - 1), symbols)
         }
-        Val::Object(id) if depth > 0 => match this.state.store.objects[id.0 as usize].kind.clone() {
-            ObjectKind::Dict { mut entries, unknown: true } => {
-                for entry in &mut entries {
-                    entry.value = stacked_leaf(this, &entry.value, symbols, length, depth - 1);
-                }
-                let kind = ObjectKind::Dict { entries, unknown: true };
-                Value::of(Val::Object(this.state.allocate(kind, "<stacked>", None)))
-            }
-            _ => Value::of(val.clone()),
-        },
         _ => Value::of(val.clone()),
     })
+}
+
+/// A record or a dict of which not all is known, with the results of all lanes in the fields that are.
+fn stacked_object<'p>(
+    machine: &mut Machine<'p>,
+    id: ObjectId,
+    stack: &mut dyn FnMut(&mut Machine<'p>, &Value) -> Value,
+    symbols: &[TermId],
+) -> Value {
+    let is_open_dict =
+        matches!(machine.state.store.objects[id.0 as usize].kind, ObjectKind::Dict { unknown: true, .. });
+    if !is_open_dict && !is_of_lane(machine, id, symbols) {
+        return Value::of(Val::Object(id));
+    }
+    let object = machine.state.store.objects[id.0 as usize].clone();
+    match object.kind {
+        ObjectKind::Dict { mut entries, .. } => {
+            for entry in &mut entries {
+                entry.value = stack(machine, &entry.value);
+            }
+            let kind = ObjectKind::Dict { entries, unknown: true };
+            Value::of(Val::Object(machine.state.allocate(kind, "<stacked>", None)))
+        }
+        _ => {
+            let fields = object.attributes.iter().map(|(name, value)| (name.clone(), stack(machine, value))).collect();
+            // The fields that were not replaced stay those of the lane.
+            let record = machine.state.allocate_with(ObjectKind::Instance, object.symbol, object.class, object.open);
+            let copy = &mut machine.state.store.objects[record.0 as usize];
+            (copy.attributes, copy.items, copy.copied) = (fields, object.items, object.copied);
+            Value::of(Val::Object(record))
+        }
+    }
 }
 
 /// Whether an object is a copy of what a lane got, with some fields replaced.

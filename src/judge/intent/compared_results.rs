@@ -76,7 +76,7 @@ impl Comparison<'_, '_> {
             OpKind::Operate(Operator::Sub, [Some(a), Some(b)], _) if are_both(*a, *b) => match size(code, uses, reader)
             {
                 Some(Size::Tested(test)) => is_asserted(code, uses, test) || is_printed(code, uses, test),
-                Some(Size::Other(size)) => is_printed(code, uses, size) && have_alike_arguments(code, self.calls),
+                Some(Size::Other(size)) => is_printed(code, uses, size) && self.has_one_input(),
                 None => false,
             },
             OpKind::Call(callee, given) => match &given[..] {
@@ -92,6 +92,12 @@ impl Comparison<'_, '_> {
         };
         let readers: BTreeSet<Temp> = alike.iter().flat_map(|(one, _)| uses.readers(*one)).copied().collect();
         readers.into_iter().find(|reader| is_test(*reader))
+    }
+
+    /// Whether both calls have the same arguments, so that their results should agree.
+    fn has_one_input(&self) -> bool {
+        let Calls { code, once, again, .. } = self.calls;
+        differing_arguments(code, *once, *again).is_some_and(|differ| differ.is_empty())
     }
 
     /// What a draw reaches in the function that compares its results.
@@ -233,24 +239,6 @@ fn size(code: &Function, uses: &Uses, difference: Temp) -> Option<Size> {
     None
 }
 
-/// Whether two calls have the same arguments, as written: of two functions that should agree.
-fn have_alike_arguments(code: &Function, calls: &Calls<'_>) -> bool {
-    let given = |call: Temp| match &code.ops[call as usize].kind {
-        OpKind::Call(_, given) => Some(given),
-        _ => None,
-    };
-    let is_alike = |(one, other): (&Argument, &Argument)| match (one, other) {
-        (Argument::Positional(one), Argument::Positional(other)) => is_written_alike(code, *one, *other),
-        (Argument::Keyword(name, one), Argument::Keyword(named, other)) => {
-            name == named && is_written_alike(code, *one, *other)
-        }
-        _ => false,
-    };
-    given(calls.once)
-        .zip(given(calls.again))
-        .is_some_and(|(one, other)| one.len() == other.len() && one.iter().zip(other).all(is_alike))
-}
-
 /// Whether a value is only the test of an `assert`, perhaps through `bool(…)`, `jnp.all(…)` or `.all()`.
 fn is_asserted(code: &Function, uses: &Uses, value: Temp) -> bool {
     let raises = |temp: &Temp| matches!(code.ops[*temp as usize].kind, OpKind::Raise(_));
@@ -303,9 +291,19 @@ fn is_whole(code: &Function, callee: Temp) -> bool {
 
 /// The arguments in which two calls of one callee differ, as written; `None` if they are no such calls.
 fn differing(code: &Function, once: Temp, again: Temp) -> Option<Vec<(Temp, Temp)>> {
+    let callee = |call: Temp| match &code.ops[call as usize].kind {
+        OpKind::Call(callee, _) => Some(*callee),
+        _ => None,
+    };
+    let is_one = is_written_alike(code, callee(once)?, callee(again)?);
+    differing_arguments(code, once, again).filter(|_| is_one)
+}
+
+/// The arguments in which two calls differ, as written; `None` if they have other parameters.
+fn differing_arguments(code: &Function, once: Temp, again: Temp) -> Option<Vec<(Temp, Temp)>> {
     let (once, again) = (&code.ops[once as usize].kind, &code.ops[again as usize].kind);
-    let (OpKind::Call(callee, given), OpKind::Call(other, others)) = (once, again) else { return None };
-    if !is_written_alike(code, *callee, *other) || given.len() != others.len() {
+    let (OpKind::Call(_, given), OpKind::Call(_, others)) = (once, again) else { return None };
+    if given.len() != others.len() {
         return None;
     }
     let pairs = given.iter().zip(others).map(|pair| match pair {

@@ -47,7 +47,7 @@ fn run_on_one_batch(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
         && given.iter().skip(1).eq(passed.iter().skip(1))
 }
 
-/// Whether an activation is that of a closure that returns the result of a call, and passes on its first parameter as the first argument.
+/// Whether an activation runs a closure that only returns a call, whose first argument is the closure's first parameter.
 fn only_calls(run: &Recording<'_>, activation: &Activation, place: Place) -> bool {
     let code = run.code(activation);
     let Some(call) = run.call_at(activation, place) else { return false };
