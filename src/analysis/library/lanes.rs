@@ -568,23 +568,19 @@ fn stacked_object<'p>(
         return Value::of(Val::Object(id));
     }
     let object = machine.state.store.objects[id.0 as usize].clone();
-    match object.kind {
-        ObjectKind::Dict { mut entries, .. } => {
-            for entry in &mut entries {
-                entry.value = stack(machine, &entry.value);
-            }
-            let kind = ObjectKind::Dict { entries, unknown: true };
-            Value::of(Val::Object(machine.state.allocate(kind, "<stacked>", None)))
+    if let ObjectKind::Dict { mut entries, .. } = object.kind {
+        for entry in &mut entries {
+            entry.value = stack(machine, &entry.value);
         }
-        _ => {
-            let fields = object.attributes.iter().map(|(name, value)| (name.clone(), stack(machine, value))).collect();
-            // The fields that were not replaced stay those of the lane.
-            let record = machine.state.allocate_with(ObjectKind::Instance, object.symbol, object.class, object.open);
-            let copy = &mut machine.state.store.objects[record.0 as usize];
-            (copy.attributes, copy.items, copy.copied) = (fields, object.items, object.copied);
-            Value::of(Val::Object(record))
-        }
+        let kind = ObjectKind::Dict { entries, unknown: true };
+        return Value::of(Val::Object(machine.state.allocate(kind, "<stacked>", None)));
     }
+    let fields = object.attributes.iter().map(|(name, value)| (name.clone(), stack(machine, value))).collect();
+    // The fields that were not replaced stay those of the lane.
+    let record = machine.state.allocate_with(ObjectKind::Instance, object.symbol, object.class, object.open);
+    let copy = &mut machine.state.store.objects[record.0 as usize];
+    (copy.attributes, copy.items, copy.copied) = (fields, object.items, object.copied);
+    Value::of(Val::Object(record))
 }
 
 /// Whether an object is a copy of what a lane got, with some fields replaced.
