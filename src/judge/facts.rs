@@ -276,6 +276,17 @@ pub enum LoopKind {
     Leaves,
 }
 
+/// How far two iterations of a loop are apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IterationDistance {
+    /// They follow each other, or there is no loop.
+    Adjacent,
+    /// Others are between them.
+    Apart,
+    /// They are also different iterations of a loop within it.
+    OfNestedLoops,
+}
+
 /// What a loop does with the variable that holds a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyBinding {
@@ -313,8 +324,8 @@ pub struct KeyReuse {
     pub carried_at: Option<Place>,
     /// The function that returns the key after the first consumption, and where, if that is the mistake.
     pub returned_at: Option<(String, Place)>,
-    /// Whether the two iterations follow each other.
-    pub is_adjacent: bool,
+    /// How far the two iterations are apart.
+    pub distance: IterationDistance,
     /// Whether each of the two consumptions has its own key, created from the same seed.
     pub is_seeded_again: bool,
     /// In which versions of JAX the two keys are equal.

@@ -4,7 +4,7 @@
 //! rule.
 
 use crate::finding::{DerivationKind, Finding};
-use crate::judge::facts::{Facts, KeyBinding, KeyReuse, LoopKind, Origin, ReuseKind, Role};
+use crate::judge::facts::{Facts, IterationDistance, KeyBinding, KeyReuse, LoopKind, Origin, ReuseKind, Role};
 
 use super::Rule;
 use super::reuse;
@@ -38,7 +38,10 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
             Some(_) => format!("{subject} is created from the same seed {each}, so {effect}"),
             None => format!("every iteration starts from {subject}, so {effect}"),
         }
-    } else if hit.first.leaf == hit.second.leaf && (!hit.is_adjacent || hit.binding != KeyBinding::Constant) {
+    } else if is_folded_with_sum(hit) {
+        let repetition = wording::repetition(hit.second.role);
+        format!("`fold_in` gets equal data in two iterations of these nested loops, so {callee} {repetition} again")
+    } else if hit.first.leaf == hit.second.leaf && (hit.distance == IterationDistance::Apart || hit.binding != KeyBinding::Constant) {
         let (does, repetition) = (hit.second.role.participle(), wording::repetition(hit.second.role));
         format!("{subject} is the same key in two iterations, and {does} in both, so {callee} {repetition} again")
     } else if hit.first.leaf == hit.second.leaf {
@@ -107,6 +110,13 @@ fn is_folded_within(hit: &KeyReuse) -> bool {
         && hit.origin.as_ref().is_some_and(is_made_within)
 }
 
+/// Whether a number that nested loops compute together is folded in, and is the same in two iterations: `epoch * 10 + step`.
+fn is_folded_with_sum(hit: &KeyReuse) -> bool {
+    hit.first.leaf == hit.second.leaf
+        && hit.distance == IterationDistance::OfNestedLoops
+        && matches!(hit.derivation.kind(), DerivationKind::Fold(..))
+}
+
 /// The advice on how each iteration gets its own key.
 fn help(hit: &KeyReuse) -> String {
     let name = hit.second.name.as_ref();
@@ -121,6 +131,10 @@ fn help(hit: &KeyReuse) -> String {
     }
     if hit.binding == KeyBinding::Target {
         return "iterate over as many keys as there are iterations, such as the result of `jax.random.split`"
+            .to_owned();
+    }
+    if is_folded_with_sum(hit) {
+        return "fold in the number of each loop by itself, `jax.random.fold_in(jax.random.fold_in(key, epoch), step)`"
             .to_owned();
     }
     let Some(known) = name else { return "give each iteration its own key".to_owned() };

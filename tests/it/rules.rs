@@ -7,10 +7,10 @@ use std::fmt::Write;
 use keylint::finding::{Confidence, Derivation, DerivationKind, Finding, Intent, IntentKind, Level, Place};
 use keylint::judge::facts::{
     Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, ChoiceKind,
-    ConstantKey, Discarded, Facts, GlobalChoice, HostDraw, IgnoredCaller, ImplementationConflict, KeyBinding,
-    KeyEquality, KeyKind, KeyName, KeyReuse, LeakKind, LeakedKey, LoopKind, Mismatch, Origin, RawBridge, Reference,
-    ReferenceKind, ReuseKind, Role, StaleState, Trace, TraceKind, UnstableSeed, UntypedKey, UnusedChild, Use,
-    WrappedKey, WrapperWay,
+    ConstantKey, Discarded, Facts, GlobalChoice, HostDraw, IgnoredCaller, ImplementationConflict, IterationDistance,
+    KeyBinding, KeyEquality, KeyKind, KeyName, KeyReuse, LeakKind, LeakedKey, LoopKind, Mismatch, Origin, RawBridge,
+    Reference, ReferenceKind, ReuseKind, Role, StaleState, Trace, TraceKind, UnstableSeed, UntypedKey, UnusedChild,
+    Use, WrappedKey, WrapperWay,
 };
 use keylint::models::Models;
 use keylint::rules;
@@ -71,7 +71,7 @@ fn reuse(kind: ReuseKind, first: Use, second: Use) -> KeyReuse {
         entries: Vec::new(),
         carried_at: None,
         returned_at: None,
-        is_adjacent: true,
+        distance: IterationDistance::Adjacent,
         binding: KeyBinding::Constant,
         is_seeded_again: false,
         equality: KeyEquality::Always,

@@ -455,7 +455,7 @@ impl Terms {
         match self.get(id) {
             Term::Int(_) | Term::Bool(_) => [self.as_int(id); 2],
             Term::Symbol(_) => match self.symbol(id) {
-                Some(SymbolInfo { symbol: Symbol::Iteration(first), .. }) => [Some(i128::from(*first)), None],
+                Some(SymbolInfo { symbol: Symbol::Iteration { first, .. }, .. }) => [Some(i128::from(*first)), None],
                 _ => [None; 2],
             },
             Term::Offset(of, offset) => {

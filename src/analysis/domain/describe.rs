@@ -30,7 +30,7 @@ impl Terms {
         left.set(parts);
         match self.get(term) {
             Term::Symbol(_) => match self.symbol(term) {
-                Some(info) if matches!(info.symbol, Symbol::Lane | Symbol::Iteration(_)) => "i".into(),
+                Some(info) if matches!(info.symbol, Symbol::Lane | Symbol::Iteration { .. }) => "i".into(),
                 Some(info) => info.text.trim_matches(['<', '>']).to_owned(),
                 None => "…".into(),
             },

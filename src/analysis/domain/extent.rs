@@ -1,8 +1,10 @@
 //! Which keys of an array a consumption covers, and whether two consumptions must share one.
 //!
 //! **Invariant:** [`must_overlap`] returns `true` only if every run in which both consumptions happen has a key in both. Two views are
-//! assumed not to be empty: a program that maps over an empty array of keys draws nothing.
+//! assumed not to be empty: a program that maps over an empty array of keys draws nothing. A consumption of a later iteration happens in
+//! each of them.
 
+use super::progression::progressions_meet;
 use super::term::{TermId, Terms};
 
 /// Keys of one family (the children of one key, or the elements of one array that came from outside).
@@ -47,7 +49,7 @@ pub fn must_overlap(terms: &Terms, a: Extent, b: Extent) -> bool {
     match (a, b) {
         (Extent::Single, _) | (_, Extent::Single) => true,
         (Extent::Some, other) | (other, Extent::Some) => other.is_whole(terms),
-        (Extent::Index(i), Extent::Index(j)) => i == j,
+        (Extent::Index(i), Extent::Index(j)) => i == j || progressions_meet(terms, i, j),
         (Extent::Index(i), range @ Extent::Range { .. }) | (range @ Extent::Range { .. }, Extent::Index(i)) => {
             range.is_whole(terms) && within_length(terms, i, range) || contains(terms, range, i)
         }

@@ -94,8 +94,13 @@ pub enum Symbol {
     Unique,
     /// The number of the lane that a mapped function runs in.
     Lane,
-    /// The number of an iteration that is not among the first; it has this lower bound.
-    Iteration(u32),
+    /// The number of an iteration that is not among the first.
+    Iteration {
+        /// The least that it can be.
+        first: u32,
+        /// All numbers from `first` to below this one are those of iterations, if it is known.
+        count: Option<u32>,
+    },
     /// What a variable may have become in iterations that are not run.
     Havoc,
     /// "This loop has another iteration", "this operation raises": a truth value only.
@@ -711,7 +716,7 @@ impl Terms {
 }
 
 /// Whether a number counts or indexes something.
-fn is_small(value: &i128) -> bool {
+pub(super) fn is_small(value: &i128) -> bool {
     value.unsigned_abs() < 1 << 62
 }
 

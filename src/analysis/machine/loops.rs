@@ -91,7 +91,7 @@ impl<'p> Machine<'p> {
         let (instance, outer) = self.begin_loop();
         let may_continue =
             iterator.is_none() && test.is_some() || iterator.is_some() && known.is_none_or(|known| known > copies);
-        let mut symbolic = self.begin_symbolic(frame, body, iterator, (copies, may_continue));
+        let mut symbolic = self.begin_symbolic(frame, body, iterator, (copies, known), may_continue);
         let is_for = iterator.is_some() && orelse.is_empty();
         let (first_event, before) = (self.recorder.log().consumptions.len(), self.state.paths.pc);
         let (mut exit, mut none, mut counted, mut endless) = (Guard::FALSE, Guard::FALSE, None, false);
@@ -175,14 +175,15 @@ impl<'p> Machine<'p> {
         frame: &Frame<'p>,
         body: &'p Block,
         iterator: Option<(Temp, Temp)>,
-        (copies, may_continue): (u32, bool),
+        (copies, known): (u32, Option<u32>),
+        may_continue: bool,
     ) -> SymbolicIterations<'p> {
         let may_continue = may_continue && self.context.loop_depth <= NESTED;
         let indexed = if may_continue { widening::last_indexed_after(frame.code, body) } else { Vec::new() };
         let last = iterator
             .filter(|_| indexed.into_iter().any(|variable| self.is_key_array(frame, variable)))
             .and_then(|(_, iterator)| iterate::last_index(&mut self.state, &frame.value(iterator)));
-        SymbolicIterations::begin(&mut self.state, frame.code, body, copies, (may_continue, last))
+        SymbolicIterations::begin(&mut self.state, frame.code, body, (copies, known), (may_continue, last))
     }
 
     /// Whether a variable of a frame, or of its module, is an array of keys.

@@ -37,10 +37,14 @@ const COUNTED: usize = 64;
 pub struct SymbolicIterations<'p> {
     /// Number of copies for the first iterations.
     first: u32,
+    /// Number of all iterations, where it is known.
+    count: Option<u32>,
     /// Whether there may be more iterations.
     may_continue: bool,
     /// Whether the first copies query the iteration number.
     queries_number: bool,
+    /// Whether the body adds to a product, as `epoch * steps + step` does: another iteration of the loop around it may get the same number.
+    has_stride: bool,
     /// The number of the last iteration, if a copy of its own stands for it.
     last: Option<TermId>,
     queries: Queries,
@@ -84,19 +88,20 @@ enum Change {
 pub type Writes<'p> = Vec<(&'p Op, TermId)>;
 
 impl<'p> SymbolicIterations<'p> {
-    /// Prepares for later iterations of a loop with this many copies for its first ones.
+    /// Prepares for later iterations of a loop with this many copies for its first ones, and this many iterations, where that is known.
     pub fn begin(
         state: &mut State,
         code: &'p Function,
         body: &'p Block,
-        first: u32,
+        (first, count): (u32, Option<u32>),
         (may_continue, last): (bool, Option<TermId>),
     ) -> Self {
-        let (mut conditional_writes, mut writes) = (Vec::new(), Vec::new());
+        let (mut conditional_writes, mut writes, mut has_stride) = (Vec::new(), Vec::new(), false);
         let mut work = if may_continue { vec![(body, false)] } else { Vec::new() };
         while let Some((block, is_branch)) = work.pop() {
             for temp in block {
                 let op = &code.ops[*temp as usize];
+                has_stride |= is_strided(code, op);
                 match &op.kind {
                     OpKind::Store(..) if is_branch => conditional_writes.push(op),
                     OpKind::Store(..) => writes.push(op),
@@ -108,8 +113,10 @@ impl<'p> SymbolicIterations<'p> {
         let objects = &mut state.store.objects;
         Self {
             first,
+            count,
             may_continue,
             queries_number: false,
+            has_stride,
             last: last.filter(|_| may_continue),
             queries: Queries::default(),
             conditional_writes,
@@ -130,7 +137,8 @@ impl<'p> SymbolicIterations<'p> {
 
     /// Whether all copies but that of the last iteration have run after this many.
     fn ends_before_last(&self, copy: u32) -> bool {
-        copy == self.first && !(self.may_continue && self.queries_number) || copy == self.first + SYMBOLIC_COPIES
+        copy == self.first && !(self.may_continue && (self.queries_number || self.has_stride))
+            || copy == self.first + SYMBOLIC_COPIES
     }
 
     /// Whether the copy of this number is that of the last iteration.
@@ -172,7 +180,10 @@ impl<'p> SymbolicIterations<'p> {
         let number = match (self.last.filter(|_| self.is_last(copy)), self.number) {
             (Some(last), _) => last,
             (None, Some(number)) => state.terms.offset(number, self.queries.multiple),
-            (None, None) => state.terms.fresh(Symbol::Iteration(self.first), "<iteration>", Some(place)),
+            (None, None) => {
+                let symbol = Symbol::Iteration { first: self.first, count: self.count_of_number() };
+                state.terms.fresh(symbol, "<iteration>", Some(place))
+            }
         };
         self.number = Some(number);
         let mut writes = Vec::new();
@@ -188,6 +199,12 @@ impl<'p> SymbolicIterations<'p> {
             self.write(state, part, term, &mut writes);
         }
         (number, writes)
+    }
+
+    /// The numbers below this one are those of iterations before the last ones, which the second copy stands for.
+    fn count_of_number(&self) -> Option<u32> {
+        let later = u32::try_from(self.queries.multiple).ok()?;
+        self.count?.checked_sub(later).filter(|count| *count > self.first)
     }
 
     /// Records the queries of a copy, and the numbers at its end; `variables` are what the variables of the stores hold.
@@ -332,10 +349,16 @@ pub fn cyclic_attributes(module: &Module) -> FxHashSet<Name> {
     found.collect()
 }
 
+/// Whether an operation adds a number to a product.
+fn is_strided(code: &Function, op: &Op) -> bool {
+    let is_product = |temp: &Temp| matches!(code.ops[*temp as usize].kind, OpKind::Operate(Operator::Mul, ..));
+    matches!(&op.kind, OpKind::Operate(Operator::Add, operands, _) if operands.iter().flatten().any(is_product))
+}
+
 /// A number that is known only by how iterations change it.
 fn unknown(state: &mut State, change: Change, place: Place) -> TermId {
     let symbol = match change {
-        Change::Grows(least) => Symbol::Iteration(least),
+        Change::Grows(first) => Symbol::Iteration { first, count: None },
         Change::Counts(_) | Change::Unknown => Symbol::Havoc,
     };
     state.terms.fresh(symbol, "<changed in a loop>", Some(place))
@@ -395,7 +418,10 @@ fn lengthen(state: &mut State, id: ObjectId, length: TermId) {
     let Some(listed) = listed(state, &object) else { return };
     let more = match state.int_of(&listed) {
         Some(listed) => state.terms.offset(length, -listed),
-        None => state.terms.fresh(Symbol::Iteration(0), "<changed in a loop>", None),
+        None => {
+            let symbol = Symbol::Iteration { first: 0, count: None };
+            state.terms.fresh(symbol, "<changed in a loop>", None)
+        }
     };
     let none = Value::term(state.terms.int(0));
     let old = if object.further.is_unbound() { none } else { object.further };

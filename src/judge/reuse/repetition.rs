@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::analysis::record::{Consumption, Iteration, Recording};
 use crate::finding::Place;
 use crate::ir::{Argument, Element, Function, Op, OpKind, Temp, Variable};
-use crate::judge::facts::{KeyBinding, LoopKind};
+use crate::judge::facts::{IterationDistance, KeyBinding, LoopKind};
 use crate::judge::slice::is_computed_from;
 
 /// The loop of which the two events happened in different iterations: the outermost.
@@ -131,10 +131,21 @@ fn reads_result(run: &Recording<'_>, first: &Consumption, second: &Consumption, 
     code.within(&code.body).any(from_call)
 }
 
-/// Whether the two events happened in iterations of one loop that follow each other.
-pub fn are_adjacent(first: &Consumption, second: &Consumption) -> bool {
+/// How far the iterations of two events are apart.
+pub fn distance(first: &Consumption, second: &Consumption) -> IterationDistance {
     let (a, b) = (first.iterations(), second.iterations());
-    a.iter().any(|x| b.iter().any(|y| x.instance == y.instance && x.copy.abs_diff(y.copy) == 1))
+    let differ = |is_same: &dyn Fn(&Iteration, &Iteration) -> bool, least: u32| {
+        a.iter().any(|x| b.iter().any(|y| is_same(x, y) && x.copy.abs_diff(y.copy) >= least))
+    };
+    let is_inner = |x: &Iteration, y: &Iteration| x.instance != y.instance && x.place == y.place;
+    let is_loop = |x: &Iteration, y: &Iteration| x.instance == y.instance;
+    if differ(&is_inner, 1) {
+        IterationDistance::OfNestedLoops
+    } else if differ(&is_loop, 2) {
+        IterationDistance::Apart
+    } else {
+        IterationDistance::Adjacent
+    }
 }
 
 /// What the loop with this head does with the variable of a key, which is called `name` in the loop's own function.

@@ -25,7 +25,7 @@ use crate::judge::naming::{entries, name_at, own_name};
 use crate::judge::origin::origin;
 use crate::judge::paths::PathQueries;
 use crate::judge::reuse::Reuse;
-use crate::judge::reuse::repetition::{are_adjacent, binding, carried_at, loop_kind, repeated_by, returned_at};
+use crate::judge::reuse::repetition::{binding, carried_at, distance, loop_kind, repeated_by, returned_at};
 use crate::judge::traced::is_initialiser;
 use crate::judge::unused::{Child, dead_children, unread_children};
 
@@ -284,7 +284,7 @@ pub fn report(
         entries: entries(run, &first, &second),
         carried_at,
         returned_at,
-        is_adjacent: are_adjacent(&first, &second),
+        distance: distance(&first, &second),
         is_seeded_again: matches!(run.terms.get(second.target.term), Term::Seed(_))
             && are_made_apart((first.target.derivation, second.target.derivation)),
         equality: equality_of(run, kind, &first, &second),
