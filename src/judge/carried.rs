@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::record::{Consumption, LoggedExit, Recording};
 use crate::finding::Confidence;
-use crate::ir::{Argument, FunctionId, FunctionKind, OpKind, Temp};
+use crate::ir::{Argument, Constant, Element, FunctionId, FunctionKind, OpKind, Temp};
 use crate::judge::callee_model::model_of;
 use crate::judge::derivation::derivation;
 use crate::judge::facts::{CarriedKey, CarryKind, Facts, Role};
@@ -131,13 +131,27 @@ fn is_of_self(run: &Recording<'_>, exit: &LoggedExit) -> bool {
 /// Whether another function of the module sets the field of a key in something that exists, `state.replace(key=key)`: the key may be advanced
 /// there, once for several draws. A class that is called makes the first key.
 fn is_replaced_elsewhere(run: &Recording<'_>, exit: &LoggedExit) -> bool {
-    let Term::Attribute(_, field, _) = run.terms.get(exit.term) else { return false };
+    let field = match run.terms.get(exit.term) {
+        Term::Attribute(_, field, _) => field,
+        Term::Item(_, index, _) => match run.terms.get(*index) {
+            Term::Text(field) => field,
+            _ => return false,
+        },
+        _ => return false,
+    };
     let own = exit.activation.function;
     let functions = (0u32..).zip(&run.module(run.home).functions);
     let mut others = functions.filter(|(id, _)| FunctionId(*id) != own).map(|(_, code)| code);
     others.any(|code| {
+        let is_field = |temp: Temp| matches!(&code.ops[temp as usize].kind, OpKind::Constant(Constant::Str(name)) if **name == **field);
         code.ops.iter().any(|op| match &op.kind {
             OpKind::StoreAttribute(_, name, _) => name == field && !is_constructor(&code.name),
+            OpKind::StoreItem(_, index, _) => is_field(*index),
+            // A dict that takes over another and replaces this entry.
+            OpKind::Build(_, elements) => {
+                elements.iter().any(|element| matches!(element, Element::SpreadMapping(_)))
+                    && elements.iter().any(|element| matches!(element, Element::Pair(key, _) if is_field(*key)))
+            }
             OpKind::Call(callee, arguments) => {
                 matches!(code.ops[*callee as usize].kind, OpKind::Attribute(..))
                     && arguments.iter().any(|argument| matches!(argument, Argument::Keyword(name, _) if name == field))

@@ -4,7 +4,7 @@
 //! rule.
 
 use crate::finding::{DerivationKind, Finding};
-use crate::judge::facts::{Facts, IterationDistance, KeyBinding, KeyReuse, LoopKind, Origin, ReuseKind, Role};
+use crate::judge::facts::{Facts, IterationDistance, KeyBinding, KeyReuse, LoopKind, Origin, ReuseKind, Role, Use};
 
 use super::Rule;
 use super::reuse;
@@ -117,11 +117,22 @@ fn is_folded_with_sum(hit: &KeyReuse) -> bool {
         && matches!(hit.derivation.kind(), DerivationKind::Fold(..))
 }
 
+/// Whether the call that the loop makes creates the key, in the called function and not in an argument.
+fn is_made_in_call(hit: &KeyReuse) -> bool {
+    let Use { place, leaf, name, .. } = &hit.second;
+    let is_argument = |origin: &Origin| origin.place.file == place.file && place.span.contains(origin.place.span.start);
+    name.is_none() && place != leaf && !hit.origin.as_ref().is_some_and(is_argument)
+}
+
 /// The advice on how each iteration gets its own key.
 fn help(hit: &KeyReuse) -> String {
     let name = hit.second.name.as_ref();
     if hit.derived_at.is_some() {
         return "derive from a key with either `split` or `fold_in`, not with both".to_owned();
+    }
+    if hit.is_seeded_again && is_made_in_call(hit) {
+        return "let the function that creates the key take one as a parameter, and pass a new key in each iteration"
+            .to_owned();
     }
     if hit.is_seeded_again || name.is_none() && matches!(hit.derivation.kind(), DerivationKind::Seed(..)) {
         return "create the key once, before the loop, and split it for each iteration".to_owned();

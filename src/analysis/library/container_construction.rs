@@ -11,7 +11,7 @@ use crate::analysis::domain::term::Term;
 use crate::analysis::domain::value::{ObjectId, Val, Value};
 use crate::analysis::library::transform;
 use crate::analysis::machine::notes::{self, BufferUse};
-use crate::analysis::machine::{Frame, Machine, iterate, prelude};
+use crate::analysis::machine::{Frame, Machine, held_keys, iterate, prelude};
 use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{DICT, Entry, Item, ObjectKind};
 use crate::analysis::store::{State, paths};
@@ -119,7 +119,7 @@ pub fn dict_of<'p>(
     let mut entries: Vec<Entry> = Vec::new();
     let mut unknown = !args.mappings.is_empty() || op == BuiltinOp::Defaultdict;
     if let Some(first) = args.positional.first().filter(|_| op != BuiltinOp::Defaultdict) {
-        if let Some((given, more)) = machine.state.entries_of(&first.value) {
+        if let Some((given, more)) = held_keys::entries_of(machine, &first.value) {
             entries = given;
             unknown |= more;
         } else if let Some(items) = machine.items_of(frame, &first.value) {

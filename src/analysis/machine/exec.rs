@@ -8,8 +8,8 @@ use crate::analysis::domain::size;
 use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::machine::{
-    Frame, LoopState, Machine, annotate, hover, implied, index, name_cache, notes, operate, reads, split_escape,
-    stream_use, text, writes,
+    Frame, LoopState, Machine, annotate, held_keys, hover, implied, index, name_cache, notes, operate, reads,
+    split_escape, stream_use, text, writes,
 };
 use crate::analysis::store::State;
 use crate::analysis::store::heap::{DICT, Entry, Item, ObjectKind};
@@ -416,7 +416,7 @@ impl<'p> Machine<'p> {
                         }
                         Element::SpreadMapping(mapping) => {
                             let mapping = frame.value(*mapping);
-                            match self.state.entries_of(&mapping) {
+                            match held_keys::entries_of(self, &mapping) {
                                 Some((spread, more)) => {
                                     for entry in spread {
                                         entries.retain(|old| old.key != entry.key);

@@ -2,13 +2,18 @@
 //!
 //! **Invariant:** a key counts only if its value came with the argument, and nothing on the way to it was replaced or may have been.
 
+use std::collections::BTreeSet;
+
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::kinds::CarryKind;
-use crate::analysis::domain::term::{Term, TermId};
+use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::machine::Machine;
 use crate::analysis::store::State;
-use crate::analysis::store::heap::{Object, ObjectKind};
+use crate::analysis::store::container_mutation::CONTENTS;
+use crate::analysis::store::heap::{Entry, Object, ObjectKind};
+use crate::analysis::store::objects::item_name;
+use crate::ir::Name;
 
 /// Most attributes and items between a state and its key.
 const STEPS: usize = 4;
@@ -57,11 +62,59 @@ fn owner_of<'s>(state: &'s State, val: &Val) -> Option<(TermId, Option<&'s Objec
         Val::Term(term) => (*term, None),
         Val::Object(id) => {
             let object = &state.store.objects[id.0 as usize];
-            (matches!(object.kind, ObjectKind::Instance).then_some(object.symbol)?, Some(object))
+            let owner = match &object.kind {
+                ObjectKind::Instance => object.symbol,
+                ObjectKind::Dict { entries, .. } => entries.iter().find_map(|entry| taken_over(&state.terms, entry))?,
+                _ => return None,
+            };
+            (owner, Some(object))
         }
         _ => return None,
     };
     state.terms.is_parameter(owner).then_some((owner, copy))
+}
+
+/// The mapping whose entry of the same key a dict holds: `{**state, "x": x}` has all others of `state`.
+pub fn taken_over(terms: &Terms, entry: &Entry) -> Option<TermId> {
+    let Some(Val::Term(item)) = entry.value.single() else { return None };
+    match terms.get(*item) {
+        Term::Item(of, key, _) if *key == entry.key => Some(*of),
+        _ => None,
+    }
+}
+
+/// The entries of a mapping, and whether there may be others. Of one from outside, those with keys that were consumed are known.
+pub fn entries_of(machine: &mut Machine<'_>, mapping: &Value) -> Option<(Vec<Entry>, bool)> {
+    let known = machine.state.entries_of(mapping);
+    if known.is_some() {
+        return known;
+    }
+    let Some(Val::Term(mapping)) = mapping.single().cloned() else { return None };
+    let shadow = machine.state.store.shadows.get(&mapping).map(|id| &machine.state.store.objects[id.0 as usize]);
+    if shadow.is_some_and(|shadow| shadow.attributes.contains_key(CONTENTS)) {
+        return None;
+    }
+    let mut names = BTreeSet::new();
+    for event in &machine.recorder.log().consumptions {
+        match machine.state.terms.get(event.target.term) {
+            Term::Item(of, name, epoch)
+                if *of == mapping
+                    && *epoch == machine.state.key_epoch_of(mapping)
+                    && matches!(machine.state.terms.get(*name), Term::Text(_)) =>
+            {
+                names.insert((*name, event.target.term));
+            }
+            _ => {}
+        }
+    }
+    if names.is_empty() {
+        return None;
+    }
+    let entry = |(key, item): (TermId, TermId)| {
+        let value = machine.state.shadow_item(mapping, key).unwrap_or_else(|| Value::term(item));
+        Entry { key, key_value: Value::term(key), guard: Guard::TRUE, value }
+    };
+    Some((names.into_iter().map(entry).collect(), true))
 }
 
 /// Whether a value is another object than its owner.
@@ -74,8 +127,11 @@ fn is_still_there(state: &State, key: TermId, owner: TermId, copy: Option<&Objec
     let mut at = key;
     for _ in 0..STEPS {
         let (of, name, epoch) = match state.terms.get(at) {
-            Term::Attribute(of, name, epoch) => (*of, Some(name), *epoch),
-            // Another index selects another key.
+            Term::Attribute(of, name, epoch) => (*of, Some(name.clone()), *epoch),
+            Term::Item(of, index, epoch) if matches!(state.terms.get(*index), Term::Text(_)) => {
+                (*of, Some(item_name(*index)), *epoch)
+            }
+            // Another index selects another key, and so may the name of a field.
             Term::Item(of, index, epoch) if state.terms.is_constant(*index) => (*of, None, *epoch),
             _ => return false,
         };
@@ -83,13 +139,18 @@ fn is_still_there(state: &State, key: TermId, owner: TermId, copy: Option<&Objec
             Some(copy) => Some(copy),
             None => state.store.shadows.get(&of).map(|id| &state.store.objects[id.0 as usize]),
         };
-        let is_unchanged = holder.is_none_or(|holder| {
-            let stored = name.and_then(|name| holder.attributes.get(name));
-            let is_same = |stored: &Val| matches!(stored, Val::Term(term) if *term == at);
-            [holder.epoch, holder.key_epoch].contains(&epoch)
-                && !name.is_some_and(|name| holder.changed.contains(name))
-                && (name.is_some() || holder.attributes.is_empty())
-                && stored.is_none_or(|stored| stored.single().is_some_and(is_same))
+        let is_same = |stored: &Value| matches!(stored.single(), Some(Val::Term(term)) if *term == at);
+        let is_unchanged = holder.is_none_or(|holder| match &holder.kind {
+            ObjectKind::Dict { entries, .. } => entries.iter().any(|entry| is_same(&entry.value)),
+            _ => {
+                let is_named_so = |name: &Name| {
+                    !holder.changed.contains(name)
+                        && !(name.starts_with('[') && holder.attributes.contains_key(CONTENTS))
+                        && holder.attributes.get(name).is_none_or(is_same)
+                };
+                [holder.epoch, holder.key_epoch].contains(&epoch)
+                    && name.as_ref().map_or(holder.attributes.is_empty(), is_named_so)
+            }
         });
         if !is_unchanged {
             return false;

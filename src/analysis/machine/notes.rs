@@ -184,6 +184,13 @@ fn note_exit<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, ex
                         let fields = fields_set(&machine.state, *id).into_iter();
                         fields.map(|(name, field)| (Guard::TRUE, Some(name), field)).collect()
                     }
+                    ObjectKind::Dict { entries, .. } => {
+                        let given = entries.iter().filter(|entry| {
+                            let owner = held_keys::taken_over(&machine.state.terms, entry);
+                            !owner.is_some_and(|owner| machine.state.terms.is_parameter(owner))
+                        });
+                        given.map(|entry| (entry.guard, None, entry.value.clone())).collect()
+                    }
                     kind => kind.held().map(|(guard, value)| (guard, None, value.clone())).collect(),
                 };
                 for (there, field, value) in held {

@@ -10,7 +10,7 @@ use crate::analysis::domain::kinds::{BufferOp, KeyKind};
 use crate::analysis::domain::term::{Symbol, Term};
 use crate::analysis::domain::value::{Array, Elements, Key, Val, Value};
 use crate::analysis::machine::notes::{self, BufferUse};
-use crate::analysis::machine::{Frame, Machine, arrays, implied, instances, name_cache};
+use crate::analysis::machine::{Frame, Machine, arrays, held_keys, implied, instances, name_cache};
 use crate::analysis::store::args::Arg;
 use crate::analysis::store::heap::{Item, ObjectKind};
 use crate::analysis::store::{State, container_mutation, paths};
@@ -558,8 +558,8 @@ fn sequence_operation<'p>(
             }
         }
         Operator::Or => {
-            let (mut entries, first) = machine.state.entries_of(left)?;
-            let (more, second) = machine.state.entries_of(right)?;
+            let (mut entries, first) = held_keys::entries_of(machine, left)?;
+            let (more, second) = held_keys::entries_of(machine, right)?;
             for entry in more {
                 entries.retain(|old| old.key != entry.key);
                 entries.push(entry);

@@ -297,7 +297,8 @@ impl State {
     }
 }
 
-fn item_name(term: TermId) -> Name {
+/// The name under which a value from outside stores what was written to the item of this key.
+pub fn item_name(term: TermId) -> Name {
     format!("[{}]", term.0).into()
 }
 
