@@ -521,6 +521,15 @@ pub struct CarriedKey {
     pub function: String,
 }
 
+/// How a function loses the key of its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallerKeyLoss {
+    /// It never reads the parameter.
+    Unread,
+    /// It puts the constant key into the parameter's variable and continues with its children.
+    Replaced,
+}
+
 /// A function that takes a key or seed and draws from a constant one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IgnoredCaller {
@@ -530,6 +539,8 @@ pub struct IgnoredCaller {
     pub callee: String,
     /// The parameter that is ignored.
     pub parameter: String,
+    /// How it is.
+    pub loss: CallerKeyLoss,
     /// Where the parameter is declared.
     pub declared_at: Place,
     /// The consumption of the constant key.

@@ -11,7 +11,7 @@ use crate::ir::{
     Block, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, ReachingDefinitions, Temp, Variable,
 };
 use crate::judge::derivation::seed_number;
-use crate::judge::facts::{Discarded, Facts, IgnoredCaller, Role, UnusedChild};
+use crate::judge::facts::{CallerKeyLoss, Discarded, Facts, IgnoredCaller, Role, UnusedChild};
 use crate::judge::stale::leaf_use;
 use crate::models::Effect;
 use crate::text::FileId;
@@ -220,7 +220,7 @@ fn first_access(code: &Function, block: &Block, slot: u32) -> Option<Access> {
     })
 }
 
-/// A function that takes a key or seed that it never reads, and draws from a constant one.
+/// A function that takes a key or seed, and draws from a constant one: it never reads the parameter, or it replaces the key on all paths.
 fn extract_ignored(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     let words = &run.program.models.words;
     let mut seen = BTreeSet::new();
@@ -235,20 +235,29 @@ fn extract_ignored(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
         }
         let activation = &derivation.activation;
         let code = run.module(activation.module).function(activation.function);
-        if code.kind != FunctionKind::Def || event.activation.id != activation.id || !activation.root {
+        if code.kind != FunctionKind::Def || event.activation.id != activation.id {
             continue;
         }
-        let ignored = (0u32..).zip(&code.parameters).find(|(slot, parameter)| {
-            words.names_a_key(&parameter.name)
+        let is_taken = |slot: u32| may_be_read(run, activation.module, activation.function, slot);
+        let lost = (0u32..).zip(&code.parameters).find_map(|(slot, parameter)| {
+            let is_of_caller = words.names_a_key(&parameter.name)
                 && !parameter.annotation.as_ref().is_some_and(|of| is_of_another_kind(words, of))
-                && !matches!(parameter.kind, ParameterKind::Variadic | ParameterKind::Keywords)
-                && !may_be_read(run, activation.module, activation.function, *slot)
+                && !matches!(parameter.kind, ParameterKind::Variadic | ParameterKind::Keywords);
+            if !is_of_caller {
+                None
+            } else if !is_taken(slot) {
+                activation.root.then_some((parameter, CallerKeyLoss::Unread))
+            } else {
+                replaces(run, activation, slot, [derivation.place, event.place])
+                    .then_some((parameter, CallerKeyLoss::Replaced))
+            }
         });
-        let Some((_, parameter)) = ignored else { continue };
-        let heeds_another = (0u32..).zip(&code.parameters).any(|(slot, parameter)| {
-            words.names_a_key(&parameter.name) && may_be_read(run, activation.module, activation.function, slot)
-        });
-        if heeds_another {
+        let Some((parameter, loss)) = lost else { continue };
+        let heeds_another = || {
+            let mut all = (0u32..).zip(&code.parameters);
+            all.any(|(slot, parameter)| words.names_a_key(&parameter.name) && is_taken(slot))
+        };
+        if loss == CallerKeyLoss::Unread && heeds_another() {
             continue;
         }
         if !seen.insert(derivation.place) {
@@ -258,10 +267,30 @@ fn extract_ignored(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
             place: derivation.place,
             callee: derivation.callee.to_string(),
             parameter: parameter.name.to_string(),
+            loss,
             declared_at: Place { file, span: parameter.span },
             used: leaf_use(run, &event),
             confidence: Confidence::Medium,
             function: code.qualified.to_string(),
         });
     }
+}
+
+/// Whether a function puts the key that it makes at one place into a parameter, on all paths, and splits it at another to continue with a child:
+/// `rng = key(0)`, then `rng, sub = split(rng)`.
+fn replaces(run: &Recording<'_>, activation: &Activation, slot: u32, [made, split]: [Place; 2]) -> bool {
+    let (module, id) = (activation.module, activation.function);
+    let (code, uses) = (run.module(module).function(id), run.uses_of(module, id));
+    let stores = |temp: &Temp| matches!(&code.ops[*temp as usize].kind, OpKind::Store(Variable::Local(written), _) if *written == slot);
+    let is_certain = |store: &Temp| {
+        !uses.around(*store).any(|(around, _)| !matches!(code.ops[around as usize].kind, OpKind::Loop { .. }))
+    };
+    let made = uses.call_at(made.span).and_then(|call| uses.readers(call).iter().find(|reader| stores(reader)));
+    let parts = uses.call_at(split.span).map_or(&[][..], |call| uses.readers(call));
+    let is_unpacked = |reader: &Temp| {
+        let mut parts = uses.readers(*reader).iter();
+        matches!(code.ops[*reader as usize].kind, OpKind::Unpack { .. })
+            && parts.any(|part| uses.readers(*part).iter().any(stores))
+    };
+    made.is_some_and(is_certain) && parts.iter().any(is_unpacked)
 }

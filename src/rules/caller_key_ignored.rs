@@ -3,7 +3,7 @@
 //! **Invariant:** the primary place is the constructor of the key or record, because that is the line to change.
 
 use crate::finding::{Finding, FixHints};
-use crate::judge::facts::{Facts, IgnoredCaller, KeptDefault};
+use crate::judge::facts::{CallerKeyLoss, Facts, IgnoredCaller, KeptDefault};
 
 use super::Rule;
 use super::wording::{self, Text};
@@ -51,20 +51,29 @@ fn describe_kept(rule: &Rule, hit: &KeptDefault) -> Finding {
 
 fn describe_constant(rule: &Rule, hit: &IgnoredCaller) -> Finding {
     let parameter = wording::code(&hit.parameter);
-    let text = Text {
-        message: format!(
-            "this function takes {parameter} but draws from a constant key created by {}",
-            wording::code(&hit.callee)
-        ),
-        label: format!("the caller's {parameter} is not used here"),
-        help: format!("derive the key from {parameter}"),
+    let callee = wording::code(&hit.callee);
+    let text = match hit.loss {
+        CallerKeyLoss::Unread => Text {
+            message: format!("this function takes {parameter} but draws from a constant key created by {callee}"),
+            label: format!("the caller's {parameter} is not used here"),
+            help: format!("derive the key from {parameter}"),
+        },
+        CallerKeyLoss::Replaced => Text {
+            message: format!(
+                "{callee} replaces the caller's {parameter} by a constant key, so all callers get the same numbers from \
+                 here on"
+            ),
+            label: format!("the caller's {parameter} is lost here"),
+            help: "give the constant key a name of its own".to_owned(),
+        },
     };
     let mut finding = wording::finding(rule, hit.place, hit.confidence, &hit.function, text);
     let declared = wording::label(hit.declared_at, format!("{parameter} is declared here"));
     let made = wording::label(hit.place, "a constant key is created here".to_owned());
     let used = wording::steps(&hit.used, "the constant key is consumed");
     wording::relate(&mut finding, [declared.clone()].into_iter().chain(used.iter().cloned()));
-    finding.fix_hints = Some(FixHints { unused: Some(hit.parameter.clone()), ..wording::fix_hints(&hit.used) });
+    let unused = (hit.loss == CallerKeyLoss::Unread).then(|| hit.parameter.clone());
+    finding.fix_hints = Some(FixHints { unused, ..wording::fix_hints(&hit.used) });
     finding.flow = [declared, made].into_iter().chain(used).collect();
     finding
 }

@@ -41,7 +41,9 @@ pub(super) fn describe(rule: &Rule, hit: &KeyReuse) -> Finding {
     } else if is_folded_with_sum(hit) {
         let repetition = wording::repetition(hit.second.role);
         format!("`fold_in` gets equal data in two iterations of these nested loops, so {callee} {repetition} again")
-    } else if hit.first.leaf == hit.second.leaf && (hit.distance == IterationDistance::Apart || hit.binding != KeyBinding::Constant) {
+    } else if hit.first.leaf == hit.second.leaf
+        && (hit.distance == IterationDistance::Apart || hit.binding != KeyBinding::Constant)
+    {
         let (does, repetition) = (hit.second.role.participle(), wording::repetition(hit.second.role));
         format!("{subject} is the same key in two iterations, and {does} in both, so {callee} {repetition} again")
     } else if hit.first.leaf == hit.second.leaf {

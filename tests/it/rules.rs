@@ -6,11 +6,11 @@ use std::fmt::Write;
 
 use keylint::finding::{Confidence, Derivation, DerivationKind, Finding, Intent, IntentKind, Level, Place};
 use keylint::judge::facts::{
-    Broadcast, BroadcastKind, BufferOp, BufferUse, CaptureKind, CapturedUse, CarriedKey, CarryKind, ChoiceKind,
-    ConstantKey, Discarded, Facts, GlobalChoice, HostDraw, IgnoredCaller, ImplementationConflict, IterationDistance,
-    KeyBinding, KeyEquality, KeyKind, KeyName, KeyReuse, LeakKind, LeakedKey, LoopKind, Mismatch, Origin, RawBridge,
-    Reference, ReferenceKind, ReuseKind, Role, StaleState, Trace, TraceKind, UnstableSeed, UntypedKey, UnusedChild,
-    Use, WrappedKey, WrapperWay,
+    Broadcast, BroadcastKind, BufferOp, BufferUse, CallerKeyLoss, CaptureKind, CapturedUse, CarriedKey, CarryKind,
+    ChoiceKind, ConstantKey, Discarded, Facts, GlobalChoice, HostDraw, IgnoredCaller, ImplementationConflict,
+    IterationDistance, KeyBinding, KeyEquality, KeyKind, KeyName, KeyReuse, LeakKind, LeakedKey, LoopKind, Mismatch,
+    Origin, RawBridge, Reference, ReferenceKind, ReuseKind, Role, StaleState, Trace, TraceKind, UnstableSeed,
+    UntypedKey, UnusedChild, Use, WrappedKey, WrapperWay,
 };
 use keylint::models::Models;
 use keylint::rules;
@@ -370,6 +370,7 @@ fn reuse_rules() {
         place: at(9),
         callee: "jax.random.key(0)".to_owned(),
         parameter: "key".to_owned(),
+        loss: CallerKeyLoss::Unread,
         declared_at: at(8),
         used: sample(10, "jax.random.normal"),
         confidence: Confidence::High,

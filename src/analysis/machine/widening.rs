@@ -43,7 +43,7 @@ pub struct SymbolicIterations<'p> {
     may_continue: bool,
     /// Whether the first copies query the iteration number.
     queries_number: bool,
-    /// Whether the body adds to a product, as `epoch * steps + step` does: another iteration of the loop around it may get the same number.
+    /// Whether the body computes a number such as `epoch * steps + step`: another iteration of the loop around it may get the same one.
     has_stride: bool,
     /// The number of the last iteration, if a copy of its own stands for it.
     last: Option<TermId>,
@@ -349,10 +349,36 @@ pub fn cyclic_attributes(module: &Module) -> FxHashSet<Name> {
     found.collect()
 }
 
-/// Whether an operation adds a number to a product.
+/// Whether an operation adds the element of one loop to a multiple of the element of another: `epoch * steps + step`.
 fn is_strided(code: &Function, op: &Op) -> bool {
-    let is_product = |temp: &Temp| matches!(code.ops[*temp as usize].kind, OpKind::Operate(Operator::Mul, ..));
-    matches!(&op.kind, OpKind::Operate(Operator::Add, operands, _) if operands.iter().flatten().any(is_product))
+    let OpKind::Operate(Operator::Add, [Some(a), Some(b)], _) = &op.kind else { return false };
+    let kind = |temp: Temp| &code.ops[temp as usize].kind;
+    let element = |temp: Temp| match kind(temp) {
+        OpKind::Load(variable) => Some(variable).filter(|variable| is_element(code, variable)),
+        _ => None,
+    };
+    [(*a, *b), (*b, *a)].into_iter().any(|(product, added)| match kind(product) {
+        OpKind::Operate(Operator::Mul, [Some(one), Some(other)], _) => {
+            let factor = element(*one).or_else(|| element(*other));
+            factor.is_some_and(|factor| element(added).is_some_and(|added| added != factor))
+        }
+        _ => false,
+    })
+}
+
+/// Whether a loop binds a variable to its elements, or to a part of each.
+fn is_element(code: &Function, variable: &Variable) -> bool {
+    let is_next = |temp: Temp| matches!(code.ops[temp as usize].kind, OpKind::Next(_));
+    code.ops.iter().any(|op| match &op.kind {
+        OpKind::Store(stored, value) if stored == variable => match &code.ops[*value as usize].kind {
+            OpKind::Project(of, _) => match code.ops[*of as usize].kind {
+                OpKind::Unpack { value, .. } => is_next(value),
+                _ => is_next(*of),
+            },
+            _ => is_next(*value),
+        },
+        _ => false,
+    })
 }
 
 /// A number that is known only by how iterations change it.
