@@ -483,9 +483,11 @@ fn stores_by_other_name(
             OpKind::Load(Variable::Local(0)) => true,
             _ => is_class(run, lineage, run.home, code, *owner),
         },
-        OpKind::StoreItem(owner, index, _) => {
-            matches!(of(*owner), OpKind::Attribute(_, name) if &**name == "__dict__") && is_it(*index)
-        }
+        // `self.keys[i] = key`, `self.__dict__[name] = key`
+        OpKind::StoreItem(owner, index, _) => match of(*owner) {
+            OpKind::Attribute(_, name) => name == attribute || &**name == "__dict__" && is_it(*index),
+            _ => false,
+        },
         OpKind::Call(callee, given) => {
             sets_attribute(of(*callee))
                 && matches!(&**given, [.., Argument::Positional(name), Argument::Positional(_)] if is_it(*name))

@@ -66,6 +66,8 @@ lists! {
     test_cases => is_test_case,
     /// Names of functions that show their arguments to people.
     logs => is_log,
+    /// Names of functions that combine the elements of an array.
+    mixtures => combines_elements,
     /// First words of names of functions that check something.
     assertions,
     /// Words in names of functions that save or encode their arguments.

@@ -8,11 +8,11 @@ use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ObjectId, Partial, PartialKind, Val, Value};
 use crate::analysis::library::{callbacks, containers, functions, mixed_implementations, protocols};
 use crate::analysis::machine::notes::{self, BufferUse};
-use crate::analysis::machine::{Frame, Machine, annotate, arrays, instances, operate, suspend, writes};
+use crate::analysis::machine::{Frame, Machine, annotate, arrays, held_keys, instances, operate, suspend, writes};
 use crate::analysis::program::Program;
 use crate::analysis::record::UPDATES;
 use crate::analysis::store::args::{Args, Call};
-use crate::analysis::store::heap::{ObjectKind, Source};
+use crate::analysis::store::heap::{DICT, ObjectKind, Source};
 use crate::analysis::store::paths;
 use crate::finding::Place;
 use crate::ir::Name;
@@ -132,7 +132,16 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
             let path: Name = callable.path.as_str().into();
             functions::apply_model(machine, frame, callable, &path, args.with_receiver(receiver, None), place)
         }
-        Val::Term(term) if &**name == "get" && !args.positional.is_empty() => {
+        Val::Term(_)
+            if &**name == "copy"
+                && args.values().next().is_none()
+                && let Some((entries, unknown)) = held_keys::entries_of(machine, &receiver) =>
+        {
+            let kind = ObjectKind::Dict { entries, unknown };
+            Value::of(Val::Object(machine.state.allocate(kind, DICT, Some(place))))
+        }
+        // A class of the module may have a method of this name that is no look-up.
+        Val::Term(term) if &**name == "get" && !args.positional.is_empty() && !has_method(machine, name) => {
             let key = machine.state.term_of(&args.positional[0].value);
             machine.state.shadow_item(*term, key).unwrap_or_else(|| {
                 let item = machine.state.terms.intern(Term::Item(*term, key, 0));
@@ -141,6 +150,12 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
         }
         _ => protocols::protocol_or_unknown(machine, frame, val, name, Call { args, place, written }),
     }
+}
+
+/// Whether a class of the analysed module has a method of this name.
+fn has_method(machine: &Machine<'_>, name: &Name) -> bool {
+    let functions = &machine.module(machine.context.home).functions;
+    functions.iter().any(|function| function.class.is_some() && function.name == *name)
 }
 
 /// The functions among the arguments run where the function runs for which they are rules.

@@ -9,10 +9,10 @@ use crate::analysis::machine::name_cache::Member;
 use crate::analysis::machine::{Frame, Machine, implied, name_cache, notes};
 use crate::analysis::record::LoggedReference;
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::ObjectKind;
+use crate::analysis::store::heap::{Inheritance, ObjectKind};
 use crate::analysis::store::paths;
 use crate::finding::Place;
-use crate::ir::{Annotation, Name, Op};
+use crate::ir::{Annotation, Function, Name, Op, OpKind};
 use crate::models::path_of_dtype;
 
 impl<'p> Machine<'p> {
@@ -142,13 +142,15 @@ impl<'p> Machine<'p> {
             }
             return bound;
         }
-        if !self.state.store.objects[id.0 as usize].open && !name.starts_with("__") {
-            let fallback: Name = "__getattr__".into();
-            if let Some(method) = self.state.instance_method(&Val::Object(id), &fallback) {
-                self.recorder.note_computed_read(place, Some(name));
-                let name = Value::term(self.state.terms.intern(Term::Text(name.clone())));
-                return self.call_value(frame, &method, Args::positional(vec![name]), Some(place));
-            }
+        let fallback: Name = "__getattr__".into();
+        if !name.starts_with("__")
+            && let Some(method) = self.state.instance_method(&Val::Object(id), &fallback)
+            && (!self.state.store.objects[id.0 as usize].open
+                || class.is_some_and(|class| has_no_attribute(self, class, name)))
+        {
+            self.recorder.note_computed_read(place, Some(name));
+            let name = Value::term(self.state.terms.intern(Term::Text(name.clone())));
+            return self.call_value(frame, &method, Args::positional(vec![name]), Some(place));
         }
         let epoch_now = self.epoch_of_field(name, (epoch, key_epoch));
         let attribute = self.state.terms.intern(Term::Attribute(symbol, name.clone(), epoch_now));
@@ -304,4 +306,22 @@ fn is_class_variable(annotation: &Annotation) -> bool {
         Annotation::Text(text) => is_class_level(text.split('[').next().and_then(|base| base.rsplit('.').next())),
         _ => false,
     }
+}
+
+/// Whether the instances of a class have no attribute of a name, so that `__getattr__` gives it: its bases are known, and no code of theirs
+/// stores or declares it.
+fn has_no_attribute(machine: &Machine<'_>, class: ClassHandle, name: &Name) -> bool {
+    let state = &machine.state;
+    state.lineage(class).iter().all(|of| {
+        let info = &state.store.classes[of.0 as usize];
+        let module = machine.module(info.module);
+        let stores = |code: &Function| {
+            code.class == Some(info.class)
+                && code.ops.iter().any(|op| matches!(&op.kind, OpKind::StoreAttribute(_, stored, _) if stored == name))
+        };
+        info.inherits != Inheritance::Unknown
+            && !info.record
+            && !info.attributes.contains_key(name)
+            && !module.functions.iter().any(stores)
+    })
 }

@@ -227,8 +227,9 @@ fn fields_set(state: &State, id: ObjectId) -> Vec<(Name, Value)> {
         state.store.classes[class.0 as usize].record && state.class_attribute(class, &"__init__".into()).is_none()
     };
     let is_given = object.copied.is_some() || !state.terms.is_parameter(object.symbol);
-    // `namedtuple("State", "x key")` makes no class.
-    if !(is_given && object.class.map_or(object.items.is_some(), is_plain)) {
+    // `namedtuple("State", "x key")` makes no class, and the class of a parameter that is copied may be unknown.
+    let is_record = || object.items.is_some() || object.copied.is_some();
+    if !(is_given && object.class.map_or_else(is_record, is_plain)) {
         return Vec::new();
     }
     let is_taken_over = |value: &&Value| match value.single() {

@@ -4,12 +4,11 @@
 
 use std::sync::Arc;
 
-use crate::analysis::record::{Activation, Callee, Consumption, Recording};
+use crate::analysis::record::{Activation, Callee, Consumption};
 use crate::finding::{Consequence, ConsequenceKind, Place};
-use crate::ir::{Argument, Function, OpKind, Temp, Uses, Variable};
+use crate::ir::{Function, OpKind, Temp, Uses, Variable};
 use crate::judge::consequence::body::{Effects, Passed};
 use crate::judge::consequence::{Code, Flows, Frame, Reach};
-use crate::models::Effect;
 
 /// Most operations between the one in which two draws meet and the store of its result.
 const STEPS: usize = 16;
@@ -24,7 +23,7 @@ const DEPTH: u32 = 4;
 const PAIRS: usize = 8;
 
 /// The innermost frame that two draws reach, with what each of them reaches in it.
-fn common<'a>(one: &'a Reach, other: &'a Reach) -> Option<(&'a Frame, &'a Frame)> {
+pub fn common<'a>(one: &'a Reach, other: &'a Reach) -> Option<(&'a Frame, &'a Frame)> {
     one.frames.iter().find_map(|frame| {
         let same = other.frames.iter().find(|other| other.activation == frame.activation)?;
         Some((frame, same))
@@ -32,7 +31,7 @@ fn common<'a>(one: &'a Reach, other: &'a Reach) -> Option<(&'a Frame, &'a Frame)
 }
 
 /// The activation of a frame, with the place in it that leads to a draw.
-fn frame_of(event: &Consumption, id: u32) -> Option<(Arc<Activation>, Place)> {
+pub fn frame_of(event: &Consumption, id: u32) -> Option<(Arc<Activation>, Place)> {
     event.chain().into_iter().find(|(activation, _)| activation.id == id)
 }
 
@@ -209,44 +208,4 @@ fn stored_name(code: &Function, store: Temp) -> Option<&str> {
         _ => return None,
     };
     (!name.starts_with('<') && &**name != "_").then_some(&**name)
-}
-
-/// A choice in which each of two draws is one side, perhaps through a choice within it: the activation, the call and its place.
-pub fn choice(run: &Recording<'_>, first: &Consumption, one: &Reach, other: &Reach) -> Option<(u32, Temp, Place)> {
-    let (here, there) = common(one, other)?;
-    let (activation, _) = frame_of(first, here.activation)?;
-    let code = run.code(&activation);
-    let side_of = |frame: &Frame, call: Temp| {
-        let sides = &frame.effects.sides;
-        let mut own = sides.iter().filter(|(of, _)| *of == call).map(|(_, side)| *side);
-        let side = own.next().filter(|_| own.next().is_none())?;
-        // A choice within the choice is its argument as it is: what rearranges it may bring the draws together.
-        let is_argument = |inner: Temp| {
-            sides.iter().any(|(outer, side)| match &code.ops[*outer as usize].kind {
-                OpKind::Call(_, arguments) => arguments.get(*side).is_some_and(|argument| argument.value() == inner),
-                _ => false,
-            })
-        };
-        (sides.iter().filter(|(of, _)| !is_argument(*of)).count() <= 1).then_some(side)
-    };
-    here.effects.sides.iter().find_map(|(call, _)| {
-        let (side, opposite) = (side_of(here, *call)?, side_of(there, *call)?);
-        let OpKind::Call(_, arguments) = &code.ops.get(*call as usize)?.kind else { return None };
-        let place = Place { file: run.module(activation.module).file, span: code.ops[*call as usize].span };
-        let test = test_of(run, run.log.choices.get(&place)?, arguments)?;
-        let is_choice = side != opposite && side != test && opposite != test;
-        is_choice.then_some((activation.id, *call, place))
-    })
-}
-
-/// Which argument of a call of a function that chooses is the choice; the others are sides.
-fn test_of(run: &Recording<'_>, choice: &str, given: &[Argument]) -> Option<usize> {
-    let callable = run.program.models.callable(choice)?;
-    let Effect::Shape { chosen: Some(chosen), .. } = &callable.effect else { return None };
-    let by_name =
-        given.iter().position(|argument| matches!(argument, Argument::Keyword(name, _) if **name == **chosen));
-    let at = callable.position(chosen)?;
-    let is_placed =
-        given.iter().take(at + 1).filter(|argument| matches!(argument, Argument::Positional(_))).count() > at;
-    by_name.or(is_placed.then_some(at))
 }

@@ -10,6 +10,7 @@
 mod awaited;
 pub mod body;
 mod calls;
+mod choice;
 mod compiled;
 mod exclusive;
 mod meet;
@@ -675,7 +676,7 @@ pub fn consequence(flows: &Flows<'_>, first: usize, second: usize) -> Consequenc
 pub fn alternatives(flows: &Flows<'_>, first: usize, second: usize) -> Option<Place> {
     let (one, other) = (flows.reach(first), flows.reach(second));
     let log = &flows.run.log.consumptions;
-    let (activation, call, place) = meet::choice(flows.run, &log[first], &one, &other)?;
+    let (activation, call, place) = choice::choice(flows.run, [&log[first], &log[second]], &one, &other)?;
     let excluded = FxHashMap::from_iter([(activation, FxHashSet::from_iter([call]))]);
     let goes_elsewhere = |draw: usize| {
         let query = Query::of(Path::new(), &excluded);
