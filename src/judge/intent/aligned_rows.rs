@@ -35,7 +35,8 @@ fn are_of_two_arrays(run: &Recording<'_>, pair: &Pair<'_>, rows: [TermId; 2]) ->
         let is_own = |made: PlaceKey| may_be_own && made == place_key(draw.place);
         made.is_some_and(|made| calls.contains(&made) && !is_own(made))
     };
-    let is_computed = |rows: TermId| pair.repeated_by.is_some() && is_part(run, rows);
+    let is_computed =
+        |part: TermId| pair.repeated_by.is_some() && is_part(run, part) && !are_same_rows_of_two(run, rows);
     // A loop within the one that repeats the draws goes through the same arrays again.
     let is_inner = |outer: &Rc<Iteration>| first.iterations().first().is_some_and(|inner| inner.place != outer.place);
     !pair.repeated_by.as_ref().is_some_and(is_inner)
@@ -69,6 +70,17 @@ fn are_of_one_tree(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
     let leaf = |event: &Consumption| event.iteration.clone().filter(|leaf| run.log.trees.contains_key(&leaf.place));
     let (Some(one), Some(other)) = (leaf(pair.first), leaf(pair.second)) else { return false };
     pair.first.place == pair.second.place && one.instance == other.instance
+}
+
+/// Whether two terms are the same rows of two arrays: `[x[:n] for x in arrays]`.
+fn are_same_rows_of_two(run: &Recording<'_>, rows: [TermId; 2]) -> bool {
+    match rows.map(|rows| run.terms.get(rows)) {
+        [Term::Item(one, rows, _), Term::Item(other, others, _)] => rows == others && one != other,
+        [Term::Apply(view, parts), Term::Apply(kind, others)] if &**view == "<view>" && view == kind => {
+            parts[1..] == others[1..] && parts[0] != others[0]
+        }
+        _ => false,
+    }
 }
 
 /// Whether a term is concatenated from arrays, or is some of the rows of one. A column has all of them.

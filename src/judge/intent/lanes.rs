@@ -80,9 +80,22 @@ fn one_lane(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> 
             }
         }
     }
-    let selected = selected.filter(|_| work.is_empty())?;
+    let selected = selected.filter(|_| work.is_empty() && !combines_lanes(run, broadcast))?;
     let place = crate::finding::Place { file: broadcast.mapped_at.file, span: code.ops[selected as usize].span };
     Some(because(IntentKind::DisjointParts, "only one lane of the mapped result is used", place))
+}
+
+/// Whether a mapped function combines the results of its lanes, `jax.lax.pmean(x, "batch")`, so that each holds something of all.
+fn combines_lanes(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> bool {
+    let words = &run.program.models.words;
+    let chain = run.log.consumptions[broadcast.event].chain();
+    let lanes = chain.iter().skip_while(|(activation, _)| activation.id != broadcast.activation.id).skip(1);
+    lanes.map(|(activation, _)| run.code(activation)).any(|code| {
+        code.ops.iter().any(|op| match &op.kind {
+            OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name)) => words.is_collective(name),
+            _ => false,
+        })
+    })
 }
 
 /// Whether an index certainly selects no slice: a number, or a plain variable or attribute.

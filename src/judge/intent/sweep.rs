@@ -3,7 +3,7 @@
 //! **Invariant:** a loop over seeds has several of them, made in an inner loop. Functions are compared only if a name says so.
 
 use crate::analysis::domain::term::Term;
-use crate::analysis::record::{Activation, Consumption, Recording};
+use crate::analysis::record::{Activation, Consumption, Derivation, Recording};
 use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{OpKind, Temp, Variable};
 use crate::judge::intent::{Pair, because, calls_apart, intent};
@@ -44,14 +44,25 @@ pub fn seed_sweep(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let next = |event: &Consumption| {
         let iterations = event.iterations();
         let at = iterations.iter().position(|iteration| iteration.instance == outer.instance)?;
-        iterations.get(at.checked_sub(1)?).map(|next| next.copy)
+        iterations.get(at.checked_sub(1)?).cloned()
     };
-    next(pair.first).filter(|copy| next(key) == Some(*copy))?;
+    let inner = next(key)?;
+    next(pair.first).filter(|next| next.copy == inner.copy)?;
     let mut seeds = run.terms.ancestors(key.target.term).into_iter().chain([key.target.term]);
     let seed = seeds.find(|term| matches!(run.terms.get(*term), Term::Seed(_)))?;
     let root = root_of(&key.activation);
     let of_run = || run.log.derivations.iter().filter(|derivation| root_of(&derivation.activation) == root);
     let made: Vec<Place> = of_run().filter(|made| made.term == seed).map(|made| made.place).collect();
+    // A function that makes its key and then loops, as a generator of keys does, loops over no seeds.
+    let is_made_before = |made: &Derivation| {
+        let module = run.module(made.activation.module);
+        module.file == inner.place.file
+            && module.innermost(inner.place.span) == made.activation.function
+            && made.place.span.start < inner.place.span.start
+    };
+    if of_run().any(|made| made.term == seed && is_made_before(made)) {
+        return None;
+    }
     // A seed that is made once is used by all iterations of both loops.
     let is_made_again = made.len() > 1;
     let other = of_run().find(|other| {
