@@ -20,7 +20,7 @@ use crate::analysis::machine::context::{Stored, StoredInstances};
 use crate::analysis::machine::{Machine, annotate, call};
 use crate::analysis::store::State;
 use crate::analysis::store::budget::FUEL;
-use crate::analysis::store::heap::{InstancePositions, ObjectKind};
+use crate::analysis::store::heap::{ElementClass, InstancePositions, ObjectKind};
 use crate::analysis::store::paths::Running;
 use crate::ir::{ClassId, Constant, Function, FunctionId, Module, Name, Op, OpKind, Temp, Variable};
 use crate::text::Span;
@@ -334,14 +334,26 @@ fn stored_instances(state: &State, value: &Value) -> Option<StoredInstances> {
     let all = |values: Vec<&Value>, holds| {
         let first = one(values.first()?)?;
         let are_alike = values.into_iter().all(|value| one(value).as_ref() == Some(&first));
-        are_alike.then_some(StoredInstances::Each(first.0, holds))
+        are_alike.then_some(StoredInstances::Each(ElementClass::Program(first.0), holds))
+    };
+    let layer = |value: &Value| match value.single()? {
+        Val::Wrapped(wrapped) => {
+            let is_made = wrapped.function.as_ref().is_some_and(Value::is_unbound);
+            is_made.then(|| wrapped.transform.clone())
+        }
+        _ => None,
+    };
+    let all = |values: Vec<&Value>, holds| {
+        let made = values.first().and_then(|first| layer(first));
+        let made = made.filter(|made| values.iter().all(|value| layer(value).as_ref() == Some(made)));
+        made.map(|made| StoredInstances::Each(ElementClass::Library(made), holds)).or_else(|| all(values, holds))
     };
     if let Some((class, constants)) = one(value) {
         return Some(StoredInstances::One(class, constants));
     }
     match value.single()? {
         Val::Term(container) => {
-            let (class, holds) = state.store.element_classes.get(container).copied()?;
+            let (class, holds) = state.store.element_classes.get(container).cloned()?;
             Some(StoredInstances::Each(class, holds))
         }
         Val::Tuple(parts) => all(parts.iter().collect(), InstancePositions::Elements),
@@ -387,7 +399,7 @@ pub fn set_stored_attributes(machine: &mut Machine<'_>, method: FunctionId, clas
                 machine.state.store.objects[own.0 as usize].attributes.insert(name.clone(), value);
             }
             StoredInstances::Each(class, holds) => {
-                machine.state.store.element_classes.insert(attribute, (*class, *holds));
+                machine.state.store.element_classes.insert(attribute, (class.clone(), *holds));
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::analysis::domain::value::{ClassHandle, Elements, Key, ModuleIndex, Va
 use crate::analysis::machine::{Frame, Machine};
 use crate::analysis::program::names::members;
 use crate::analysis::store::State;
-use crate::analysis::store::heap::{InstancePositions, ObjectKind};
+use crate::analysis::store::heap::{ElementClass, InstancePositions, ObjectKind};
 use crate::finding::Place;
 use crate::ir::{Annotation, FunctionId, Name, Operator};
 use crate::models::{AnnotationKind, AnnotationRank, Effect};
@@ -109,24 +109,34 @@ pub fn optional_instance(state: &mut State, term: TermId, class: ClassHandle) ->
     value
 }
 
+/// An element of a container from outside that holds instances of a class.
+fn instance_of_element(state: &mut State, item: TermId, class: ElementClass) -> Value {
+    match class {
+        ElementClass::Program(class) => instance_of(state, item, class),
+        ElementClass::Library(path) => made_by_factory(path, Vec::new()),
+    }
+}
+
 /// The result of a subscript of a container from outside, whose class may be known: `layers: dict[str, Layer]`.
 pub fn item(state: &mut State, container: TermId, item: TermId) -> Value {
-    match state.store.element_classes.get(&container).copied() {
-        Some((class, InstancePositions::Elements | InstancePositions::Values)) => instance_of(state, item, class),
+    match state.store.element_classes.get(&container).cloned() {
+        Some((class, InstancePositions::Elements | InstancePositions::Values)) => {
+            instance_of_element(state, item, class)
+        }
         Some((_, InstancePositions::Pairs)) | None => Value::term(item),
     }
 }
 
 /// An element of an iteration over a container from outside: `layers: list[Layer]`.
 pub fn element(state: &mut State, container: TermId, item: TermId) -> Value {
-    match state.store.element_classes.get(&container).copied() {
-        Some((class, InstancePositions::Elements)) => instance_of(state, item, class),
+    match state.store.element_classes.get(&container).cloned() {
+        Some((class, InstancePositions::Elements)) => instance_of_element(state, item, class),
         Some((class, InstancePositions::Pairs)) => {
             let [first, second] = [0, 1].map(|index| {
                 let index = state.terms.int(index);
                 state.terms.intern(Term::Item(item, index, 0))
             });
-            let value = instance_of(state, second, class);
+            let value = instance_of_element(state, second, class);
             Value::of(Val::Tuple([Value::term(first), value].into()))
         }
         Some((_, InstancePositions::Values)) | None => Value::term(item),
@@ -135,7 +145,7 @@ pub fn element(state: &mut State, container: TermId, item: TermId) -> Value {
 
 /// Records the class of the values that a method of a mapping from outside returns.
 pub fn note_view(state: &mut State, mapping: TermId, method: &str, view: TermId) {
-    let Some((class, InstancePositions::Values)) = state.store.element_classes.get(&mapping).copied() else { return };
+    let Some((class, InstancePositions::Values)) = state.store.element_classes.get(&mapping).cloned() else { return };
     let holds = match method {
         "values" => InstancePositions::Elements,
         "items" => InstancePositions::Pairs,
@@ -144,12 +154,12 @@ pub fn note_view(state: &mut State, mapping: TermId, method: &str, view: TermId)
     state.store.element_classes.insert(view, (class, holds));
 }
 
-/// The class of the program to which all elements of a container, or all values of a mapping, belong.
+/// The class to which all elements of a container, or all values of a mapping, belong.
 fn element_class(
     machine: &mut Machine<'_>,
     module: ModuleIndex,
     annotation: &Annotation,
-) -> Option<(ClassHandle, InstancePositions)> {
+) -> Option<(ElementClass, InstancePositions)> {
     let Annotation::Subscript(base, arguments) = annotation else { return None };
     let Annotation::Path(path, _) = &**base else { return None };
     let (name, words) = (path.last()?, &machine.program.models.words);
@@ -160,7 +170,9 @@ fn element_class(
         [_, element] if words.is_mapping_type(name) => (element, InstancePositions::Values),
         _ => return None,
     };
-    Some((annotated_class(machine, module, element)?, holds))
+    let of_library = |machine: &mut Machine<'_>| annotated_factory(machine, module, element).map(ElementClass::Library);
+    let class = annotated_class(machine, module, element).map(ElementClass::Program);
+    Some((class.or_else(|| of_library(machine))?, holds))
 }
 
 /// Whether an annotation denotes an instance of a class of the program, or a container of such instances.

@@ -18,7 +18,7 @@ use crate::analysis::machine::name_cache::Memo;
 use crate::analysis::machine::overrides::{ClassStatement, Descendants, OverridingMethods};
 use crate::analysis::machine::suspend::Waiting;
 use crate::analysis::record::{Activation, Iteration, Target, UsesOfFunctions};
-use crate::analysis::store::heap::InstancePositions;
+use crate::analysis::store::heap::{ElementClass, InstancePositions};
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
 
@@ -50,7 +50,7 @@ pub enum StoredInstances {
     /// One instance, with those of its fields that are constant.
     One(ClassHandle, Arc<[(Name, TermId)]>),
     /// A container whose elements, or values, are all instances of the class.
-    Each(ClassHandle, InstancePositions),
+    Each(ElementClass, InstancePositions),
 }
 
 /// The current position of the run.

@@ -231,6 +231,15 @@ pub enum Source {
     Stream(Yield),
 }
 
+/// The class of the instances that a container from outside holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ElementClass {
+    /// Of the program.
+    Program(ClassHandle),
+    /// Of a library: a layer that is called with a key.
+    Library(Name),
+}
+
 /// Which parts of a container from outside are instances of a known class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstancePositions {

@@ -16,7 +16,9 @@ pub mod values;
 
 use std::sync::Arc;
 
-use heap::{ClassInfo, Environment, InstancePositions, Layered, ModuleState, Object, ObjectKind, Shared, Source};
+use heap::{
+    ClassInfo, ElementClass, Environment, InstancePositions, Layered, ModuleState, Object, ObjectKind, Shared, Source,
+};
 use lengths::Lengths;
 use paths::Paths;
 use rustc_hash::FxHashMap;
@@ -37,7 +39,7 @@ pub struct Store {
     /// Objects that hold what was written to values from outside.
     pub shadows: Layered<TermId, ObjectId>,
     /// The classes of all elements, or all values, of containers from outside.
-    pub element_classes: Layered<TermId, (ClassHandle, InstancePositions)>,
+    pub element_classes: Layered<TermId, (ElementClass, InstancePositions)>,
     /// The variables of activations.
     pub environments: Shared<Environment>,
     /// Classes, as their statements made them.
