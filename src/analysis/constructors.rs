@@ -336,18 +336,6 @@ fn stored_instances(state: &State, value: &Value) -> Option<StoredInstances> {
         let are_alike = values.into_iter().all(|value| one(value).as_ref() == Some(&first));
         are_alike.then_some(StoredInstances::Each(ElementClass::Program(first.0), holds))
     };
-    let layer = |value: &Value| match value.single()? {
-        Val::Wrapped(wrapped) => {
-            let is_made = wrapped.function.as_ref().is_some_and(Value::is_unbound);
-            is_made.then(|| wrapped.transform.clone())
-        }
-        _ => None,
-    };
-    let all = |values: Vec<&Value>, holds| {
-        let made = values.first().and_then(|first| layer(first));
-        let made = made.filter(|made| values.iter().all(|value| layer(value).as_ref() == Some(made)));
-        made.map(|made| StoredInstances::Each(ElementClass::Library(made), holds)).or_else(|| all(values, holds))
-    };
     if let Some((class, constants)) = one(value) {
         return Some(StoredInstances::One(class, constants));
     }
