@@ -37,7 +37,10 @@ pub fn still_held(machine: &mut Machine<'_>, returned: &Value, pc: Guard) -> Vec
     if states.is_empty() {
         return Vec::new();
     }
-    let mut consumed: Vec<TermId> = machine.recorder.log().consumptions.iter().map(|event| event.target.term).collect();
+    let terms = &machine.state.terms;
+    let targets = machine.recorder.log().consumptions.iter().map(|event| event.target);
+    let whole = targets.clone().filter(|target| target.is_all_of(terms, target.family)).map(|target| target.family);
+    let mut consumed: Vec<TermId> = targets.map(|target| target.term).chain(whole).collect();
     consumed.sort_unstable();
     consumed.dedup();
     let mut held = Vec::new();

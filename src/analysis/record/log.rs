@@ -15,7 +15,7 @@ use crate::analysis::domain::implementation::Implementation;
 use crate::analysis::domain::kinds::{
     BufferOp, CarryKind, ImplementationConflict, KeyKind, ReferenceKind, Role, TraceCache, WrapperWay,
 };
-use crate::analysis::domain::term::TermId;
+use crate::analysis::domain::term::{TermId, Terms};
 use crate::analysis::domain::value::{ClassHandle, DerivationId, EnvironmentId, Key, ModuleIndex, ObjectId, Value};
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
@@ -211,6 +211,13 @@ pub struct Target {
     pub folded: bool,
     /// Which execution derived the key.
     pub derivation: DerivationId,
+}
+
+impl Target {
+    /// Whether it is a key, or all keys of an array.
+    pub fn is_all_of(&self, terms: &Terms, term: TermId) -> bool {
+        self.term == term || self.family == term && self.extent.is_whole(terms)
+    }
 }
 
 /// One consumption (or `fold_in`, which derives).
