@@ -132,23 +132,31 @@ fn method_of_val<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, val: &Val
             let path: Name = callable.path.as_str().into();
             functions::apply_model(machine, frame, callable, &path, args.with_receiver(receiver, None), place)
         }
-        Val::Term(_)
-            if &**name == "copy"
-                && args.values().next().is_none()
-                && let Some((entries, unknown)) = held_keys::entries_of(machine, &receiver) =>
-        {
+        Val::Term(term) => match mapping_method(machine, *term, name, &args, place) {
+            Some(value) => value,
+            None => protocols::protocol_or_unknown(machine, frame, val, name, Call { args, place, written }),
+        },
+        _ => protocols::protocol_or_unknown(machine, frame, val, name, Call { args, place, written }),
+    }
+}
+
+/// What a method of a value from outside returns if that is a mapping, as the name and the arguments suggest.
+fn mapping_method(machine: &mut Machine<'_>, mapping: TermId, name: &Name, args: &Args, place: Place) -> Option<Value> {
+    match (&**name, args.positional.first()) {
+        ("copy", None) => {
+            let (entries, unknown) = held_keys::entries_of(machine, &Value::term(mapping))?;
             let kind = ObjectKind::Dict { entries, unknown };
-            Value::of(Val::Object(machine.state.allocate(kind, DICT, Some(place))))
+            Some(Value::of(Val::Object(machine.state.allocate(kind, DICT, Some(place)))))
         }
         // A class of the module may have a method of this name that is no look-up.
-        Val::Term(term) if &**name == "get" && !args.positional.is_empty() && !has_method(machine, name) => {
-            let key = machine.state.term_of(&args.positional[0].value);
-            machine.state.shadow_item(*term, key).unwrap_or_else(|| {
-                let item = machine.state.terms.intern(Term::Item(*term, key, 0));
-                annotate::item(&mut machine.state, *term, item)
-            })
+        ("get", Some(key)) if !has_method(machine, name) => {
+            let key = machine.state.term_of(&key.value);
+            Some(machine.state.shadow_item(mapping, key).unwrap_or_else(|| {
+                let item = machine.state.terms.intern(Term::Item(mapping, key, 0));
+                annotate::item(&mut machine.state, mapping, item)
+            }))
         }
-        _ => protocols::protocol_or_unknown(machine, frame, val, name, Call { args, place, written }),
+        _ => None,
     }
 }
 

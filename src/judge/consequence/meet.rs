@@ -86,9 +86,7 @@ pub fn meeting(
     let unnamed = || (ConsequenceKind::Meet.sentence().to_owned(), meeting);
     let (message, temp) = described(code, &uses, meeting, &is_shared).unwrap_or_else(unnamed);
     let place = Place { file, span: code.ops[temp as usize].span };
-    // What an expression computes from both is one value, though nothing names it: `return f(key) @ g(key)`.
-    let is_computed = matches!(code.ops[meeting as usize].kind, OpKind::Operate(..));
-    let is_return = !is_computed && matches!(code.ops[temp as usize].kind, OpKind::Return(_));
+    let is_return = matches!(code.ops[temp as usize].kind, OpKind::Return(_));
     let kind = if is_return { ConsequenceKind::Returned } else { ConsequenceKind::Meet };
     Some(Consequence { kind, message, place: Some(place) })
 }

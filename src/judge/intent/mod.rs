@@ -31,7 +31,7 @@ use std::rc::Rc;
 
 use crate::analysis::record::{Consumption, Iteration, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind, Place};
-use crate::ir::{Function, Temp, Uses};
+use crate::ir::{Function, OpKind, Temp, Uses};
 use crate::judge::consequence::{Flows, alternatives};
 use crate::judge::facts::{ReuseKind, Role, Use};
 use crate::judge::intent::paired_calls::runs_one_function;
@@ -63,8 +63,13 @@ const ALTERNATIVES: &str = "each element uses only one of the two draws";
 /// draws it uses, or because both start computations whose results never meet.
 pub fn of(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
     let is_repeated = || {
-        let is_one_function = |calls: Calls<'_>| calls.once != calls.again && calls.run_one_function(flows.run);
-        consequence.kind == ConsequenceKind::Meet && calls_apart(flows.run, pair, 1).is_some_and(is_one_function)
+        let is_met = |calls: &Calls<'_>| match consequence.kind {
+            ConsequenceKind::Meet => true,
+            ConsequenceKind::Returned => calls.are_combined(),
+            _ => false,
+        };
+        let calls = calls_apart(flows.run, pair, 1).filter(is_met);
+        calls.is_some_and(|calls| calls.once != calls.again && calls.run_one_function(flows.run))
     };
     as_written(flows.run, kind, pair)
         // What two calls of one function draw by default is not intended to meet.
@@ -145,6 +150,13 @@ struct Calls<'r> {
 impl Calls<'_> {
     fn place(&self, temp: Temp) -> Place {
         Place { file: self.file, span: self.code.ops[temp as usize].span }
+    }
+
+    /// Whether one operation takes both results: `f(key) @ g(key)`.
+    fn are_combined(&self) -> bool {
+        let is_operation = |temp: &Temp| matches!(self.code.ops[*temp as usize].kind, OpKind::Operate(..));
+        let others = self.uses.readers(self.again);
+        self.uses.readers(self.once).iter().any(|reader| is_operation(reader) && others.contains(reader))
     }
 
     /// Whether both may run one function of the program.
