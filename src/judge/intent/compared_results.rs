@@ -1,8 +1,8 @@
-//! Two calls whose results the program compares: a finite difference of one function, or a test whether two results are equal.
+//! Two calls whose results the program compares: a difference or the order of one function's results, or a test whether two results are equal.
 //!
 //! **Invariant:** what is tested for equality has something of both draws and is the same part of both results, and the test is asserted or
-//! printed. In a finite difference the results themselves are compared; the arguments differ only by what one of them adds or subtracts, and
-//! if only one is shifted, the difference is divided by that. Other differences may need independent draws.
+//! printed. In a difference the results themselves are compared, and the arguments other than the key differ: common random numbers are less
+//! noisy there. Draws that samplers return, and results that are added or changed first, may have to be independent.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -21,7 +21,7 @@ use crate::judge::facts::ReuseKind;
 use crate::judge::intent::{Calls, Pair, STEPS, because, calls_apart};
 use crate::models::Effect;
 
-const DIFFERENCE: &str = "the program takes a finite difference of one function";
+const COMMON: &str = "the program compares one function for different arguments, on common random numbers";
 
 const EQUAL: &str = "the program tests whether the two results are equal";
 
@@ -46,9 +46,13 @@ pub fn compared_results(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>) -> 
     let calls = calls_apart(flows.run, pair, 0).filter(|calls| calls.once != calls.again)?;
     let (code, uses) = (calls.code, &calls.uses);
     let is_within = calls_apart(flows.run, pair, 1).is_some();
-    let differences = || Some((difference(code, uses, calls.once)?, difference(code, uses, calls.again)?));
-    if let Some((_, reader)) = is_within.then(differences).flatten() {
-        return Some(because(IntentKind::Comparison, DIFFERENCE, calls.place(reader)));
+    let is_one = is_within && calls.run_one_function(flows.run);
+    let compared = || {
+        own_comparison(code, uses, [calls.once, calls.again])?;
+        own_comparison(code, uses, [calls.again, calls.once])
+    };
+    if let Some(reader) = is_one.then(compared).flatten() {
+        return Some(because(IntentKind::Comparison, COMMON, calls.place(reader)));
     }
     let test = Comparison { flows, pair, calls: &calls }.equality()?;
     Some(because(IntentKind::Comparison, EQUAL, calls.place(test)))
@@ -315,17 +319,19 @@ fn differing_arguments(code: &Function, once: Temp, again: Temp) -> Option<Vec<(
     Some(pairs.into_iter().filter(|(one, other)| !is_written_alike(code, *one, *other)).collect())
 }
 
-/// The finite difference that the result of a call is a side of: `f(x + d, key) - f(x - d, key)`, or `(f(x + d, key) - f(x, key)) / d`. Without
-/// the division, the increment of a random walk is `f(t + d, key) - f(t, key)`.
-fn difference(code: &Function, uses: &Uses, call: Temp) -> Option<Temp> {
-    let sides = copies(code, uses, call);
-    sides.iter().flat_map(|temp| uses.readers(*temp)).copied().find(|reader| {
-        let OpKind::Operate(Operator::Sub, [Some(a), Some(b)], _) = &code.ops[*reader as usize].kind else {
-            return false;
-        };
-        let others = [*a, *b].into_iter().filter(|side| !sides.contains(side));
-        let mut calls = others.filter_map(|side| made_by(code, side));
-        calls.any(|other| is_finite(code, uses, (call, other), *reader))
+/// The difference or the order of two results of one function for other arguments, if the result of a call is a side of one. The other side is
+/// the result of its partner, or of a third call.
+fn own_comparison(code: &Function, uses: &Uses, [call, partner]: [Temp; 2]) -> Option<Temp> {
+    let (sides, others) = (copies(code, uses, call), copies(code, uses, partner));
+    let is_other = |side: Temp| {
+        let other = if others.contains(&side) { Some(partner) } else { made_by(code, side) };
+        other.and_then(|other| differing(code, call, other)).is_some_and(|differ| !differ.is_empty())
+    };
+    sides.iter().flat_map(|temp| uses.readers(*temp)).copied().find(|reader| match &code.ops[*reader as usize].kind {
+        OpKind::Operate(Operator::Sub | Operator::Lt | Operator::Le, [Some(a), Some(b)], _) => {
+            [*a, *b].into_iter().any(|side| !sides.contains(&side) && is_other(side))
+        }
+        _ => false,
     })
 }
 
@@ -334,37 +340,6 @@ fn made_by(code: &Function, value: Temp) -> Option<Temp> {
     let is_call = |temp: &Temp| matches!(code.ops[*temp as usize].kind, OpKind::Call(..));
     let OpKind::Load(variable) = &code.ops[value as usize].kind else { return Some(value).filter(is_call) };
     code.sole_value(variable).filter(is_call)
-}
-
-/// Whether the difference of two calls is finite: what differs is shifted both ways, or one way by what the difference is divided by.
-fn is_finite(code: &Function, uses: &Uses, (call, other): (Temp, Temp), difference: Temp) -> bool {
-    let Some(all) = differing(code, call, other).filter(|all| !all.is_empty()) else { return false };
-    let shift = |temp: Temp| match &code.ops[temp as usize].kind {
-        OpKind::Operate(operator @ (Operator::Add | Operator::Sub), [Some(from), Some(by)], _) => {
-            Some((*operator, *from, *by))
-        }
-        _ => None,
-    };
-    all.iter().all(|(one, other)| match (shift(*one), shift(*other)) {
-        (Some((up, from, _)), Some((down, to, _))) => up != down && is_written_alike(code, from, to),
-        (Some((_, from, by)), None) => is_written_alike(code, from, *other) && is_divided(code, uses, difference, by),
-        (None, Some((_, from, by))) => is_written_alike(code, from, *one) && is_divided(code, uses, difference, by),
-        (None, None) => false,
-    })
-}
-
-/// Whether a value is only divided, by what is written like a step or by a multiple of it.
-fn is_divided(code: &Function, uses: &Uses, value: Temp, step: Temp) -> bool {
-    let [reader] = uses.readers(value) else { return false };
-    let OpKind::Operate(Operator::Div, [Some(of), Some(by)], _) = &code.ops[*reader as usize].kind else {
-        return false;
-    };
-    let is_step = |temp: Temp| is_written_alike(code, temp, step);
-    let is_multiple = match &code.ops[*by as usize].kind {
-        OpKind::Operate(Operator::Mul, [Some(one), Some(other)], _) => is_step(*one) || is_step(*other),
-        _ => false,
-    };
-    *of == value && (is_step(*by) || is_multiple)
 }
 
 /// A value, and the reads of variables that hold nothing else: also where a tuple is unpacked at once, `a, b = f(key), f(key)`.
