@@ -485,7 +485,10 @@ fn stores_by_other_name(
         },
         // `self.keys[i] = key`, `self.__dict__[name] = key`
         OpKind::StoreItem(owner, index, _) => match of(*owner) {
-            OpKind::Attribute(_, name) => name == attribute || &**name == "__dict__" && is_it(*index),
+            OpKind::Attribute(of_item, name) => {
+                name == attribute && matches!(of(*of_item), OpKind::Load(Variable::Local(0)))
+                    || &**name == "__dict__" && is_it(*index)
+            }
             _ => false,
         },
         OpKind::Call(callee, given) => {

@@ -238,14 +238,14 @@ fn extract_ignored(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
         if code.kind != FunctionKind::Def || event.activation.id != activation.id {
             continue;
         }
-        let is_taken = |slot: u32| may_be_read(run, activation.module, activation.function, slot);
+        let is_read = |slot: u32| may_be_read(run, activation.module, activation.function, slot);
         let lost = (0u32..).zip(&code.parameters).find_map(|(slot, parameter)| {
             let is_of_caller = words.names_a_key(&parameter.name)
                 && !parameter.annotation.as_ref().is_some_and(|of| is_of_another_kind(words, of))
                 && !matches!(parameter.kind, ParameterKind::Variadic | ParameterKind::Keywords);
             if !is_of_caller {
                 None
-            } else if !is_taken(slot) {
+            } else if !is_read(slot) {
                 activation.root.then_some((parameter, CallerKeyLoss::Unread))
             } else {
                 replaces(run, activation, slot, [derivation.place, event.place])
@@ -255,7 +255,7 @@ fn extract_ignored(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
         let Some((parameter, loss)) = lost else { continue };
         let heeds_another = || {
             let mut all = (0u32..).zip(&code.parameters);
-            all.any(|(slot, parameter)| words.names_a_key(&parameter.name) && is_taken(slot))
+            all.any(|(slot, parameter)| words.names_a_key(&parameter.name) && is_read(slot))
         };
         if loss == CallerKeyLoss::Unread && heeds_another() {
             continue;
@@ -276,21 +276,35 @@ fn extract_ignored(run: &Recording<'_>, facts: &mut Facts, file: FileId) {
     }
 }
 
-/// Whether a function puts the key that it makes at one place into a parameter, on all paths, and splits it at another to continue with a child:
-/// `rng = key(0)`, then `rng, sub = split(rng)`.
+/// Whether a function consumes the key in a parameter, then puts one that it makes at one place into it, on all paths, and splits that at another to
+/// continue with a child: `rng = key(0)`, then `rng, sub = split(rng)`. A function that tests the parameter, or keeps its key under another name,
+/// does so on purpose.
 fn replaces(run: &Recording<'_>, activation: &Activation, slot: u32, [made, split]: [Place; 2]) -> bool {
     let (module, id) = (activation.module, activation.function);
     let (code, uses) = (run.module(module).function(id), run.uses_of(module, id));
-    let stores = |temp: &Temp| matches!(&code.ops[*temp as usize].kind, OpKind::Store(Variable::Local(written), _) if *written == slot);
-    let is_certain = |store: &Temp| {
-        !uses.around(*store).any(|(around, _)| !matches!(code.ops[around as usize].kind, OpKind::Loop { .. }))
+    let kind = |temp: Temp| &code.ops[temp as usize].kind;
+    let stores = |temp: &Temp| matches!(kind(*temp), OpKind::Store(Variable::Local(written), _) if *written == slot);
+    let is_certain = |store: &Temp| uses.around(*store).next().is_none();
+    let is_passed_on = |load: Temp| {
+        uses.readers(load).iter().all(|reader| match kind(*reader) {
+            OpKind::Call(callee, _) => *callee != load,
+            kind => matches!(kind, OpKind::Build(..) | OpKind::Return(_)),
+        })
     };
+    let given = uses.reaching(code, &Variable::Local(slot));
+    let is_given_to = |call: Temp| given.loads_of_parameter().iter().any(|load| uses.readers(*load).contains(&call));
+    let is_consumed = run.log.consumptions.iter().any(|event| {
+        (event.activation.module, event.activation.function) == (module, id)
+            && uses.call_at(event.place.span).is_some_and(is_given_to)
+    });
     let made = uses.call_at(made.span).and_then(|call| uses.readers(call).iter().find(|reader| stores(reader)));
     let parts = uses.call_at(split.span).map_or(&[][..], |call| uses.readers(call));
     let is_unpacked = |reader: &Temp| {
         let mut parts = uses.readers(*reader).iter();
-        matches!(code.ops[*reader as usize].kind, OpKind::Unpack { .. })
-            && parts.any(|part| uses.readers(*part).iter().any(stores))
+        matches!(kind(*reader), OpKind::Unpack { .. }) && parts.any(|part| uses.readers(*part).iter().any(stores))
     };
-    made.is_some_and(is_certain) && parts.iter().any(is_unpacked)
+    is_consumed
+        && made.is_some_and(is_certain)
+        && uses.loads_of(slot).iter().all(|load| is_passed_on(*load))
+        && parts.iter().any(is_unpacked)
 }

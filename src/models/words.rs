@@ -68,7 +68,7 @@ lists! {
     logs => is_log,
     /// Names of functions that combine the lanes of a mapped function.
     collectives => is_collective,
-    /// Names of functions that combine the elements of an array.
+    /// Names of functions that combine the elements of an array, or move them.
     mixtures => combines_elements,
     /// First words of names of functions that check something.
     assertions,

@@ -147,7 +147,7 @@ fn help(hit: &KeyReuse) -> String {
             .to_owned();
     }
     if is_folded_with_sum(hit) {
-        return "fold in the number of each loop by itself, `jax.random.fold_in(jax.random.fold_in(key, epoch), step)`"
+        return "fold in the number of each loop by itself: `jax.random.fold_in(jax.random.fold_in(key, i), j)`"
             .to_owned();
     }
     let Some(known) = name else { return "give each iteration its own key".to_owned() };

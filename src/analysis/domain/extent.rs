@@ -1,8 +1,8 @@
 //! Which keys of an array a consumption covers, and whether two consumptions must share one.
 //!
 //! **Invariant:** [`must_overlap`] returns `true` only if every run in which both consumptions happen has a key in both. Two views are
-//! assumed not to be empty: a program that maps over an empty array of keys draws nothing. A consumption of a later iteration happens in
-//! each of them.
+//! assumed not to be empty: a program that maps over an empty array of keys draws nothing. A consumption of a later iteration is assumed to
+//! happen in each of them.
 
 use super::progression::progressions_meet;
 use super::term::{TermId, Terms};

@@ -15,7 +15,7 @@ pub mod guard;
 pub mod implementation;
 pub mod kinds;
 pub mod marks;
-mod progression;
+pub mod progression;
 mod range;
 pub mod size;
 pub mod term;

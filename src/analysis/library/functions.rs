@@ -329,7 +329,7 @@ fn wrapped(terms: &mut Terms, path: &Name, words: TermId, given: Implementation)
 }
 
 /// Deepest nesting of choices between the words of keys.
-const CHOICES: u32 = 4;
+const CHOICES: u32 = 8;
 
 /// Whether a term is all words of one key: as they are, or by a choice between those of several, `where(test, key_data(a), key_data(b))`.
 fn is_chosen_whole(machine: &Machine<'_>, term: TermId, depth: u32) -> bool {

@@ -15,7 +15,7 @@ use crate::analysis::store::args::{Args, Call};
 use crate::analysis::store::heap::{DICT, ObjectKind, Source};
 use crate::analysis::store::paths;
 use crate::finding::Place;
-use crate::ir::Name;
+use crate::ir::{Name, Op, OpKind};
 use crate::models::{ARRAY, Yield};
 
 /// `receiver.name(…)` where no function of the program has that name.
@@ -149,7 +149,7 @@ fn mapping_method(machine: &mut Machine<'_>, mapping: TermId, name: &Name, args:
             Some(Value::of(Val::Object(machine.state.allocate(kind, DICT, Some(place)))))
         }
         // A class of the module may have a method of this name that is no look-up.
-        ("get", Some(key)) if !has_method(machine, name) => {
+        ("get", Some(key)) if !has_stateful_method(machine, name) => {
             let key = machine.state.term_of(&key.value);
             Some(machine.state.shadow_item(mapping, key).unwrap_or_else(|| {
                 let item = machine.state.terms.intern(Term::Item(mapping, key, 0));
@@ -160,10 +160,11 @@ fn mapping_method(machine: &mut Machine<'_>, mapping: TermId, name: &Name, args:
     }
 }
 
-/// Whether a class of the analysed module has a method of this name.
-fn has_method(machine: &Machine<'_>, name: &Name) -> bool {
-    let functions = &machine.module(machine.context.home).functions;
-    functions.iter().any(|function| function.class.is_some() && function.name == *name)
+/// Whether a class of the analysed module has a method of this name that stores something: two calls may return different values.
+fn has_stateful_method(machine: &Machine<'_>, name: &Name) -> bool {
+    let stores = |op: &Op| matches!(op.kind, OpKind::StoreAttribute(..) | OpKind::StoreItem(..));
+    let mut functions = machine.module(machine.context.home).functions.iter();
+    functions.any(|function| function.class.is_some() && function.name == *name && function.ops.iter().any(stores))
 }
 
 /// The functions among the arguments run where the function runs for which they are rules.

@@ -12,7 +12,7 @@ use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{Inheritance, ObjectKind};
 use crate::analysis::store::paths;
 use crate::finding::Place;
-use crate::ir::{Annotation, Function, Name, Op, OpKind};
+use crate::ir::{Annotation, Function, Name, Op, OpKind, Variable};
 use crate::models::path_of_dtype;
 
 impl<'p> Machine<'p> {
@@ -308,20 +308,26 @@ fn is_class_variable(annotation: &Annotation) -> bool {
     }
 }
 
-/// Whether the instances of a class have no attribute of a name, so that `__getattr__` gives it: its bases are known, and no code of theirs
-/// stores or declares it.
+/// Whether the instances of a class have no attribute of a name, so that `__getattr__` gives it: its bases are known, no code of their modules
+/// stores an attribute of this name, and none of their methods stores attributes by computed names.
 fn has_no_attribute(machine: &Machine<'_>, class: ClassHandle, name: &Name) -> bool {
     let state = &machine.state;
     state.lineage(class).iter().all(|of| {
         let info = &state.store.classes[of.0 as usize];
-        let module = machine.module(info.module);
-        let stores = |code: &Function| {
-            code.class == Some(info.class)
-                && code.ops.iter().any(|op| matches!(&op.kind, OpKind::StoreAttribute(_, stored, _) if stored == name))
+        let may_store = |code: &Function| {
+            code.ops.iter().any(|op| match &op.kind {
+                OpKind::StoreAttribute(_, stored, _) => stored == name,
+                OpKind::Load(Variable::Global(named)) | OpKind::Attribute(_, named) => {
+                    code.class == Some(info.class)
+                        && matches!(&**named, "setattr" | "__dict__" | "__setattr__" | "vars")
+                }
+                _ => false,
+            })
         };
         info.inherits != Inheritance::Unknown
             && !info.record
             && !info.attributes.contains_key(name)
-            && !module.functions.iter().any(stores)
+            && !info.attributes.contains_key("__slots__")
+            && !machine.module(info.module).functions.iter().any(may_store)
     })
 }

@@ -21,12 +21,15 @@ const STEPS: usize = 4;
 /// The consumed keys that a returned value, or a member of a returned tuple, has held since the caller passed it, on which paths, and how. A
 /// state that is returned beside a copy with another key is the old one: `return state, action, new_state`.
 pub fn still_held(machine: &mut Machine<'_>, returned: &Value, pc: Guard) -> Vec<(Guard, TermId, CarryKind)> {
-    let mut states: Vec<(Guard, Val)> = Vec::new();
+    let (mut states, mut beside): (Vec<(Guard, Val)>, Vec<TermId>) = Default::default();
     for alternative in returned.alternatives() {
         let guard = machine.state.paths.guards.and(pc, alternative.guard);
         match &alternative.val {
             Val::Tuple(parts) => {
                 for part in parts.iter().flat_map(Value::alternatives) {
+                    if let Val::Key(key) = &part.val {
+                        beside.push(key.term);
+                    }
                     states.push((machine.state.paths.guards.and(guard, part.guard), part.val.clone()));
                 }
             }
@@ -49,12 +52,19 @@ pub fn still_held(machine: &mut Machine<'_>, returned: &Value, pc: Guard) -> Vec
             continue;
         }
         let Some((owner, _)) = owner_of(&machine.state, val) else { continue };
+        // A child beside the state is for its next step: `return {**state, "x": x}, key`.
+        let has_child = |key: TermId| {
+            let of = |term: TermId| machine.state.terms.ancestors(term).contains(&key);
+            beside.iter().any(|term| of(*term))
+        };
         let is_held = |key: &TermId| {
             let of_one = states.iter().filter_map(|(_, val)| owner_of(&machine.state, val));
             of_one.filter(|(of, _)| *of == owner).all(|(_, copy)| is_still_there(&machine.state, *key, owner, copy))
         };
         let kind = if is_copy(&machine.state, owner, val) { CarryKind::Copied } else { CarryKind::Held };
-        held.extend(consumed.iter().copied().filter(is_held).map(|key| (*guard, key, kind)));
+        held.extend(
+            consumed.iter().copied().filter(is_held).filter(|key| !has_child(*key)).map(|key| (*guard, key, kind)),
+        );
     }
     held
 }

@@ -96,12 +96,14 @@ impl<'p> SymbolicIterations<'p> {
         (first, count): (u32, Option<u32>),
         (may_continue, last): (bool, Option<TermId>),
     ) -> Self {
-        let (mut conditional_writes, mut writes, mut has_stride) = (Vec::new(), Vec::new(), false);
+        let (mut conditional_writes, mut writes) = (Vec::new(), Vec::new());
+        let (mut strided, mut may_leave) = (Vec::new(), false);
         let mut work = if may_continue { vec![(body, false)] } else { Vec::new() };
         while let Some((block, is_branch)) = work.pop() {
             for temp in block {
                 let op = &code.ops[*temp as usize];
-                has_stride |= is_strided(code, op);
+                may_leave |= matches!(op.kind, OpKind::Break | OpKind::Return(_) | OpKind::Raise(_));
+                strided.extend(sum_of_product(code, op));
                 match &op.kind {
                     OpKind::Store(..) if is_branch => conditional_writes.push(op),
                     OpKind::Store(..) => writes.push(op),
@@ -113,10 +115,10 @@ impl<'p> SymbolicIterations<'p> {
         let objects = &mut state.store.objects;
         Self {
             first,
-            count,
+            count: count.filter(|_| !may_leave),
             may_continue,
             queries_number: false,
-            has_stride,
+            has_stride: is_strided(code, &strided),
             last: last.filter(|_| may_continue),
             queries: Queries::default(),
             conditional_writes,
@@ -131,14 +133,14 @@ impl<'p> SymbolicIterations<'p> {
 
     /// Most copies of the body.
     pub fn most(&self) -> u32 {
-        let later = if self.may_continue { SYMBOLIC_COPIES } else { 0 };
+        let later = if self.may_continue { self.later_copies() } else { 0 };
         self.first + later + u32::from(self.last.is_some())
     }
 
     /// Whether all copies but that of the last iteration have run after this many.
     fn ends_before_last(&self, copy: u32) -> bool {
         copy == self.first && !(self.may_continue && (self.queries_number || self.has_stride))
-            || copy == self.first + SYMBOLIC_COPIES
+            || copy == self.first + self.later_copies()
     }
 
     /// Whether the copy of this number is that of the last iteration.
@@ -205,6 +207,11 @@ impl<'p> SymbolicIterations<'p> {
     fn count_of_number(&self) -> Option<u32> {
         let later = u32::try_from(self.queries.multiple).ok()?;
         self.count?.checked_sub(later).filter(|count| *count > self.first)
+    }
+
+    /// How many copies stand for later iterations: the second one, only if the loop has iterations so far apart.
+    fn later_copies(&self) -> u32 {
+        if self.count.is_some() && self.count_of_number().is_none() { 1 } else { SYMBOLIC_COPIES }
     }
 
     /// Records the queries of a copy, and the numbers at its end; `variables` are what the variables of the stores hold.
@@ -349,36 +356,51 @@ pub fn cyclic_attributes(module: &Module) -> FxHashSet<Name> {
     found.collect()
 }
 
-/// Whether an operation adds the element of one loop to a multiple of the element of another: `epoch * steps + step`.
-fn is_strided(code: &Function, op: &Op) -> bool {
-    let OpKind::Operate(Operator::Add, [Some(a), Some(b)], _) = &op.kind else { return false };
+/// The variables that an operation adds to a multiple of others: in `epoch * steps + step`, the first two, and the third.
+fn sum_of_product<'p>(code: &'p Function, op: &Op) -> Option<([Option<&'p Variable>; 2], &'p Variable)> {
+    let OpKind::Operate(Operator::Add, [Some(a), Some(b)], _) = &op.kind else { return None };
     let kind = |temp: Temp| &code.ops[temp as usize].kind;
-    let element = |temp: Temp| match kind(temp) {
-        OpKind::Load(variable) => Some(variable).filter(|variable| is_element(code, variable)),
+    let variable = |temp: Temp| match kind(temp) {
+        OpKind::Load(variable) => Some(variable),
         _ => None,
     };
-    [(*a, *b), (*b, *a)].into_iter().any(|(product, added)| match kind(product) {
+    [(*a, *b), (*b, *a)].into_iter().find_map(|(product, added)| match kind(product) {
         OpKind::Operate(Operator::Mul, [Some(one), Some(other)], _) => {
-            let factor = element(*one).or_else(|| element(*other));
-            factor.is_some_and(|factor| element(added).is_some_and(|added| added != factor))
+            Some(([variable(*one), variable(*other)], variable(added)?))
         }
-        _ => false,
+        _ => None,
     })
 }
 
-/// Whether a loop binds a variable to its elements, or to a part of each.
-fn is_element(code: &Function, variable: &Variable) -> bool {
-    let is_next = |temp: Temp| matches!(code.ops[temp as usize].kind, OpKind::Next(_));
-    code.ops.iter().any(|op| match &op.kind {
-        OpKind::Store(stored, value) if stored == variable => match &code.ops[*value as usize].kind {
-            OpKind::Project(of, _) => match code.ops[*of as usize].kind {
-                OpKind::Unpack { value, .. } => is_next(value),
-                _ => is_next(*of),
-            },
-            _ => is_next(*value),
-        },
-        _ => false,
+/// Whether one of these sums adds the element of one loop to a multiple of that of another.
+fn is_strided(code: &Function, sums: &[([Option<&Variable>; 2], &Variable)]) -> bool {
+    if sums.is_empty() {
+        return false;
+    }
+    let elements = elements(code);
+    sums.iter().any(|(factors, added)| {
+        let mut factors = factors.iter().flatten();
+        elements.contains(added) && factors.any(|factor| factor != added && elements.contains(factor))
     })
+}
+
+/// The variables that loops bind to their elements, or to a part of each.
+fn elements(code: &Function) -> FxHashSet<&Variable> {
+    let is_next = |temp: Temp| matches!(code.ops[temp as usize].kind, OpKind::Next(_));
+    let bound = code.ops.iter().filter_map(|op| match &op.kind {
+        OpKind::Store(variable, value) => {
+            let is_element = match &code.ops[*value as usize].kind {
+                OpKind::Project(of, _) => match code.ops[*of as usize].kind {
+                    OpKind::Unpack { value, .. } => is_next(value),
+                    _ => is_next(*of),
+                },
+                _ => is_next(*value),
+            };
+            is_element.then_some(variable)
+        }
+        _ => None,
+    });
+    bound.collect()
 }
 
 /// A number that is known only by how iterations change it.

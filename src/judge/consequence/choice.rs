@@ -1,13 +1,12 @@
 //! Choices between two draws: `where(test, normal(key), uniform(key))`.
 //!
-//! **Invariant:** a choice counts only if each of its elements has something of one draw alone, and that is its own element of the draw.
+//! **Invariant:** a choice counts only if nothing visible brings another element of the draw to an element of the choice.
 
 use crate::analysis::record::{Consumption, Recording};
 use crate::finding::Place;
-use crate::ir::{Argument, Collection, Function, OpKind, Operator, Temp, Variable};
+use crate::ir::{Argument, Function, OpKind, Operator, Temp, Variable};
 use crate::judge::consequence::meet::{common, frame_of};
 use crate::judge::consequence::{Frame, Reach};
-use crate::judge::facts::Role;
 use crate::models::Effect;
 
 /// A choice in which each of two draws is one side, perhaps through a choice within it: the activation, the call and its place.
@@ -58,56 +57,25 @@ fn test_of(run: &Recording<'_>, choice: &str, given: &[Argument]) -> Option<usiz
     by_name.or(is_placed.then_some(at))
 }
 
-/// Whether each element of a side of a choice has its own element of a draw: nothing between the two combines elements, selects by a drawn index, or
-/// uses one number for all of them.
+/// Whether each element of a side of a choice has its own element of a draw, as far as it is visible: nothing between the two combines or moves
+/// elements, or selects by a drawn index.
 fn is_by_element(run: &Recording<'_>, code: &Function, (draw, frame): (&Consumption, &Frame), choice: Temp) -> bool {
     let reached = |temp: Temp| temp < choice && frame.effects.reached.contains(&temp);
     let words = &run.program.models.words;
-    // Along an axis, the elements of a row are combined with no others.
-    let is_axis = |argument: &Argument| matches!(argument, Argument::Keyword(name, _) if &**name == "axis");
-    let mut is_computed_with = false;
-    for (temp, op) in (0u32..).zip(&code.ops).filter(|(temp, _)| reached(*temp)) {
-        let combines = match &op.kind {
-            OpKind::Operate(operator, ..) => {
-                is_computed_with = true;
-                *operator == Operator::MatMul
-            }
-            OpKind::Item(of, index) => reached(*index) && !reached(*of),
-            OpKind::Call(callee, arguments) if Some(temp) != run.call_at(&draw.activation, draw.place) => {
-                match &code.ops[*callee as usize].kind {
-                    OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name)) => {
-                        words.combines_elements(name) && !arguments.iter().any(is_axis)
-                    }
-                    _ => false,
+    let combines = |temp: Temp| match &code.ops[temp as usize].kind {
+        OpKind::Operate(Operator::MatMul, ..) => true,
+        OpKind::Item(of, index) => reached(*index) && !reached(*of),
+        OpKind::Call(callee, _) if Some(temp) != run.call_at(&draw.activation, draw.place) => {
+            match &code.ops[*callee as usize].kind {
+                OpKind::Attribute(_, name) => words.combines_elements(name),
+                // A function of the program may have such a name as well.
+                OpKind::Load(Variable::Global(name)) => {
+                    words.combines_elements(name) && run.library_named(draw.activation.module, code, *callee).is_some()
                 }
+                _ => false,
             }
-            _ => false,
-        };
-        if combines {
-            return false;
         }
-    }
-    !(is_computed_with && draw.activation.id == frame.activation && is_one_number(run, draw))
-}
-
-/// Whether a sampler draws one number: it gets the shape `()`, or none where that is its default.
-fn is_one_number(run: &Recording<'_>, draw: &Consumption) -> bool {
-    let code = run.code(&draw.activation);
-    let kind = |temp: Temp| &code.ops[temp as usize].kind;
-    let Some(OpKind::Call(_, arguments)) = run.call_at(&draw.activation, draw.place).map(kind) else { return false };
-    let callable = run.program.models.callable(&draw.callee);
-    let Some(at) = callable.filter(|_| draw.role == Role::Sample).and_then(|callable| callable.position("shape"))
-    else {
-        return false;
+        _ => false,
     };
-    let shape = arguments.iter().enumerate().find_map(|(place, argument)| match argument {
-        Argument::Positional(value) if place == at => Some(*value),
-        Argument::Keyword(name, value) if &**name == "shape" => Some(*value),
-        _ => None,
-    });
-    match shape {
-        Some(shape) => matches!(kind(shape), OpKind::Build(Collection::Tuple, elements) if elements.is_empty()),
-        // Distributions that take parameters before the shape have theirs.
-        None => at == 1,
-    }
+    (0u32..).zip(&code.ops).all(|(temp, _)| !reached(temp) || !combines(temp))
 }

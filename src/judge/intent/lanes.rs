@@ -7,7 +7,7 @@ use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::record::{Activation, Consumption, Derivation, LoggedBroadcast, Recording};
 use crate::finding::{Intent, IntentKind};
-use crate::ir::{OpKind, Temp, Variable};
+use crate::ir::{Argument, OpKind, Temp, Variable};
 use crate::judge::facts::Role;
 use crate::judge::intent::{STEPS, because, intent};
 
@@ -91,8 +91,14 @@ fn combines_lanes(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> bool {
     let chain = run.log.consumptions[broadcast.event].chain();
     let lanes = chain.iter().skip_while(|(activation, _)| activation.id != broadcast.activation.id).skip(1);
     lanes.map(|(activation, _)| run.code(activation)).any(|code| {
-        code.ops.iter().any(|op| match &op.kind {
+        let is_collective = |callee: Temp| match &code.ops[callee as usize].kind {
             OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name)) => words.is_collective(name),
+            _ => false,
+        };
+        // `psum(1, "batch")` is the number of lanes.
+        let is_number = |of: &Argument| matches!(code.ops[of.value() as usize].kind, OpKind::Constant(_));
+        code.ops.iter().any(|op| match &op.kind {
+            OpKind::Call(callee, given) => is_collective(*callee) && !given.first().is_some_and(is_number),
             _ => false,
         })
     })

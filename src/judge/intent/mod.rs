@@ -31,7 +31,7 @@ use std::rc::Rc;
 
 use crate::analysis::record::{Consumption, Iteration, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind, Place};
-use crate::ir::{Function, OpKind, Temp, Uses};
+use crate::ir::{Function, OpKind, Operator, Temp, Uses};
 use crate::judge::consequence::{Flows, alternatives};
 use crate::judge::facts::{ReuseKind, Role, Use};
 use crate::judge::intent::paired_calls::runs_one_function;
@@ -152,9 +152,14 @@ impl Calls<'_> {
         Place { file: self.file, span: self.code.ops[temp as usize].span }
     }
 
-    /// Whether one operation takes both results: `f(key) @ g(key)`.
+    /// Whether an operation computes a value from both results, `f(key) @ g(key)`, and does not compare them.
     fn are_combined(&self) -> bool {
-        let is_operation = |temp: &Temp| matches!(self.code.ops[*temp as usize].kind, OpKind::Operate(..));
+        let is_operation = |temp: &Temp| {
+            matches!(
+                self.code.ops[*temp as usize].kind,
+                OpKind::Operate(Operator::Add | Operator::Mul | Operator::MatMul | Operator::Div, ..)
+            )
+        };
         let others = self.uses.readers(self.again);
         self.uses.readers(self.once).iter().any(|reader| is_operation(reader) && others.contains(reader))
     }

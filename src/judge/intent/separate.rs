@@ -115,9 +115,7 @@ fn separate_iterations(flows: &Flows<'_>, pair: &Pair<'_>, is_apart: bool) -> Op
         let is_own = is_apart && is_made_again && !is_kept && around.is_followed() && earlier.is_followed();
         return is_own.then(|| Intent::new(IntentKind::SeparateRuns, Some(iteration.place)));
     }
-    // What is returned by setting, `{rate: train(key(0), rate)}`, may be the layers of a network if each is one draw.
-    let is_table = || around.runs_computation(pair.second, iteration, &reach);
-    if is_made_again && around.is_for_setting(&reach, kept) && (is_apart || !kept.beside || is_table()) {
+    if is_made_again && (is_apart || !kept.beside) && around.is_for_setting(&reach, kept) {
         return Some(Intent::because(IntentKind::Comparison, SETTING, Some(iteration.place)));
     }
     // A split in the body of a loop that does not rebind the key is a mistake.

@@ -10,6 +10,7 @@ use rustc_hash::FxHashSet;
 use crate::analysis::domain::extent::{Extent, must_overlap};
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::marks::{RAISES, raised_in};
+use crate::analysis::domain::progression::is_unconditional;
 use crate::analysis::domain::term::{PlaceKey, Symbol, Term, TermId};
 use crate::analysis::record::{Activation, Consumption, DrawnIn, LoggedLoop, Recording};
 use crate::finding::{Confidence, Place};
@@ -183,6 +184,9 @@ fn meet(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: 
     if !run.log.kept.is_empty() && run.terms.mentions(b.target.term, &|part| run.log.kept.contains(&part)) {
         confidence = confidence.min(Confidence::Medium);
     }
+    if !is_unconditional_meeting(run, paths, [a, b]) {
+        return None;
+    }
     let is_repeated = a.place == b.place && b.iteration.is_some();
     let (target, derivations) = (b.target.term, (a.target.derivation, b.target.derivation));
     let (a, b) = (a.guard, b.guard);
@@ -212,6 +216,16 @@ fn meet(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: 
         confidence = confidence.min(if is_unlikely { Confidence::Low } else { Confidence::Medium });
     }
     Some(confidence)
+}
+
+/// Whether no condition keeps two loops from the iterations in which both take one number. Equal terms meet in any.
+fn is_unconditional_meeting(run: &Recording<'_>, paths: &PathQueries<'_>, events: [&Consumption; 2]) -> bool {
+    let [Extent::Index(i), Extent::Index(j)] = events.map(|event| event.target.extent) else { return true };
+    let is_free = |event: &Consumption| {
+        let conditions = paths.support(event.guard);
+        [i, j].into_iter().all(|index| is_unconditional(run.terms, index, &conditions))
+    };
+    i == j || events.into_iter().all(is_free)
 }
 
 /// Whether the only evidence that a parameter is a key is a test in a callee: `if isinstance(rngs, jax.Array): …`. A parameter that is
