@@ -1,7 +1,7 @@
 //! Numbers that the later iterations of a loop take, and whether two loops take one of them both.
 //!
 //! **Invariant:** only loops count whose number of iterations is known and that no statement of their body leaves, so that a common number is one
-//! that both do take, unless a condition keeps it out ([`is_unconditional`]).
+//! that both do take, unless a condition keeps it out ([`holds`]).
 
 use super::term::{Symbol, SymbolInfo, Term, TermId, Terms, is_small};
 use crate::ir::Operator;
@@ -30,21 +30,36 @@ pub fn progressions_meet(terms: &Terms, a: TermId, b: TermId) -> bool {
     a.of != b.of && meet(a, b).unwrap_or(false)
 }
 
-/// Whether these conditions are the same in all later iterations that an index counts: the number that two loops have in common may then be that of
-/// any of them.
-pub fn is_unconditional(terms: &Terms, index: TermId, conditions: &[TermId]) -> bool {
-    let Some(Progression { of: Some(number), first, last, .. }) = progression(terms, index, DEPTH) else { return true };
-    conditions.iter().all(|condition| {
-        if !terms.mentions(*condition, &|part| part == number) {
-            return true;
-        }
-        let Term::Operate(Operator::Lt, parts) = terms.get(*condition) else { return false };
-        let [a, b] = &**parts else { return false };
-        let (Some(a), Some(b)) = (progression(terms, *a, DEPTH), progression(terms, *b, DEPTH)) else { return false };
-        // Both sides are lines, so their order is the same in between.
-        let is_less = |at: i128| Some(a.step.checked_mul(at)? + a.offset < b.step.checked_mul(at)? + b.offset);
-        is_less(first).is_some() && is_less(first) == is_less(last)
-    })
+/// What the later iterations of a loop make of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// It does not depend on the number of the iteration.
+    Independently,
+    /// It is true in all of them, or false in all.
+    Always(bool),
+    /// It may be true in some only.
+    Sometimes,
+}
+
+/// In which of the later iterations that an index counts a condition holds.
+pub fn holds(terms: &Terms, index: TermId, condition: TermId) -> Holds {
+    let Some(Progression { of: Some(number), first, last, .. }) = progression(terms, index, DEPTH) else {
+        return Holds::Independently;
+    };
+    if !terms.mentions(condition, &|part| part == number) {
+        return Holds::Independently;
+    }
+    let Term::Operate(Operator::Lt, parts) = terms.get(condition) else { return Holds::Sometimes };
+    let [a, b] = &**parts else { return Holds::Sometimes };
+    let (Some(a), Some(b)) = (progression(terms, *a, DEPTH), progression(terms, *b, DEPTH)) else {
+        return Holds::Sometimes;
+    };
+    // Both sides are lines, so their order is the same in between.
+    let is_less = |at: i128| Some(a.step.checked_mul(at)? + a.offset < b.step.checked_mul(at)? + b.offset);
+    match (is_less(first), is_less(last)) {
+        (Some(one), Some(other)) if one == other => Holds::Always(one),
+        _ => Holds::Sometimes,
+    }
 }
 
 /// The numbers that a term takes in the later iterations of one loop.

@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use crate::analysis::domain::extent::{Extent, must_overlap};
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::marks::{RAISES, raised_in};
-use crate::analysis::domain::progression::is_unconditional;
+use crate::analysis::domain::progression::{Holds, holds};
 use crate::analysis::domain::term::{PlaceKey, Symbol, Term, TermId};
 use crate::analysis::record::{Activation, Consumption, DrawnIn, LoggedLoop, Recording};
 use crate::finding::{Confidence, Place};
@@ -219,13 +219,22 @@ fn meet(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: 
 }
 
 /// Whether no condition keeps two loops from the iterations in which both take one number. Equal terms meet in any.
-fn is_unconditional_meeting(run: &Recording<'_>, paths: &PathQueries<'_>, events: [&Consumption; 2]) -> bool {
+fn is_unconditional_meeting(run: &Recording<'_>, paths: &mut PathQueries<'_>, events: [&Consumption; 2]) -> bool {
     let [Extent::Index(i), Extent::Index(j)] = events.map(|event| event.target.extent) else { return true };
-    let is_free = |event: &Consumption| {
-        let conditions = paths.support(event.guard);
-        [i, j].into_iter().all(|index| is_unconditional(run.terms, index, &conditions))
-    };
-    i == j || events.into_iter().all(is_free)
+    i == j
+        || events.into_iter().all(|event| {
+            let conditions = paths.support(event.guard);
+            let known = |condition: TermId| [i, j].map(|index| holds(run.terms, index, condition));
+            let is_free = conditions.iter().all(|condition| !known(*condition).contains(&Holds::Sometimes));
+            let truth = |condition: TermId| {
+                known(condition).into_iter().find_map(|holds| match holds {
+                    Holds::Always(truth) => Some(truth),
+                    Holds::Independently | Holds::Sometimes => None,
+                })
+            };
+            let there = paths.assume(event.guard, &truth);
+            is_free && paths.feasible(there)
+        })
 }
 
 /// Whether the only evidence that a parameter is a key is a test in a callee: `if isinstance(rngs, jax.Array): …`. A parameter that is
