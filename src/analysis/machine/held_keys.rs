@@ -152,19 +152,7 @@ fn is_still_there(state: &State, key: TermId, owner: TermId, copy: Option<&Objec
             Some(copy) => Some(copy),
             None => state.store.shadows.get(&of).map(|id| &state.store.objects[id.0 as usize]),
         };
-        let is_same = |stored: &Value| matches!(stored.single(), Some(Val::Term(term)) if *term == at);
-        let is_unchanged = holder.is_none_or(|holder| match &holder.kind {
-            ObjectKind::Dict { entries, .. } => entries.iter().any(|entry| is_same(&entry.value)),
-            _ => {
-                let is_named_so = |name: &Name| {
-                    !holder.changed.contains(name)
-                        && !(name.starts_with('[') && holder.attributes.contains_key(CONTENTS))
-                        && holder.attributes.get(name).is_none_or(is_same)
-                };
-                [holder.epoch, holder.key_epoch].contains(&epoch)
-                    && name.as_ref().map_or(holder.attributes.is_empty(), is_named_so)
-            }
-        });
+        let is_unchanged = holder.is_none_or(|holder| holds_still(holder, at, (name.as_ref(), epoch)));
         if !is_unchanged {
             return false;
         }
@@ -174,4 +162,18 @@ fn is_still_there(state: &State, key: TermId, owner: TermId, copy: Option<&Objec
         at = of;
     }
     false
+}
+
+/// Whether an object holds a value that was read from it: under a name at an epoch, or at a position.
+fn holds_still(holder: &Object, read: TermId, (name, epoch): (Option<&Name>, u32)) -> bool {
+    let is_same = |stored: &Value| matches!(stored.single(), Some(Val::Term(term)) if *term == read);
+    if let ObjectKind::Dict { entries, .. } = &holder.kind {
+        return entries.iter().any(|entry| is_same(&entry.value));
+    }
+    let is_resized = |name: &Name| name.starts_with('[') && holder.attributes.contains_key(CONTENTS);
+    let is_named_so = |name: &Name| {
+        let may_differ = holder.changed.contains(name) || is_resized(name);
+        !may_differ && holder.attributes.get(name).is_none_or(is_same)
+    };
+    [holder.epoch, holder.key_epoch].contains(&epoch) && name.map_or(holder.attributes.is_empty(), is_named_so)
 }

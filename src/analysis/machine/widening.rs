@@ -464,12 +464,11 @@ fn listed(state: &mut State, object: &Object) -> Option<Value> {
 fn lengthen(state: &mut State, id: ObjectId, length: TermId) {
     let object = state.store.objects[id.0 as usize].clone();
     let Some(listed) = listed(state, &object) else { return };
-    let more = match state.int_of(&listed) {
-        Some(listed) => state.terms.offset(length, -listed),
-        None => {
-            let symbol = Symbol::Iteration { first: 0, count: None };
-            state.terms.fresh(symbol, "<changed in a loop>", None)
-        }
+    let more = if let Some(listed) = state.int_of(&listed) {
+        state.terms.offset(length, -listed)
+    } else {
+        let symbol = Symbol::Iteration { first: 0, count: None };
+        state.terms.fresh(symbol, "<changed in a loop>", None)
     };
     let none = Value::term(state.terms.int(0));
     let old = if object.further.is_unbound() { none } else { object.further };
