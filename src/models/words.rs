@@ -68,8 +68,8 @@ lists! {
     logs => is_log,
     /// Names of functions that combine the lanes of a mapped function.
     collectives => is_collective,
-    /// Names of functions that combine the elements of an array, or move them.
-    mixtures => combines_elements,
+    /// Names of functions that bring elements of an array to other places, or sums of them.
+    moving => moves_elements,
     /// First words of names of functions that check something.
     assertions,
     /// Words in names of functions that save or encode their arguments.

@@ -1,10 +1,11 @@
 //! Choices between two draws: `where(test, normal(key), uniform(key))`.
 //!
-//! **Invariant:** a choice counts only if nothing visible brings another element of the draw to an element of the choice.
+//! **Invariant:** a choice counts only if nothing visible moves elements of a draw, so that both draws meet in the result, and the two are no
+//! indices into one array.
 
 use crate::analysis::record::{Consumption, Recording};
 use crate::finding::Place;
-use crate::ir::{Argument, Function, OpKind, Operator, Temp, Variable};
+use crate::ir::{Argument, Function, OpKind, Temp, Variable};
 use crate::judge::consequence::meet::{common, frame_of};
 use crate::judge::consequence::{Frame, Reach};
 use crate::models::Effect;
@@ -38,10 +39,11 @@ pub fn choice(
         let place = Place { file: run.module(activation.module).file, span: code.ops[*call as usize].span };
         let test = test_of(run, run.log.choices.get(&place)?, arguments)?;
         let is_choice = side != opposite && side != test && opposite != test;
-        let is_by_element = [(first, here), (second, there)]
-            .into_iter()
-            .all(|(draw, frame)| is_by_element(run, code, (draw, frame), *call));
-        (is_choice && is_by_element).then_some((activation.id, *call, place))
+        // Two indices choose one row twice, and moved elements meet those of the other draw.
+        let sides = [(first, here), (second, there)];
+        let is_alike = sides.into_iter().any(|side| is_moved(run, code, side, *call))
+            || sides.into_iter().all(|(_, frame)| is_index(code, frame, *call));
+        (is_choice && !is_alike).then_some((activation.id, *call, place))
     })
 }
 
@@ -57,25 +59,32 @@ fn test_of(run: &Recording<'_>, choice: &str, given: &[Argument]) -> Option<usiz
     by_name.or(is_placed.then_some(at))
 }
 
-/// Whether each element of a side of a choice has its own element of a draw, as far as it is visible: nothing between the two combines or moves
-/// elements, or selects by a drawn index.
-fn is_by_element(run: &Recording<'_>, code: &Function, (draw, frame): (&Consumption, &Frame), choice: Temp) -> bool {
-    let reached = |temp: Temp| temp < choice && frame.effects.reached.contains(&temp);
+/// Whether something moves the elements of a draw before it is a side of a choice.
+fn is_moved(run: &Recording<'_>, code: &Function, (draw, frame): (&Consumption, &Frame), choice: Temp) -> bool {
     let words = &run.program.models.words;
-    let combines = |temp: Temp| match &code.ops[temp as usize].kind {
-        OpKind::Operate(Operator::MatMul, ..) => true,
-        OpKind::Item(of, index) => reached(*index) && !reached(*of),
-        OpKind::Call(callee, _) if Some(temp) != run.call_at(&draw.activation, draw.place) => {
-            match &code.ops[*callee as usize].kind {
-                OpKind::Attribute(_, name) => words.combines_elements(name),
-                // A function of the program may have such a name as well.
-                OpKind::Load(Variable::Global(name)) => {
-                    words.combines_elements(name) && run.library_named(draw.activation.module, code, *callee).is_some()
-                }
-                _ => false,
+    (0u32..).zip(&code.ops).any(|(temp, op)| match &op.kind {
+        OpKind::Call(callee, _) if is_reached(frame, temp, choice) => match &code.ops[*callee as usize].kind {
+            OpKind::Attribute(_, name) => words.moves_elements(name),
+            // A function of the program may have such a name as well.
+            OpKind::Load(Variable::Global(name)) => {
+                words.moves_elements(name) && run.library_named(draw.activation.module, code, *callee).is_some()
             }
-        }
+            _ => false,
+        },
         _ => false,
-    };
-    (0u32..).zip(&code.ops).all(|(temp, _)| !reached(temp) || !combines(temp))
+    })
+}
+
+/// Whether a draw is an index before a choice: `population[randint(key, ())]`.
+fn is_index(code: &Function, frame: &Frame, choice: Temp) -> bool {
+    let reached = |temp: Temp| is_reached(frame, temp, choice);
+    (0u32..).zip(&code.ops).any(|(temp, op)| match &op.kind {
+        OpKind::Item(of, index) => reached(temp) && reached(*index) && !reached(*of),
+        _ => false,
+    })
+}
+
+/// Whether something of a draw is in the result of an operation before a choice.
+fn is_reached(frame: &Frame, temp: Temp, choice: Temp) -> bool {
+    temp < choice && frame.effects.reached.contains(&temp)
 }
