@@ -325,7 +325,13 @@ fn own_comparison(code: &Function, uses: &Uses, [call, partner]: [Temp; 2]) -> O
     let (sides, others) = (copies(code, uses, call), copies(code, uses, partner));
     let is_other = |side: Temp| {
         let other = if others.contains(&side) { Some(partner) } else { made_by(code, side) };
-        other.and_then(|other| differing(code, call, other)).is_some_and(|differ| !differ.is_empty())
+        let given = match &code.ops[call as usize].kind {
+            OpKind::Call(_, given) => given.len(),
+            _ => 0,
+        };
+        // The key is among the arguments that both calls get.
+        let differ = other.and_then(|other| differing(code, call, other)).map_or(0, |differ| differ.len());
+        (1..given).contains(&differ)
     };
     sides.iter().flat_map(|temp| uses.readers(*temp)).copied().find(|reader| match &code.ops[*reader as usize].kind {
         OpKind::Operate(Operator::Sub | Operator::Lt | Operator::Le, [Some(a), Some(b)], _) => {
