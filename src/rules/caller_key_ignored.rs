@@ -60,7 +60,7 @@ fn describe_constant(rule: &Rule, hit: &IgnoredCaller) -> Finding {
         },
         CallerKeyLoss::Replaced => Text {
             message: format!(
-                "{callee} replaces the caller's {parameter} by a constant key, so all callers get the same numbers from \
+                "{callee} replaces the caller's {parameter} with a constant key, so every caller gets the same numbers from \
                  here on"
             ),
             label: format!("the caller's {parameter} is lost here"),

@@ -302,7 +302,7 @@ fn wrap<'p>(
             },
             Val::Term(term) => {
                 // Numbers computed from a key's words.
-                let is_whole = is_chosen_whole(this, *term, CHOICES);
+                let is_whole = is_chosen_whole(this, *term);
                 let edited = words_within(&this.state.terms, *term).filter(|key| {
                     let are_many = matches!(this.state.terms.get(key.term), Term::Children(_));
                     !is_whole && !((are_many || index::may_be_many(this, *key)) && is_selection(this, *term))
@@ -328,27 +328,27 @@ fn wrapped(terms: &mut Terms, path: &Name, words: TermId, given: Implementation)
     terms.intern(Term::Apply(path.into(), parts))
 }
 
-/// Deepest nesting of choices between the words of keys.
-const CHOICES: u32 = 8;
-
-/// Whether a term is all words of one key: as they are, or by a choice between those of several, `where(test, key_data(a), key_data(b))`.
-fn is_chosen_whole(machine: &Machine<'_>, term: TermId, depth: u32) -> bool {
-    let Some(depth) = depth.checked_sub(1) else { return false };
-    match machine.state.terms.get(term) {
-        Term::Words(_, None) => true,
-        Term::Apply(path, parts) => {
-            let Some(callable) = machine.program.models.callable(path) else { return false };
-            let Effect::Shape { chosen: Some(chosen), .. } = &callable.effect else { return false };
-            let test = callable.position(chosen);
-            let mut sides = parts.iter().enumerate().filter(|(at, _)| Some(*at) != test);
-            parts.len() > 2 && sides.all(|(_, side)| is_chosen_whole(machine, *side, depth))
-        }
-        _ => false,
-    }
-}
-
 /// Most parts of a term that are tested for being selections.
 const PARTS: usize = 256;
+
+/// Whether a term is all words of one key: as they are, or by a choice between those of several, `where(test, key_data(a), key_data(b))`.
+fn is_chosen_whole(machine: &Machine<'_>, term: TermId) -> bool {
+    let mut work = vec![term];
+    for _ in 0..PARTS {
+        let Some(term) = work.pop() else { return true };
+        match machine.state.terms.get(term) {
+            Term::Words(_, None) => {}
+            Term::Apply(path, parts) if parts.len() > 2 => {
+                let Some(callable) = machine.program.models.callable(path) else { return false };
+                let Effect::Shape { chosen: Some(chosen), .. } = &callable.effect else { return false };
+                let test = callable.position(chosen);
+                work.extend(parts.iter().enumerate().filter(|(at, _)| Some(*at) != test).map(|(_, side)| *side));
+            }
+            _ => return false,
+        }
+    }
+    false
+}
 
 /// Whether a term only selects among the buffers of keys, or arranges them.
 fn is_selection(machine: &Machine<'_>, term: TermId) -> bool {

@@ -101,7 +101,7 @@ impl Comparison<'_, '_> {
     /// Whether both calls have the same arguments, so that their results should agree.
     fn has_one_input(&self) -> bool {
         let Calls { code, once, again, .. } = self.calls;
-        differing_arguments(code, *once, *again).is_some_and(|differ| differ.is_empty())
+        differing_arguments(code, *once, *again).is_some_and(|[differing, _]| differing == 0)
     }
 
     /// What a draw reaches in the function that compares its results.
@@ -293,8 +293,8 @@ fn is_whole(code: &Function, callee: Temp) -> bool {
     }
 }
 
-/// The arguments in which two calls of one callee differ, as written; `None` if they are no such calls.
-fn differing(code: &Function, once: Temp, again: Temp) -> Option<Vec<(Temp, Temp)>> {
+/// In how many arguments two calls of one callee differ, as written, and how many are the same; `None` if they are no such calls.
+fn differing(code: &Function, once: Temp, again: Temp) -> Option<[usize; 2]> {
     let callee = |call: Temp| match &code.ops[call as usize].kind {
         OpKind::Call(callee, _) => Some(*callee),
         _ => None,
@@ -303,20 +303,23 @@ fn differing(code: &Function, once: Temp, again: Temp) -> Option<Vec<(Temp, Temp
     differing_arguments(code, once, again).filter(|_| is_one)
 }
 
-/// The arguments in which two calls differ, as written; `None` if they have other parameters.
-fn differing_arguments(code: &Function, once: Temp, again: Temp) -> Option<Vec<(Temp, Temp)>> {
+/// In how many arguments two calls differ, as written, and how many are the same; `None` if they have other parameters.
+fn differing_arguments(code: &Function, once: Temp, again: Temp) -> Option<[usize; 2]> {
     let (once, again) = (&code.ops[once as usize].kind, &code.ops[again as usize].kind);
     let (OpKind::Call(_, given), OpKind::Call(_, others)) = (once, again) else { return None };
     if given.len() != others.len() {
         return None;
     }
-    let pairs = given.iter().zip(others).map(|pair| match pair {
-        (Argument::Positional(one), Argument::Positional(other)) => Some((*one, *other)),
-        (Argument::Keyword(name, one), Argument::Keyword(named, other)) if name == named => Some((*one, *other)),
-        _ => None,
-    });
-    let pairs: Vec<(Temp, Temp)> = pairs.collect::<Option<_>>()?;
-    Some(pairs.into_iter().filter(|(one, other)| !is_written_alike(code, *one, *other)).collect())
+    let mut counts = [0, 0];
+    for pair in given.iter().zip(others) {
+        let (one, other) = match pair {
+            (Argument::Positional(one), Argument::Positional(other)) => (one, other),
+            (Argument::Keyword(name, one), Argument::Keyword(named, other)) if name == named => (one, other),
+            _ => return None,
+        };
+        counts[usize::from(is_written_alike(code, *one, *other))] += 1;
+    }
+    Some(counts)
 }
 
 /// The difference or the order of two results of one function for other arguments, if the result of a call is a side of one. The other side is
@@ -325,13 +328,9 @@ fn own_comparison(code: &Function, uses: &Uses, [call, partner]: [Temp; 2]) -> O
     let (sides, others) = (copies(code, uses, call), copies(code, uses, partner));
     let is_other = |side: Temp| {
         let other = if others.contains(&side) { Some(partner) } else { made_by(code, side) };
-        let given = match &code.ops[call as usize].kind {
-            OpKind::Call(_, given) => given.len(),
-            _ => 0,
-        };
         // The key is among the arguments that both calls get.
-        let differ = other.and_then(|other| differing(code, call, other)).map_or(0, |differ| differ.len());
-        (1..given).contains(&differ)
+        let differing = other.and_then(|other| differing(code, call, other));
+        differing.is_some_and(|[differing, same]| differing > 0 && same > 0)
     };
     sides.iter().flat_map(|temp| uses.readers(*temp)).copied().find(|reader| match &code.ops[*reader as usize].kind {
         OpKind::Operate(Operator::Sub | Operator::Lt | Operator::Le, [Some(a), Some(b)], _) => {
