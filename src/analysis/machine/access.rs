@@ -54,6 +54,10 @@ impl<'p> Machine<'p> {
                 }
                 self.term_attribute(frame, *term, name, place)
             }
+            Val::Function(closure) if &**name == "__name__" => {
+                let name = self.program.module(closure.module).function(closure.function).name.clone();
+                Value::term(self.state.terms.intern(Term::Text(name)))
+            }
             Val::Tuple(_) | Val::Wrapped(_) | Val::Partial(_) | Val::Function(_) | Val::UnknownMethod(_) => {
                 Value::of(Val::UnknownMethod(std::sync::Arc::new((Value::of(val.clone()), name.clone()))))
             }

@@ -13,6 +13,7 @@ use crate::analysis::domain::value::{
     ClassHandle, Closure, EnvironmentId, ModuleIndex, ObjectId, PartialKind, Val, Value,
 };
 use crate::analysis::machine::context::PendingClosure;
+use crate::analysis::machine::methods_by_name::{self, Passed};
 use crate::analysis::machine::{
     CALL_DEPTH, Frame, Machine, RECURSION, bind, cutoff, getters, hover, iterate, name_cache, overrides, prelude,
     split_escape, stored_callables, stream_use, writes,
@@ -301,8 +302,11 @@ impl<'p> Machine<'p> {
                 self.leave_undrawn(args, place);
             }
         } else {
-            for arg in args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg)) {
-                (self.library.consume)(self, frame, arg, Role::Unresolved, &text, place);
+            let positional = args.positional.iter().enumerate().map(|(at, arg)| (Passed::At(at), arg));
+            for (passed, arg) in positional.chain(args.keywords.iter().map(|(name, arg)| (Passed::As(name), arg))) {
+                let takes_key = |receiver| methods_by_name::take_key(self, frame.module, receiver, passed);
+                let role = if receiver.is_some_and(takes_key) { Role::Protocol } else { Role::Unresolved };
+                (self.library.consume)(self, frame, arg, role, &text, place);
             }
         }
         for value in args.values() {

@@ -163,6 +163,8 @@ pub struct Caches {
     pub descendants: Descendants,
     /// Whether the methods of a class store an attribute, and nothing else makes it.
     pub stored: FxHashMap<(ClassHandle, Name), bool>,
+    /// The methods of the project by which a method of an unknown object may be named, by the module of the call and by name.
+    pub methods_by_name: FxHashMap<(ModuleIndex, Name), Arc<[(ModuleIndex, FunctionId)]>>,
     /// What names that modules import from each other resolve to, on demand.
     pub imported: FxHashMap<(ModuleIndex, Name), Value>,
 }

@@ -203,7 +203,7 @@ fn element_of(
     }
     let whole = state.term_of_val(sequence);
     let element = Value::term(state.terms.intern(Term::Item(whole, number, 0)));
-    let numbered = (0i128..).zip(parts.iter().take(SELECTED + 1));
+    let numbered = (0i128..).zip(parts.iter().take(SELECTED));
     let elements: Vec<(TermId, Value)> = numbered.map(|(at, part)| (state.terms.int(at), part.clone())).collect();
     items::selected(state, &elements, number, &element).unwrap_or(element)
 }

@@ -26,6 +26,7 @@ pub mod index;
 pub mod instances;
 pub mod iterate;
 pub mod loops;
+pub mod methods_by_name;
 pub mod modules;
 pub mod name_cache;
 pub mod notes;

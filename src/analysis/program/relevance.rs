@@ -3,8 +3,8 @@
 //! Most functions of a program never touch a key. The names that each function mentions (loads, attributes, keywords) are compared with the
 //! names of the models, and calls are followed backwards from the matches; only the functions so reached are interpreted. A global name has
 //! edges to its definition or through its import; an attribute has edges to the methods of that name in the module and in those that it
-//! imports from; both have edges to the functions in the values stored under that name. Imports that the models claim have no edges, as in
-//! the interpreter.
+//! imports from; both have edges to the functions in the values stored under that name, or put into a container of that name. Imports that
+//! the models claim have no edges, as in the interpreter.
 //!
 //! **Invariant:** names over-approximate: a function that is excluded reaches no modelled source or sink, by itself or through a function
 //! of the program that it calls by name, and mentions no name that a rule reports.
@@ -12,6 +12,7 @@
 mod calls;
 mod graph;
 mod implementations;
+mod registries;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -68,6 +69,11 @@ impl Relevance {
     /// Whether another module of the program imports this one.
     pub fn is_imported(&self, module: ModuleIndex) -> bool {
         self.imported.iter().enumerate().any(|(other, imported)| other != module && imported.contains(&module))
+    }
+
+    /// The modules of the program from which a module gets names.
+    pub fn imported_by(&self, module: ModuleIndex) -> &[ModuleIndex] {
+        self.imported.get(module).map_or(&[], Vec::as_slice)
     }
 
     /// Pairs of a module and another one with a class that inherits from one of the first, and touches keys in a method that has no body
@@ -491,6 +497,7 @@ impl Reader<'_, '_, '_> {
             let mentions = self.read(number, function, &mut mentioned);
             self.graph.mentions[start + number] = mentions;
             self.read_stored_functions(function);
+            self.read_registries(function);
             self.read_captured(number, function);
             if mentions != Mentions::Keys {
                 for node in &mentioned {

@@ -11,22 +11,23 @@ use crate::analysis::store::heap::{Entry, Item, ObjectKind};
 use crate::analysis::store::{State, paths};
 use crate::ir::Operator;
 
-/// Most elements that an unknown subscript may select, each on its own paths.
+/// Most elements that an unknown subscript may select, each on its own paths; which of the others it selects is unknown.
 pub const SELECTED: usize = 4;
 
-/// One of a few objects or functions of the program, each on the paths on which the index is its own: `agents[name]` in a loop over names
+/// One of the first few objects or functions of a container, each on the paths on which the index is its own: `agents[name]` in a loop over names
 /// from outside. Keys are not selected this way, because two elements of one container are never one key.
 pub fn selected(state: &mut State, elements: &[(TermId, Value)], index: TermId, otherwise: &Value) -> Option<Value> {
     let is_of_program = |value: &Value| match value.single() {
-        Some(Val::Function(_) | Val::Method(_) | Val::Class(_) | Val::Partial(_) | Val::Wrapped(_)) => true,
+        Some(
+            Val::Function(_) | Val::Method(_) | Val::Class(_) | Val::Partial(_) | Val::Wrapped(_) | Val::Library(_),
+        ) => true,
         Some(Val::Object(id)) => {
             let object = &state.store.objects[id.0 as usize];
             object.class.is_some() && matches!(object.kind, ObjectKind::Instance)
         }
         _ => false,
     };
-    let is_few = (1..=SELECTED).contains(&elements.len());
-    if !is_few || state.terms.is_constant(index) || !elements.iter().all(|(_, value)| is_of_program(value)) {
+    if elements.is_empty() || state.terms.is_constant(index) || !elements.iter().all(|(_, value)| is_of_program(value)) {
         return None;
     }
     let mut rest = Guard::TRUE;
@@ -55,7 +56,7 @@ pub fn dict_item(state: &mut State, object: ObjectId, entries: &[Entry], unknown
     let symbol = state.term_of_val(&Val::Object(object));
     if entries.iter().all(|entry| entry.guard.is_true() && state.terms.is_constant(entry.key)) {
         let elements: Vec<(TermId, Value)> =
-            entries.iter().take(SELECTED + 1).map(|entry| (entry.key, entry.value.clone())).collect();
+            entries.iter().take(SELECTED).map(|entry| (entry.key, entry.value.clone())).collect();
         let otherwise = Value::term(state.terms.intern(Term::Item(symbol, key, 0)));
         if let Some(value) = selected(state, &elements, key, &otherwise) {
             return value;

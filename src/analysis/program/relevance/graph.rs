@@ -27,6 +27,8 @@ pub(super) struct Graph<'a> {
     callers: Vec<Vec<usize>>,
     names: FxHashMap<(ModuleIndex, Name), usize>,
     attributes: FxHashMap<(ModuleIndex, Name), usize>,
+    /// By module and name of a function or method, the node of the functions that it gets.
+    registered: FxHashMap<(ModuleIndex, Name), usize>,
     /// Nodes of attributes that involve keys according to their annotation.
     pub(super) key_nodes: Vec<usize>,
 }
@@ -47,6 +49,7 @@ impl<'a> Graph<'a> {
             callers: vec![Vec::new(); total],
             names,
             attributes,
+            registered: FxHashMap::default(),
             key_nodes: Vec::new(),
         }
     }
@@ -91,6 +94,16 @@ impl<'a> Graph<'a> {
         self.callers.push(Vec::new());
         self.names.insert((module, name.clone()), self.callers.len() - 1);
         self.callers.len() - 1
+    }
+
+    /// The node of what a function or method of a module gets and puts into a container.
+    pub(super) fn registered(&mut self, module: ModuleIndex, name: &Name) -> usize {
+        let next = self.callers.len();
+        let node = *self.registered.entry((module, name.clone())).or_insert(next);
+        if node == next {
+            self.callers.push(Vec::new());
+        }
+        node
     }
 
     /// The node of an attribute that is read in a module, with edges to the methods that it may denote.
