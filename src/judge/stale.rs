@@ -20,7 +20,7 @@ use crate::judge::intent::of_captured;
 use crate::judge::memoised::{is_memoised, sets_attribute};
 use crate::judge::naming::{name_at, own_name};
 use crate::judge::paths::PathQueries;
-use crate::judge::reuse::{is_known_key, use_at};
+use crate::judge::reuse::{is_key_by_test, is_known_key, use_at};
 use crate::models::Effect;
 
 /// Most enclosing functions, up to the module's body, that are searched.
@@ -83,7 +83,7 @@ impl Stale {
     }
 
     /// Collects what a function consumes without storing a new key.
-    pub fn note_candidates(&mut self, run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) {
+    pub fn note_candidates(&mut self, run: &Recording<'_>, paths: &mut PathQueries<'_>, id: FunctionId) {
         self.candidates.extend(candidates(run, paths, id));
         self.left.extend(consumed_attributes(run, id));
         if !is_constructor(&run.module(run.home).function(id).name) {
@@ -108,7 +108,7 @@ impl Stale {
 }
 
 /// Attributes and globals whose key this function consumes without storing a new one.
-fn candidates(run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) -> Vec<Candidate> {
+fn candidates(run: &Recording<'_>, paths: &mut PathQueries<'_>, id: FunctionId) -> Vec<Candidate> {
     let file = run.module(run.home).file;
     let code = run.module(run.home).function(id);
     if &*code.name == "__init__" {
@@ -130,7 +130,7 @@ fn candidates(run: &Recording<'_>, paths: &PathQueries<'_>, id: FunctionId) -> V
             continue;
         }
         let is_kept = event.activation.outwards().any(|activation| is_memoised(run, activation));
-        if is_kept || happens_once(run, paths, code, event.guard) {
+        if is_kept || happens_once(run, paths, code, event.guard) || is_key_by_test(run, paths, &event) {
             continue;
         }
         let used = Use { place, ..leaf_use(run, &event) };

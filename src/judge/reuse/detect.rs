@@ -237,14 +237,15 @@ fn is_unconditional_meeting(run: &Recording<'_>, paths: &mut PathQueries<'_>, ev
         })
 }
 
-/// Whether the only evidence that a parameter is a key is a test in a callee: `if isinstance(rngs, jax.Array): …`. A parameter that is
-/// annotated as something else is not a key, however callees use it.
-fn is_key_by_test(run: &Recording<'_>, paths: &mut PathQueries<'_>, event: &Consumption) -> bool {
+/// Whether the only evidence that a parameter or an attribute is a key is a test in a callee: `if isinstance(rngs, jax.Array): …`. A parameter
+/// that is annotated as something else is not a key, however callees use it.
+pub fn is_key_by_test(run: &Recording<'_>, paths: &mut PathQueries<'_>, event: &Consumption) -> bool {
     let term = event.target.term;
     if run.log.otherwise.contains(&term) && !event.activation.root {
         return true;
     }
-    if !run.terms.is_parameter(term) || run.log.declared.contains(&term) || event.activation.root {
+    let is_from_outside = run.terms.is_parameter(term) || matches!(run.terms.get(term), Term::Attribute(..));
+    if !is_from_outside || run.log.declared.contains(&term) || event.activation.root {
         return false;
     }
     let tests: Vec<TermId> = paths

@@ -37,6 +37,12 @@ impl Reader<'_, '_, '_> {
     /// Adds edges from a container to the functions among the values that are put into it. What is a parameter comes from callers.
     fn read_filling(&mut self, function: &Function, container: Temp, values: &[Temp]) {
         let node = match &function.ops[container as usize].kind {
+            // `np.append(array, value)`
+            OpKind::Load(Variable::Global(name))
+                if self.table.aliases.contains_key(name) || self.module_named(name).is_some() =>
+            {
+                return;
+            }
             OpKind::Load(Variable::Global(name)) => self.graph.name(self.index, name),
             OpKind::Attribute(_, name) => self.graph.attribute(self.index, name),
             _ => return,
