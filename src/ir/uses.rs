@@ -28,6 +28,8 @@ pub struct Uses {
     stores: FxHashMap<u32, Vec<Temp>>,
     /// Slots that a function within it reads or writes.
     captured: FxHashSet<u32>,
+    /// The operations that make the functions and classes within it which read each slot, themselves or by one within them.
+    made_with: FxHashMap<u32, BTreeSet<Temp>>,
     /// The functions within it; not those in a module's body.
     inner: Vec<FunctionId>,
     /// Definitions and their uses, for the variables for which they were requested.
@@ -60,6 +62,7 @@ impl Uses {
             loads: FxHashMap::default(),
             stores: FxHashMap::default(),
             captured: FxHashSet::default(),
+            made_with: FxHashMap::default(),
             inner: Vec::new(),
             reaching: RefCell::default(),
         };
@@ -108,9 +111,25 @@ impl Uses {
             for (_, inner) in &within {
                 add(inner);
             }
+            uses.note_makers(module, code, &within);
             uses.inner = within.into_iter().map(|(id, _)| id).collect();
         }
         uses
+    }
+
+    /// Notes where functions and classes that read slots are made.
+    fn note_makers(&mut self, module: &Module, code: &Function, within: &[(FunctionId, &Function)]) {
+        for (temp, op) in (0u32..).zip(&code.ops) {
+            let made = match &op.kind {
+                OpKind::Function(made, _) => module.function(*made),
+                OpKind::Class(made, _) => module.function(module.class(*made).body),
+                _ => continue,
+            };
+            for (_, inner) in within.iter().filter(|(_, inner)| made.full.covers(inner.full)) {
+                let (loaded, _) = inner.outer_slots();
+                loaded.into_iter().for_each(|slot| _ = self.made_with.entry(slot).or_default().insert(temp));
+            }
+        }
     }
 
     /// Records that a result depends on the operations from which they were computed.
@@ -173,6 +192,23 @@ impl Uses {
     /// Whether a function within it reads or writes a slot.
     pub fn is_captured(&self, slot: u32) -> bool {
         self.captured.contains(&slot)
+    }
+
+    /// Whether a function within it may read what an operation stores in a slot. It does not if another store in the same block follows, and
+    /// functions that read the slot are made after that one only.
+    pub fn is_captured_from(&self, module: &Module, code: &Function, (slot, store): (u32, Temp)) -> bool {
+        if !self.is_captured(slot) {
+            return false;
+        }
+        let writes = |id: &FunctionId| module.function(*id).outer_slots().1.contains(&slot);
+        let block = self.blocks_around(code, store).and_then(|blocks| blocks.last().copied());
+        let later = block.and_then(|(block, at)| {
+            let stores = |temp: &&Temp| self.stores_of(slot).contains(*temp);
+            block[at..].iter().skip(1).find(stores)
+        });
+        let makers = self.made_with.get(&slot).and_then(BTreeSet::first);
+        let is_replaced = later.zip(makers).is_some_and(|(later, maker)| later < maker);
+        !is_replaced || self.is_in_loop(code, store) || self.inner.iter().any(writes)
     }
 
     /// The call at a span.

@@ -23,7 +23,7 @@ pub enum KeyEquality {
 
 impl Facts {
     /// The facts for the newest version of JAX that a project admits. Before 0.5, the children of a key depend on how many are made, and
-    /// `fold_in` makes none of them: two different splits of one key are still a mistake, and a fold and a split are none.
+    /// `fold_in` makes none of them: two different splits of one key become a mistake with the next version, and a fold and a split are none.
     #[must_use]
     pub fn for_version(mut self, newest: Option<[u32; 3]>) -> Self {
         if newest.is_some_and(|newest| newest < PARTITIONABLE) {
@@ -31,7 +31,7 @@ impl Facts {
                 let is_by_default = reuse.equality == KeyEquality::ByDefault;
                 if is_by_default {
                     reuse.equality = KeyEquality::Later;
-                    reuse.confidence = reuse.confidence.min(Confidence::Medium);
+                    reuse.confidence = Confidence::Low;
                 }
                 !is_by_default || reuse.kind == ReuseKind::SplitTwice
             });

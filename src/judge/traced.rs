@@ -392,8 +392,9 @@ fn parameter_of(run: &Recording<'_>, root: TermId, activation: &Activation) -> O
     u32::try_from(number).ok()
 }
 
-/// The number of the parameter of an activation's function that holds an object, or one of which the object is a part. A parameter that holds
-/// another part of the same whole says nothing: `body(self.params)` writes to `self.key`.
+/// The number of the parameter of an activation's function that holds an object, or one of which the object is a part; the one that holds it
+/// most directly: `_step(self, self.state)` gets the state by its second parameter. A parameter that holds another part of the same whole
+/// says nothing: `body(self.params)` writes to `self.key`.
 fn parameter_holding(run: &Recording<'_>, object: TermId, activation: &Activation) -> Option<u32> {
     let owner = |term: &TermId| match run.terms.get(*term) {
         Term::Attribute(of, ..) | Term::Item(of, ..) => Some(*of),
@@ -403,8 +404,12 @@ fn parameter_holding(run: &Recording<'_>, object: TermId, activation: &Activatio
     let environment = &run.environments[activation.environment.0 as usize];
     let passed = environment.passed.iter().map(|(slot, value)| (*slot, value));
     let held = (0..).zip(environment.slots.iter().take(run.code(activation).parameters.len()));
-    let mut holding = passed.chain(held).filter(|(_, value)| holds(run, value, &wholes, (NESTED, &Cell::new(PARTS))));
-    holding.next().map(|(slot, _)| slot)
+    let given: Vec<(u32, &Value)> = passed.chain(held).collect();
+    let holds_it = |depth, whole: &TermId| {
+        let holds = |(_, value): &&(u32, &Value)| holds(run, value, *whole, (depth, &Cell::new(PARTS)));
+        given.iter().find(holds).map(|(slot, _)| *slot)
+    };
+    (0..=NESTED).find_map(|depth| wholes.iter().find_map(|whole| holds_it(depth, whole)))
 }
 
 /// The last parameter of an activation's function that a key is computed from.
@@ -444,21 +449,21 @@ fn stands_for(run: &Recording<'_>, value: &Value, root: TermId) -> bool {
     })
 }
 
-/// Whether a value, or a part of it down to a depth, is one of some objects; at most so many parts are compared.
-fn holds(run: &Recording<'_>, value: &Value, wholes: &[TermId], (depth, parts): (u32, &Cell<usize>)) -> bool {
+/// Whether a value, or a part of it down to a depth, is an object; at most so many parts are compared.
+fn holds(run: &Recording<'_>, value: &Value, whole: TermId, (depth, parts): (u32, &Cell<usize>)) -> bool {
     let within = |part: &Value| {
         let left = parts.get();
         parts.set(left.saturating_sub(1));
-        depth > 0 && left > 0 && holds(run, part, wholes, (depth - 1, parts))
+        depth > 0 && left > 0 && holds(run, part, whole, (depth - 1, parts))
     };
     value.alternatives().iter().any(|alternative| match &alternative.val {
-        Val::Term(term) => wholes.contains(term),
+        Val::Term(term) => *term == whole,
         Val::Tuple(elements) => elements.iter().any(within),
         Val::Object(id) => {
             let object = &run.objects[id.0 as usize];
             let is_part = || object.kind.held().any(|(_, value)| within(value));
             let own = [Some(object.symbol), object.copied];
-            own.into_iter().flatten().any(|own| wholes.contains(&own))
+            own.into_iter().flatten().any(|own| own == whole)
                 || object.attributes.values().any(within)
                 || is_part()
         }

@@ -113,7 +113,7 @@ pub fn dead_children(run: &Recording<'_>, place: Place, activation: &Activation)
         Variable::Local(slot) => {
             !is_read(run, module, id, *slot)
                 || code.kind == FunctionKind::Def
-                    && !uses.is_captured(*slot)
+                    && !uses.is_captured_from(run.module(module), code, (*slot, store))
                     && uses.reaching(code, variable).loads_of(store).is_empty()
         }
         Variable::Global(_) => {

@@ -431,7 +431,7 @@ impl<'a, 'r> Body<'a, 'r> {
                         self.hold(*load, path.clone());
                     }
                 }
-                if uses.is_captured(*slot) {
+                if uses.is_captured_from(self.flows.run.module(self.module), self.code, (*slot, store)) {
                     self.hold_captured(*slot, path);
                 }
             }
