@@ -38,7 +38,7 @@ pub fn extract_exits(
         let consumed = run.log.consumptions[..exit.after.min(run.log.consumptions.len())]
             .iter()
             .find(|event| {
-                event.target.is_all_of(run.terms, exit.term)
+                event.target.covers(run.terms, exit.term)
                     && event.chain()[0].0.id == exit.activation.id
                     && match event.role {
                         Role::Sample | Role::Split => true,

@@ -77,10 +77,17 @@ fn contains(terms: &Terms, range: Extent, index: TermId) -> bool {
     if step == 0 || offset % step != 0 || offset / step < 0 {
         return false;
     }
-    match length.and_then(|length| terms.as_int(length)) {
-        Some(length) => offset / step < length,
-        None => to_end && step > 0,
+    let place = offset / step;
+    match length.map(|length| (terms.as_int(length), least(terms, length))) {
+        Some((Some(length), _)) => place < length,
+        Some((None, least)) if place < least => true,
+        _ => to_end && step > 0,
     }
+}
+
+/// The least number of keys that a term for one is assumed to stand for. What the program computes with is at least one: `n + 1` is two.
+fn least(terms: &Terms, length: TermId) -> i128 {
+    terms.split_offset(length).1.saturating_add(1)
 }
 
 /// Whether an index is that of the last of so many neighbours.
@@ -98,6 +105,10 @@ fn ranges_overlap(terms: &Terms, a: Extent, b: Extent) -> bool {
         return false;
     };
     if a.is_whole(terms) || b.is_whole(terms) || start_a == start_b {
+        return true;
+    }
+    // The first element of one is in the other: `keys[:n]`, `keys[n - 1:]`.
+    if contains(terms, a, start_b) || contains(terms, b, start_a) {
         return true;
     }
     let bounds = |length: Option<TermId>| length.and_then(|length| terms.as_int(length));

@@ -370,13 +370,17 @@ impl Terms {
 
     /// The difference `a - b`, if it is a known integer and as small as those of [`Terms::as_int`].
     pub fn difference(&self, a: TermId, b: TermId) -> Option<i128> {
-        let split = |id: TermId| match self.get(id) {
+        let ((base_a, offset_a), (base_b, offset_b)) = (self.split_offset(a), self.split_offset(b));
+        if base_a == base_b { offset_a.checked_sub(offset_b).filter(is_small) } else { None }
+    }
+
+    /// A number as the sum of a term, where there is one, and a constant.
+    pub fn split_offset(&self, id: TermId) -> (Option<TermId>, i128) {
+        match self.get(id) {
             Term::Int(value) => (None, *value),
             Term::Offset(base, offset) => (Some(*base), *offset),
             _ => (Some(id), 0),
-        };
-        let ((base_a, offset_a), (base_b, offset_b)) = (split(a), split(b));
-        if base_a == base_b { offset_a.checked_sub(offset_b).filter(is_small) } else { None }
+        }
     }
 
     /// Whether the two can never be equal. `false` means "not known".

@@ -42,7 +42,7 @@ pub fn still_held(machine: &mut Machine<'_>, returned: &Value, pc: Guard) -> Vec
     }
     let terms = &machine.state.terms;
     let targets = machine.recorder.log().consumptions.iter().map(|event| event.target);
-    let whole = targets.clone().filter(|target| target.is_all_of(terms, target.family)).map(|target| target.family);
+    let whole = targets.clone().filter(|target| target.covers(terms, target.family)).map(|target| target.family);
     let mut consumed: Vec<TermId> = targets.map(|target| target.term).chain(whole).collect();
     consumed.sort_unstable();
     consumed.dedup();

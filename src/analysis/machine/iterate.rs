@@ -500,7 +500,8 @@ pub fn last_index(state: &mut State, iterator: &Value) -> Option<TermId> {
     };
     let length = match &source {
         Source::Range(start, stop, step) => {
-            (state.terms.as_int(*start) == Some(0) && state.terms.as_int(*step) == Some(1)).then_some(*stop)?
+            let start = state.terms.as_int(*start).filter(|_| state.terms.as_int(*step) == Some(1))?;
+            state.terms.offset(*stop, start.checked_neg()?)
         }
         Source::Array(value) => {
             let Some(Val::Array(array)) = value.single() else { return None };
@@ -508,11 +509,8 @@ pub fn last_index(state: &mut State, iterator: &Value) -> Option<TermId> {
         }
         Source::Enumerate(inner, _) => return last_index(state, inner),
         // The shortest ends the loop.
-        Source::Zip(inner) | Source::Map(_, inner) => {
-            let (first, others) = inner.split_first()?;
-            let last = last_index(state, first)?;
-            return others.iter().all(|other| last_index(state, other) == Some(last)).then_some(last);
-        }
+        Source::Zip(inner) => return shortest(state, inner),
+        Source::Map(_, inner) => return shortest(state, inner),
         // The number of elements of something unknown may change before the loop.
         Source::Opaque(_)
         | Source::Items(_)
@@ -524,6 +522,34 @@ pub fn last_index(state: &mut State, iterator: &Value) -> Option<TermId> {
         | Source::Generator(_)
         | Source::Stream(_) => return None,
     };
+    Some(state.terms.offset(length, -1))
+}
+
+/// The number of the last iteration over several at once. What is not known to have so many elements may still be as long as another one,
+/// or longer by a number: `zip(split(key, len(layers)), layers)`.
+fn shortest(state: &mut State, iterators: &[Value]) -> Option<TermId> {
+    let mut known = None;
+    let mut all = Vec::new();
+    for iterator in iterators {
+        let last = last_index(state, iterator);
+        known = known.or(last);
+        all.push(match last {
+            Some(last) => last,
+            None => last_of_unknown(state, iterator)?,
+        });
+    }
+    all.into_iter().try_fold(known?, |least, last| {
+        state.terms.difference(last, least).map(|difference| if difference < 0 { last } else { least })
+    })
+}
+
+/// The number of the last iteration over something unknown, as far as its length says.
+fn last_of_unknown(state: &mut State, iterator: &Value) -> Option<TermId> {
+    let Some(Val::Object(object)) = iterator.single() else { return None };
+    let ObjectKind::Iterator(Source::Opaque(term), Some(0)) = state.store.objects[object.0 as usize].kind else {
+        return None;
+    };
+    let length = state.length_of_term(term);
     Some(state.terms.offset(length, -1))
 }
 

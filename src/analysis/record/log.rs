@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::domain::extent::Extent;
+use crate::analysis::domain::extent::{Extent, must_overlap};
 use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::implementation::Implementation;
 use crate::analysis::domain::kinds::{
     BufferOp, CarryKind, ImplementationConflict, KeyKind, ReferenceKind, Role, TraceCache, WrapperWay,
 };
-use crate::analysis::domain::term::{TermId, Terms};
+use crate::analysis::domain::term::{Term, TermId, Terms};
 use crate::analysis::domain::value::{ClassHandle, DerivationId, EnvironmentId, Key, ModuleIndex, ObjectId, Value};
 use crate::finding::Place;
 use crate::ir::{FunctionId, Name};
@@ -214,9 +214,15 @@ pub struct Target {
 }
 
 impl Target {
-    /// Whether it is a key, or all keys of an array.
-    pub fn is_all_of(&self, terms: &Terms, term: TermId) -> bool {
-        self.term == term || self.family == term && self.extent.is_whole(terms)
+    /// Whether it is a key, or all keys of an array, or certainly has a key among its children.
+    pub fn covers(&self, terms: &Terms, term: TermId) -> bool {
+        let is_among = || match (terms.get(term), terms.get(self.family)) {
+            (Term::Child(parent, index), Term::Children(of)) => {
+                parent == of && !self.folded && must_overlap(terms, self.extent, Extent::Index(*index))
+            }
+            _ => false,
+        };
+        self.term == term || self.family == term && self.extent.is_whole(terms) || is_among()
     }
 }
 
