@@ -90,12 +90,12 @@ fn depends_on_parameters_only(run: &Recording<'_>, paths: &PathQueries<'_>, even
     paths.support(event.guard).iter().all(is_parameter)
 }
 
-/// Whether a draw has the whole shape of an array that is computed from an argument.
-fn is_noise(run: &Recording<'_>, event: &Consumption) -> bool {
+/// Whether a draw has the whole shape of an array that is computed from an argument, or is one from a distribution that is.
+pub fn is_noise(run: &Recording<'_>, event: &Consumption) -> bool {
     let activation = &event.activation;
     let Some(call) = run.call_at(activation, event.place) else { return false };
     let code = run.code(activation);
-    let OpKind::Call(_, arguments) = &code.ops[call as usize].kind else { return false };
+    let OpKind::Call(callee, arguments) = &code.ops[call as usize].kind else { return false };
     let uses = run.uses_of(activation.module, activation.function);
     let origins = Origins { code, uses: &uses };
     let mut given = arguments.iter().map(Argument::value);
@@ -107,7 +107,11 @@ fn is_noise(run: &Recording<'_>, event: &Consumption) -> bool {
             let takes_input = |path: &str| run.program.models.callable(path)?.param(INPUT);
             takes_input(&event.callee).is_some() && given.any(|argument| origins.is_computed(argument))
         }
-        Role::Split | Role::Fold | Role::Protocol | Role::Unresolved => false,
+        Role::Protocol => match origins.kind(*callee) {
+            OpKind::Attribute(distribution, _) => origins.is_computed(*distribution),
+            _ => false,
+        },
+        Role::Split | Role::Fold | Role::Unresolved => false,
     }
 }
 

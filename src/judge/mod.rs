@@ -39,6 +39,7 @@ mod reuse;
 mod seeds;
 mod slice;
 mod stale;
+mod stale_places;
 mod trace_facts;
 mod traced;
 mod untyped;

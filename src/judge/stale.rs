@@ -20,6 +20,7 @@ use crate::judge::intent::of_captured;
 use crate::judge::memoised::{is_memoised, sets_attribute};
 use crate::judge::naming::{name_at, own_name};
 use crate::judge::paths::PathQueries;
+use crate::judge::stale_places;
 use crate::judge::reuse::{is_key_by_test, is_known_key, use_at};
 use crate::models::Effect;
 
@@ -95,6 +96,7 @@ impl Stale {
     pub fn extract(self, run: &Recording<'_>, facts: &mut Facts) {
         let Self { candidates, stores, left, advanced } = self;
         let mut stale = attributes_of(run, candidates, &stores, &advanced);
+        facts.captured.retain(|captured| stale.iter().all(|fact| fact.used.place != captured.used.place));
         facts.captured.extend(captured_globals(run, &mut stale));
         facts.stale.extend(stale);
         for ConsumedAttribute { class, name, mut fact } in left {
@@ -126,7 +128,8 @@ fn candidates(run: &Recording<'_>, paths: &mut PathQueries<'_>, id: FunctionId) 
             continue;
         }
         let (outermost, place) = event.chain()[0].clone();
-        if outermost.function != id || outermost.module != run.home || place.file != file {
+        let is_within = is_within(run.module(run.home), outermost.function, id);
+        if !is_within || outermost.module != run.home || place.file != file {
             continue;
         }
         let is_kept = event.activation.outwards().any(|activation| is_memoised(run, activation));
@@ -135,7 +138,11 @@ fn candidates(run: &Recording<'_>, paths: &mut PathQueries<'_>, id: FunctionId) 
         }
         let used = Use { place, ..leaf_use(run, &event) };
         let (held, element) = held_in(run, &event);
-        if let Some((class, name)) = attribute_of_self(run, held) {
+        if let Some((name, stored_at)) = stale_places::left_in(run, &event) {
+            let fact = StaleState { stored_at: Some(stored_at), ..stale_fact(used, name.clone(), code) };
+            candidates.push(Candidate { class: None, name: name.into(), may_be_replaced: false, fact });
+        } else if outermost.function != id {
+        } else if let Some((class, name)) = attribute_of_self(run, held) {
             if run.log.stores.iter().any(|store| store.name == name) || is_passed_on(run, &event, &name) {
                 continue;
             }
@@ -163,6 +170,12 @@ fn candidates(run: &Recording<'_>, paths: &mut PathQueries<'_>, id: FunctionId) 
         }
     }
     candidates
+}
+
+/// Whether a function is another one, or defined within it.
+fn is_within(module: &Module, inner: FunctionId, outer: FunctionId) -> bool {
+    let around = |id: &FunctionId| module.function(*id).parent;
+    std::iter::successors(Some(inner), around).take(module.functions.len()).any(|id| id == outer)
 }
 
 /// Where a function of the module reads a key from a global.

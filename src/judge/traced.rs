@@ -21,7 +21,7 @@ use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::unused_children::is_drawn_from;
 use crate::judge::derivation::seed_number;
 use crate::judge::facts::{ConstantKey, Facts, LeakKind, LeakedKey, Role, Trace, TraceKind, TraceStep, TracedFunction};
-use crate::judge::forward;
+use crate::judge::forward::{self, is_noise};
 use crate::judge::intent::placeholder::{named_key, names_result};
 use crate::judge::passed_seeds::passed_to;
 use crate::judge::paths::PathQueries;
@@ -190,9 +190,15 @@ pub fn extract_constant_keys(
         if !matches!(event.role, Role::Sample | Role::Split | Role::Library | Role::Protocol) {
             continue;
         }
-        let Some(derivation) = run.derivation(event.target.derivation) else { continue };
         let is_for_nothing = || is_initialiser(run, event) || named_key(run, event).is_some();
-        let Some((made, number)) = seed(run, event.target.term).filter(|_| !is_for_nothing()) else { continue };
+        let seed = seed(run, event.target.term).filter(|seed| !(is_for_nothing() || seed.is_split && !is_noise(run, event)));
+        let Some(Seed { made, number, is_split }) = seed else { continue };
+        let own = run.derivation(event.target.derivation).filter(|_| !is_split);
+        let made_here = || {
+            let mut derivations = run.log.derivations.iter();
+            derivations.find(|one| one.term == made && one.activation.id == event.activation.id)
+        };
+        let Some(derivation) = own.or_else(made_here) else { continue };
         // Code that tests for a seed wants repeatable numbers: `if self.seed is not None: key = jax.random.key(self.seed)`.
         let asks = |literal: &TermId| run.terms.mentions(*literal, &|part| part == number);
         let is_known = run.terms.as_int(number).is_some();
@@ -217,9 +223,12 @@ pub fn extract_constant_keys(
         });
         let is_traceable = steps.iter().any(|step| step.bound.is_some());
         // A draw of which only the shape is used may be repeated.
-        if is_traceable && flows.unseen(index).is_none() && seen.insert((derivation.place, steps.clone())) {
+        if is_traceable && flows.unseen(index).is_none() && seen.insert((derivation.place, steps.clone(), is_split)) {
             let forward = if is_known { forward::noisy_method(run, paths, event) } else { None };
             let is_noise = forward.is_some();
+            if is_split && !is_noise {
+                continue;
+            }
             facts.traced.extend(forward);
             facts.constant.push(ConstantKey {
                 made_at: derivation.place,
@@ -240,13 +249,24 @@ pub fn extract_constant_keys(
     }
 }
 
-/// The key that is made from a number, directly or before a fold, and the number.
-fn seed(run: &Recording<'_>, key: TermId) -> Option<(TermId, TermId)> {
-    let mut current = key;
+/// The key that another one is derived from.
+struct Seed {
+    /// The key that is made from a number.
+    made: TermId,
+    /// The number.
+    number: TermId,
+    /// Whether the other one is a child of a split, and not only folded.
+    is_split: bool,
+}
+
+/// The key that is made from a number and that a key is, or is derived from.
+fn seed(run: &Recording<'_>, key: TermId) -> Option<Seed> {
+    let (mut current, mut is_split) = (key, false);
     for _ in 0..STEPS {
         match *run.terms.get(current) {
             Term::Fold(parent, _) => current = parent,
-            _ => return Some((current, seed_number(run.terms, current)?)),
+            Term::Child(parent, _) => (current, is_split) = (parent, true),
+            _ => return Some(Seed { made: current, number: seed_number(run.terms, current)?, is_split }),
         }
     }
     None

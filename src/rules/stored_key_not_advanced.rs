@@ -26,7 +26,7 @@ pub(super) fn describe(rule: &Rule, hit: &StaleState) -> Finding {
     let text = Text {
         message,
         label: format!("{}, but {omission}", wording::here(&hit.used, "consumed")),
-        help: if name.contains('.') {
+        help: if name.contains('.') || name.ends_with(']') {
             format!("store a new key each time you use one: `{name}, subkey = jax.random.split({name})`")
         } else {
             format!("take the key as a parameter instead of reading `{name}`")
