@@ -166,7 +166,10 @@ impl Facts {
         self.traced.dedup();
         self.leaked.sort_by(|a, b| (a.leaf, &a.steps).cmp(&(b.leaf, &b.steps)));
         self.leaked.dedup();
-        self.constant.sort_by(|a, b| (a.made_at, &a.steps, a.used.leaf).cmp(&(b.made_at, &b.steps, b.used.leaf)));
+        // Noise is a mistake in more places than other draws from the same key.
+        self.constant.sort_by(|a, b| {
+            (a.made_at, &a.steps, !a.is_noise, a.used.leaf).cmp(&(b.made_at, &b.steps, !b.is_noise, b.used.leaf))
+        });
         self.constant.dedup_by(|a, b| (a.made_at, &a.steps) == (b.made_at, &b.steps));
         self.host.sort_by(|a, b| (a.leaf, &a.steps).cmp(&(b.leaf, &b.steps)));
         self.host.dedup();
