@@ -15,6 +15,7 @@ use crate::judge::paths::PathQueries;
 use crate::judge::reuse::{Reuses, returns_what_it_draws, use_at};
 use crate::judge::stale::is_constructor;
 use crate::judge::traced::is_initialiser;
+use crate::judge::unused::dead_children;
 use crate::models::Effect;
 use crate::text::FileId;
 
@@ -66,7 +67,8 @@ pub fn extract_exits(
         // An object that returns itself may be given its next key by another method, and one that is only set up is not advanced.
         let is_setup = || run.program.models.words.names_a_construction(&run.code(&exit.activation).name);
         let is_not_advanced = is_of_self(run, &exit) && (exit.kind == CarryKind::Held || is_setup());
-        let is_doubtful = is_held && (is_not_advanced || is_replaced_elsewhere(run, &exit));
+        let is_replaced = || !loses_next_key(run, &event) && is_replaced_elsewhere(run, &exit);
+        let is_doubtful = is_held && (is_not_advanced || is_replaced());
         let chain = event.chain();
         facts.carried.push(CarriedKey {
             kind: exit.kind,
@@ -126,6 +128,12 @@ fn is_of_self(run: &Recording<'_>, exit: &LoggedExit) -> bool {
     let code = run.code(&exit.activation);
     let owner = run.terms.symbol(run.terms.root(exit.term));
     code.class.is_some() && owner.is_some_and(|of| code.parameters.first().is_some_and(|first| *first.name == *of.text))
+}
+
+/// Whether a split makes a child that nothing reads: the next key, which the author forgot to store.
+fn loses_next_key(run: &Recording<'_>, event: &Consumption) -> bool {
+    event.role == Role::Split
+        && dead_children(run, event.place, &event.activation).is_some_and(|children| !children.is_empty())
 }
 
 /// Whether another function of the module sets the field of a key in something that exists, `state.replace(key=key)`: the key may be advanced

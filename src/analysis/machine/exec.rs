@@ -332,6 +332,7 @@ impl<'p> Machine<'p> {
                 raises: frame.code.within(body).any(|temp| matches!(Self::op(frame, temp).kind, OpKind::Raise(_))),
                 depth: frame.activation.depth,
                 seen: u64::MAX,
+                unlikely: None,
             });
             self.block(frame, body);
             self.state.paths.catching.borrow_mut().pop().map_or(Guard::FALSE, |catching| catching.raised)
@@ -559,7 +560,7 @@ fn delete(state: &mut State, frame: &Frame<'_>, variable: &Variable) {
 }
 
 /// An operation that may raise leaves an enclosing `try` with the state before it. One that hardly ever raises adds an edge only if the
-/// `try` has none yet and raises nothing itself, so that its handlers are reached.
+/// `try` has none yet and raises nothing itself, so that its handlers are reached, and only until another operation adds one.
 fn exception_edge(state: &mut State, frame: &Frame<'_>, hardly: bool) {
     // The call that a prelude function belongs to has its own edge.
     if frame.inlined.is_some() {
@@ -577,9 +578,11 @@ fn exception_edge(state: &mut State, frame: &Frame<'_>, hardly: bool) {
     if state.paths.guards.support(innermost.raised).len() > EXCEPTION_EDGES {
         return;
     }
+    innermost.drop_unlikely(&mut state.paths.guards);
     let text = raised_in(frame.activation.id);
     let literal = state.terms.fresh(Symbol::Path, text, None);
     let raises = state.paths.guards.literal(literal);
+    innermost.unlikely = hardly.then_some(raises);
     let paths = state.paths.guards.and(state.paths.pc, raises);
     innermost.raised = state.paths.guards.or(innermost.raised, paths);
     innermost.seen = state.store.mutations;

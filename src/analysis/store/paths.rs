@@ -47,6 +47,8 @@ pub struct Paths {
 pub struct Catching {
     /// The paths on which its body raised.
     pub raised: Guard,
+    /// The paths on which an operation raised that hardly ever does, if there is no other.
+    pub unlikely: Option<Guard>,
     /// Whether exceptions that end the program are not caught.
     pub passes_system_exit: bool,
     /// Whether its body has a `raise` statement.
@@ -55,6 +57,15 @@ pub struct Catching {
     pub depth: u32,
     /// Number of writes to the store when the last exception edge was made.
     pub seen: u64,
+}
+
+impl Catching {
+    /// Something else may raise: what hardly ever does is assumed not to.
+    pub fn drop_unlikely(&mut self, guards: &mut Guards) {
+        if let Some(unlikely) = self.unlikely.take() {
+            self.raised = guards.without(self.raised, unlikely);
+        }
+    }
 }
 
 impl Paths {
