@@ -15,7 +15,7 @@ use crate::judge::paths::PathQueries;
 use crate::judge::reuse::{Reuses, returns_what_it_draws, use_at};
 use crate::judge::stale::is_constructor;
 use crate::judge::traced::is_initialiser;
-use crate::judge::unused::dead_children;
+use crate::judge::unused::loses_next_key;
 use crate::models::Effect;
 use crate::text::FileId;
 
@@ -128,12 +128,6 @@ fn is_of_self(run: &Recording<'_>, exit: &LoggedExit) -> bool {
     let code = run.code(&exit.activation);
     let owner = run.terms.symbol(run.terms.root(exit.term));
     code.class.is_some() && owner.is_some_and(|of| code.parameters.first().is_some_and(|first| *first.name == *of.text))
-}
-
-/// Whether a split makes a child that nothing reads: the next key, which the author forgot to store.
-fn loses_next_key(run: &Recording<'_>, event: &Consumption) -> bool {
-    event.role == Role::Split
-        && dead_children(run, event.place, &event.activation).is_some_and(|children| !children.is_empty())
 }
 
 /// Whether another function of the module sets the field of a key in something that exists, `state.replace(key=key)`: the key may be advanced

@@ -10,7 +10,7 @@ use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::heap::{Environment, ObjectKind};
 use crate::analysis::record::{Activation, Chain, Consumption, Recording};
 use crate::ir::{Argument, Collection, Constant, Element, Function, FunctionKind, Module, Op, OpKind, Temp, Variable};
-use crate::judge::facts::KeyName;
+use crate::judge::facts::{KeyName, Use};
 
 /// Most enclosing functions that are searched for a variable.
 const AROUND: usize = 16;
@@ -249,4 +249,17 @@ pub fn stream_at(run: &Recording<'_>, event: &Consumption, chain: &Chain, depth:
     }
     let name = name_at(run, event, chain, depth)?.text;
     name.strip_suffix(attribute)?.strip_suffix('.').filter(|stream| *stream != owner).map(str::to_owned)
+}
+
+/// A use reported where it happens.
+pub fn leaf_use(run: &Recording<'_>, event: &Consumption) -> Use {
+    Use {
+        place: event.place,
+        leaf: event.place,
+        via: Vec::new(),
+        callee: event.callee.to_string(),
+        role: event.role,
+        written: own_name(run, event),
+        name: name_at(run, event, &vec![(event.activation.clone(), event.place)], 0),
+    }
 }

@@ -18,10 +18,11 @@ use crate::judge::derivation::derivation;
 use crate::judge::facts::{CaptureKind, CapturedUse, CarriedKey, CarryKind, Facts, Role, StaleState, Use};
 use crate::judge::intent::of_captured;
 use crate::judge::memoised::{is_memoised, sets_attribute};
-use crate::judge::naming::{name_at, own_name};
+use crate::judge::naming::leaf_use;
 use crate::judge::paths::PathQueries;
-use crate::judge::stale_places;
 use crate::judge::reuse::{is_key_by_test, is_known_key, use_at};
+use crate::judge::stale_places;
+use crate::judge::unused::loses_next_key;
 use crate::models::Effect;
 
 /// Most enclosing functions, up to the module's body, that are searched.
@@ -37,6 +38,8 @@ struct Candidate {
     name: Name,
     /// Whether unknown code that got the object may have replaced the key.
     may_be_replaced: bool,
+    /// Whether the method splits the key, and nothing reads the next one.
+    loses_next: bool,
     fact: StaleState,
 }
 
@@ -140,7 +143,7 @@ fn candidates(run: &Recording<'_>, paths: &mut PathQueries<'_>, id: FunctionId) 
         let (held, element) = held_in(run, &event);
         if let Some((name, stored_at)) = stale_places::left_in(run, &event) {
             let fact = StaleState { stored_at: Some(stored_at), ..stale_fact(used, name.clone(), code) };
-            candidates.push(Candidate { class: None, name: name.into(), may_be_replaced: false, fact });
+            candidates.push(Candidate { class: None, name: name.into(), may_be_replaced: false, loses_next: false, fact });
         } else if outermost.function != id {
         } else if let Some((class, name)) = attribute_of_self(run, held) {
             if run.log.stores.iter().any(|store| store.name == name) || is_passed_on(run, &event, &name) {
@@ -155,7 +158,8 @@ fn candidates(run: &Recording<'_>, paths: &mut PathQueries<'_>, id: FunctionId) 
             }
             let owner = run.terms.owner(held);
             let may_be_replaced = run.objects.iter().any(|object| Some(object.symbol) == owner && object.key_epoch > 0);
-            candidates.push(Candidate { class: Some(class), name, may_be_replaced, fact });
+            let loses_next = loses_next_key(run, &event);
+            candidates.push(Candidate { class: Some(class), name, may_be_replaced, loses_next, fact });
         } else if let Some(read) = global_read(run, event.target.term)
             && !run.log.global_stores.contains(&read.name)
             && !is_rebound(run, &read.name)
@@ -166,7 +170,7 @@ fn candidates(run: &Recording<'_>, paths: &mut PathQueries<'_>, id: FunctionId) 
             if runs_once(run, code, CALLERS) {
                 fact.confidence = Confidence::Low;
             }
-            candidates.push(Candidate { class: None, name, may_be_replaced: false, fact });
+            candidates.push(Candidate { class: None, name, may_be_replaced: false, loses_next: false, fact });
         }
     }
     candidates
@@ -634,7 +638,15 @@ fn attributes_of(
             let lineage = run.lineage(class);
             let mut own =
                 stores.iter().filter(|store| store.name == candidate.name && lineage.contains(&store.class)).peekable();
-            let Some(stored) = own.peek().copied() else { continue };
+            let stored = own.peek().copied();
+            // The field of a dataclass gets its key from the caller.
+            let is_field = || {
+                let fields = &run.module(info.module).class(info.class).fields;
+                candidate.loses_next && fields.iter().any(|field| field.name == candidate.name)
+            };
+            if stored.is_none() && !is_field() {
+                continue;
+            }
             let advances = |function: &Name| {
                 let of = |one: &&Advance| one.name == candidate.name && lineage.contains(&one.class);
                 advanced.iter().find(|one| of(one) && one.function == *function)
@@ -653,24 +665,11 @@ fn attributes_of(
                 let Some(advance) = first.filter(|_| !may_be_replaced) else { continue };
                 fact.advanced_at = Some((advance.function.to_string(), advance.place));
             }
-            fact.stored_at = Some(stored.place);
+            fact.stored_at = stored.map(|stored| stored.place);
         }
         if seen.insert(fact.used.place) {
             facts.push(fact);
         }
     }
     facts
-}
-
-/// A use reported where it happens.
-pub fn leaf_use(run: &Recording<'_>, event: &Consumption) -> Use {
-    Use {
-        place: event.place,
-        leaf: event.place,
-        via: Vec::new(),
-        callee: event.callee.to_string(),
-        role: event.role,
-        written: own_name(run, event),
-        name: name_at(run, event, &vec![(event.activation.clone(), event.place)], 0),
-    }
 }

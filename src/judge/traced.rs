@@ -25,7 +25,7 @@ use crate::judge::forward::{self, is_noise};
 use crate::judge::intent::placeholder::{named_key, names_result};
 use crate::judge::passed_seeds::passed_to;
 use crate::judge::paths::PathQueries;
-use crate::judge::stale::leaf_use;
+use crate::judge::naming::leaf_use;
 use crate::models::{Construct, Effect, Runs, Transform};
 use crate::text::FileId;
 

@@ -5,14 +5,14 @@
 use std::collections::BTreeSet;
 
 use crate::analysis::program::names::is_of_another_kind;
-use crate::analysis::record::{Activation, Recording};
+use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{
     Block, Function, FunctionId, FunctionKind, Name, OpKind, ParameterKind, ReachingDefinitions, Temp, Variable,
 };
 use crate::judge::derivation::seed_number;
 use crate::judge::facts::{CallerKeyLoss, Discarded, Facts, IgnoredCaller, Role, UnusedChild};
-use crate::judge::stale::leaf_use;
+use crate::judge::naming::leaf_use;
 use crate::models::Effect;
 use crate::text::FileId;
 
@@ -130,6 +130,12 @@ pub fn dead_children(run: &Recording<'_>, place: Place, activation: &Activation)
         }
         _ => None,
     }
+}
+
+/// Whether a split makes a child that nothing reads: the next key, which the author forgot to store.
+pub fn loses_next_key(run: &Recording<'_>, event: &Consumption) -> bool {
+    event.role == Role::Split
+        && dead_children(run, event.place, &event.activation).is_some_and(|children| !children.is_empty())
 }
 
 /// Whether nothing reads a variable of an activation's function.
