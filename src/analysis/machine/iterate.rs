@@ -26,6 +26,9 @@ impl<'p> Machine<'p> {
     pub fn iterator_of(&mut self, frame: &mut Frame<'p>, value: &Value, place: Option<Place>) -> Value {
         let value = self.state.possible(value);
         let Some(val) = value.single().cloned() else {
+            if let Some(items) = items::of_alternatives(&mut self.state, &value) {
+                return new_iterator(&mut self.state, Source::Items(items), place);
+            }
             let term = self.state.term_of(&value);
             if value.alternatives().iter().all(|alternative| is_varied(&self.state, &alternative.val)) {
                 self.state.terms.vary(term);
@@ -38,9 +41,12 @@ impl<'p> Machine<'p> {
             }
             Val::Array(_) => Source::Array(value.clone()),
             Val::Object(object) => match &self.state.store.objects[object.0 as usize].kind {
-                ObjectKind::List { items, unknown: false } | ObjectKind::Set(items) => Source::Items(items.clone()),
+                ObjectKind::List { items, unknown: false } | ObjectKind::Set(items) => {
+                    Source::Items(items::merged(&mut self.state.paths.guards, items.clone()))
+                }
                 ObjectKind::Dict { entries, unknown: false } => {
-                    Source::Items(items::keys_of(&mut self.state.paths.guards, entries))
+                    let keys = items::keys_of(&mut self.state.paths.guards, entries);
+                    Source::Items(items::merged(&mut self.state.paths.guards, keys))
                 }
                 ObjectKind::Iterator(..) => return value,
                 ObjectKind::Stream(path) => Source::Stream(self.program.models.stream_yield(path, StreamUse::Next)),

@@ -237,3 +237,62 @@ pub fn keys_of(guards: &mut Guards, entries: &[Entry]) -> Vec<Item> {
     }
     keys
 }
+
+/// Most elements of the containers that a value may be, together, if they are iterated over.
+const OF_ALTERNATIVES: usize = 32;
+
+/// The same elements on every path, with those that exclude each other in one place: `if c: xs.append(a)`, `else: xs.append(b)`.
+pub fn merged(guards: &mut Guards, items: Vec<Item>) -> Vec<Item> {
+    if items.iter().all(|item| item.guard.is_true()) {
+        return items;
+    }
+    let mut merged: Vec<Item> = Vec::with_capacity(items.len());
+    for item in items {
+        match merged.last_mut() {
+            Some(last) if guards.and(last.guard, item.guard).is_false() => {
+                let mut value = last.value.restricted(guards, last.guard);
+                for alternative in item.value.alternatives() {
+                    let guard = guards.and(item.guard, alternative.guard);
+                    value.push(guards, guard, alternative.val.clone());
+                }
+                if value.is_too_various() {
+                    merged.push(item);
+                } else {
+                    *last = Item { guard: guards.or(last.guard, item.guard), value };
+                }
+            }
+            _ => merged.push(item),
+        }
+    }
+    merged
+}
+
+/// The elements of a value that is one of several containers: `for x in (a if c else b)`.
+pub fn of_alternatives(state: &mut State, value: &Value) -> Option<Vec<Item>> {
+    let mut all: Vec<std::vec::IntoIter<Item>> = Vec::new();
+    for alternative in value.alternatives() {
+        let mut items: Vec<Item> = match &alternative.val {
+            Val::Tuple(parts) => {
+                parts.iter().map(|part| Item { guard: Guard::TRUE, value: part.clone() }).collect()
+            }
+            Val::Object(object) => match &state.store.objects[object.0 as usize].kind {
+                ObjectKind::List { items, unknown: false } => items.clone(),
+                ObjectKind::Dict { entries, unknown: false } => keys_of(&mut state.paths.guards, entries),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        for item in &mut items {
+            item.guard = state.paths.guards.and(alternative.guard, item.guard);
+        }
+        all.push(items.into_iter());
+    }
+    if all.iter().map(ExactSizeIterator::len).sum::<usize>() > OF_ALTERNATIVES {
+        return None;
+    }
+    let mut items = Vec::new();
+    while all.iter().any(|items| items.len() > 0) {
+        items.extend(all.iter_mut().filter_map(Iterator::next));
+    }
+    Some(merged(&mut state.paths.guards, items))
+}
