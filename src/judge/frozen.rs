@@ -12,8 +12,8 @@ use crate::finding::Place;
 use crate::ir::{FunctionId, OpKind};
 use crate::judge::consequence::Flows;
 use crate::judge::facts::{Facts, FrozenKey, Role};
-use crate::judge::paths::PathQueries;
 use crate::judge::naming::leaf_use;
+use crate::judge::paths::PathQueries;
 use crate::judge::traced::{STEPS, is_within, object_outlives, steps};
 use crate::text::FileId;
 

@@ -143,7 +143,13 @@ fn candidates(run: &Recording<'_>, paths: &mut PathQueries<'_>, id: FunctionId) 
         let (held, element) = held_in(run, &event);
         if let Some((name, stored_at)) = stale_places::left_in(run, &event) {
             let fact = StaleState { stored_at: Some(stored_at), ..stale_fact(used, name.clone(), code) };
-            candidates.push(Candidate { class: None, name: name.into(), may_be_replaced: false, loses_next: false, fact });
+            candidates.push(Candidate {
+                class: None,
+                name: name.into(),
+                may_be_replaced: false,
+                loses_next: false,
+                fact,
+            });
         } else if outermost.function != id {
         } else if let Some((class, name)) = attribute_of_self(run, held) {
             if run.log.stores.iter().any(|store| store.name == name) || is_passed_on(run, &event, &name) {

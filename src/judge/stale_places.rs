@@ -83,12 +83,7 @@ fn functions(module: &Module) -> impl Iterator<Item = (FunctionId, &Function)> {
 }
 
 /// Where a container is made, if it is made once, by a display, and all of the module only reads its items and writes others than this one.
-fn only_container(
-    run: &Recording<'_>,
-    module: &Module,
-    holder: &Holder<'_>,
-    index: &Constant,
-) -> Option<Span> {
+fn only_container(run: &Recording<'_>, module: &Module, holder: &Holder<'_>, index: &Constant) -> Option<Span> {
     let mut made = None;
     for (id, code) in functions(module) {
         let uses = run.uses_of(run.home, id);
@@ -100,7 +95,9 @@ fn only_container(
                 (OpKind::StoreAttribute(_, name, value), Holder::Own(of)) if name == *of => {
                     is_constructor(&code.name).then_some(*value)?
                 }
-                (OpKind::Store(Variable::Local(slot), value), Holder::Captured(of, held)) if id == *of && slot == held => {
+                (OpKind::Store(Variable::Local(slot), value), Holder::Captured(of, held))
+                    if id == *of && slot == held =>
+                {
                     *value
                 }
                 (OpKind::Store(Variable::Outer(out, slot), _), Holder::Captured(of, held))

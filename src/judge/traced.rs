@@ -23,9 +23,9 @@ use crate::judge::derivation::seed_number;
 use crate::judge::facts::{ConstantKey, Facts, LeakKind, LeakedKey, Role, Trace, TraceKind, TraceStep, TracedFunction};
 use crate::judge::forward::{self, is_noise};
 use crate::judge::intent::placeholder::{named_key, names_result};
+use crate::judge::naming::leaf_use;
 use crate::judge::passed_seeds::passed_to;
 use crate::judge::paths::PathQueries;
-use crate::judge::naming::leaf_use;
 use crate::models::{Construct, Effect, Runs, Transform};
 use crate::text::FileId;
 
@@ -191,7 +191,8 @@ pub fn extract_constant_keys(
             continue;
         }
         let is_for_nothing = || is_initialiser(run, event) || named_key(run, event).is_some();
-        let seed = seed(run, event.target.term).filter(|seed| !(is_for_nothing() || seed.is_split && !is_noise(run, event)));
+        let seed =
+            seed(run, event.target.term).filter(|seed| !(is_for_nothing() || seed.is_split && !is_noise(run, event)));
         let Some(Seed { made, number, is_split }) = seed else { continue };
         let own = run.derivation(event.target.derivation).filter(|_| !is_split);
         let made_here = || {
@@ -483,9 +484,7 @@ fn holds(run: &Recording<'_>, value: &Value, whole: TermId, (depth, parts): (u32
             let object = &run.objects[id.0 as usize];
             let is_part = || object.kind.held().any(|(_, value)| within(value));
             let own = [Some(object.symbol), object.copied];
-            own.into_iter().flatten().any(|own| own == whole)
-                || object.attributes.values().any(within)
-                || is_part()
+            own.into_iter().flatten().any(|own| own == whole) || object.attributes.values().any(within) || is_part()
         }
         _ => false,
     })

@@ -51,9 +51,9 @@ fn methods_named(program: &Program<'_>, module: ModuleIndex, name: &Name) -> Arc
     let methods = homes.flat_map(|home| {
         let module = program.module(home);
         let is_method = |parent: FunctionId| module.function(parent).kind == FunctionKind::ClassBody;
-        let named = (0u32..).zip(&module.functions).filter(move |(_, code)| {
-            code.name == *name && !code.is_stub && code.parent.is_some_and(is_method)
-        });
+        let named = (0u32..)
+            .zip(&module.functions)
+            .filter(move |(_, code)| code.name == *name && !code.is_stub && code.parent.is_some_and(is_method));
         named.map(move |(number, _)| (home, FunctionId(number)))
     });
     methods.take(METHODS + 1).collect()

@@ -27,7 +27,8 @@ pub fn selected(state: &mut State, elements: &[(TermId, Value)], index: TermId, 
         }
         _ => false,
     };
-    if elements.is_empty() || state.terms.is_constant(index) || !elements.iter().all(|(_, value)| is_of_program(value)) {
+    if elements.is_empty() || state.terms.is_constant(index) || !elements.iter().all(|(_, value)| is_of_program(value))
+    {
         return None;
     }
     let mut rest = Guard::TRUE;
@@ -272,9 +273,7 @@ pub fn of_alternatives(state: &mut State, value: &Value) -> Option<Vec<Item>> {
     let mut all: Vec<std::vec::IntoIter<Item>> = Vec::new();
     for alternative in value.alternatives() {
         let mut items: Vec<Item> = match &alternative.val {
-            Val::Tuple(parts) => {
-                parts.iter().map(|part| Item { guard: Guard::TRUE, value: part.clone() }).collect()
-            }
+            Val::Tuple(parts) => parts.iter().map(|part| Item { guard: Guard::TRUE, value: part.clone() }).collect(),
             Val::Object(object) => match &state.store.objects[object.0 as usize].kind {
                 ObjectKind::List { items, unknown: false } => items.clone(),
                 ObjectKind::Dict { entries, unknown: false } => keys_of(&mut state.paths.guards, entries),

@@ -14,7 +14,7 @@ use crate::analysis::domain::progression::{Holds, holds};
 use crate::analysis::domain::term::{PlaceKey, Symbol, Term, TermId};
 use crate::analysis::record::{Activation, Consumption, DrawnIn, LoggedLoop, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Argument, Op, OpKind, Operator, Variable};
+use crate::ir::{Argument, Op, OpKind, Operator, Variable, is_written_alike};
 use crate::judge::facts::Role;
 use crate::judge::paths::PathQueries;
 use crate::judge::reuse::repetition::repeated_by;
@@ -341,7 +341,11 @@ fn role_confidence(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> Opt
         // Two networks that already exist: their draws are at different paths.
         _ if folds_path(run, a) == Some(false) && receiver(a) != receiver(b) => Some(Confidence::Low),
         (Role::Unresolved, Role::Unresolved) if a.place == b.place && a.iteration.is_none() => None,
-        (Role::Unresolved, Role::Unresolved) if is_passed_in_each_iteration(run, a, b) => Some(Confidence::Medium),
+        (Role::Unresolved, Role::Unresolved)
+            if is_passed_in_each_iteration(run, a, b) || is_called_again(run, a, b) =>
+        {
+            Some(Confidence::Medium)
+        }
         (Role::Sample | Role::Split, Role::Unresolved) if returns_what_it_draws(run, b) => Some(Confidence::Medium),
         (Role::Unresolved, _) | (_, Role::Unresolved) => Some(Confidence::Low),
         (Role::Library | Role::Protocol, _) | (_, Role::Library | Role::Protocol) => Some(Confidence::Medium),
@@ -365,6 +369,16 @@ fn is_passed_in_each_iteration(run: &Recording<'_>, a: &Consumption, b: &Consump
         && repeated_by(a, b).is_some()
         && !run.uses_of(b.activation.module, b.activation.function).readers(call).is_empty()
         && (!is_method || run.program.models.protocols(method).is_empty())
+}
+
+/// Whether the program makes the same unresolved call again, as it is written, and reads both results: what is equal is not computed twice.
+fn is_called_again(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> bool {
+    let calls = [a, b].map(|event| run.call_at(&event.activation, event.place));
+    let [Some(one), Some(other)] = calls else { return false };
+    a.activation.id == b.activation.id
+        && one != other
+        && is_written_alike(run.code(&a.activation), one, other)
+        && [a, b].into_iter().all(|event| returns_what_it_draws(run, event))
 }
 
 /// Whether the program reads the result of an unresolved call that gets a key by its name, so that it probably draws from the key. What makes an object may
