@@ -164,7 +164,9 @@ fn candidates(run: &Recording<'_>, paths: &mut PathQueries<'_>, id: FunctionId) 
             }
             let owner = run.terms.owner(held);
             let may_be_replaced = run.objects.iter().any(|object| Some(object.symbol) == owner && object.key_epoch > 0);
-            let loses_next = loses_next_key(run, &event);
+            // A copy that still holds the key is reported where it leaves.
+            let is_copied = || run.log.exits.iter().any(|exit| exit.term == event.target.term);
+            let loses_next = code.class.is_some() && loses_next_key(run, &event) && !is_copied();
             candidates.push(Candidate { class: Some(class), name, may_be_replaced, loses_next, fact });
         } else if let Some(read) = global_read(run, event.target.term)
             && !run.log.global_stores.contains(&read.name)
