@@ -24,9 +24,14 @@ const SHAPE: &str = "shape";
 /// Most operations that are looked at to find what an array is computed from.
 const STEPS: usize = 64;
 
-/// The method that forward passes call and in which a draw is noise from a constant key. What a nested function draws may be the first value
-/// of a parameter or of a variable, and where another key may be, the constant one is only a stand-in.
-pub fn noisy_method(run: &Recording<'_>, paths: &PathQueries<'_>, event: &Consumption) -> Option<TracedFunction> {
+/// The method that forward passes call and in which a draw, perhaps of a function that gets the key, is noise from a constant key that an
+/// activation makes. A key that a nested function makes may be for the first value of a parameter or of a variable, and where another key may
+/// be, the constant one is only a stand-in.
+pub fn noisy_method(
+    run: &Recording<'_>,
+    paths: &PathQueries<'_>,
+    (event, made_in): (&Consumption, &Activation),
+) -> Option<TracedFunction> {
     let is_nested = |activation: &&Activation| {
         let module = run.module(activation.module);
         let parent = run.code(activation).parent.map(|parent| module.function(parent).kind);
@@ -35,7 +40,7 @@ pub fn noisy_method(run: &Recording<'_>, paths: &PathQueries<'_>, event: &Consum
     if !is_noise(run, event) || !depends_on_parameters_only(run, paths, event) {
         return None;
     }
-    for activation in event.activation.outwards().take_while(|activation| !is_nested(activation)) {
+    for activation in made_in.outwards().take_while(|activation| !is_nested(activation)) {
         if has_other_keys(run, activation) {
             return None;
         }

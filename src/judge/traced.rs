@@ -225,7 +225,8 @@ pub fn extract_constant_keys(
         let is_traceable = steps.iter().any(|step| step.bound.is_some());
         // A draw of which only the shape is used may be repeated.
         if is_traceable && flows.unseen(index).is_none() && seen.insert((derivation.place, steps.clone(), is_split)) {
-            let forward = if is_known { forward::noisy_method(run, paths, event) } else { None };
+            let made_in = &derivation.activation;
+            let forward = if is_known { forward::noisy_method(run, paths, (event, made_in)) } else { None };
             let is_noise = forward.is_some();
             if is_split && !is_noise {
                 continue;
