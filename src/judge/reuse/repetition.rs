@@ -3,12 +3,16 @@
 //! **Invariant:** results come from the code of the loop's own function; if that does not determine it, the simplest
 //! one is returned.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::analysis::record::{Consumption, Iteration, Recording};
 use crate::finding::Place;
 use crate::ir::{Argument, Element, Function, Op, OpKind, Temp, Variable};
+use crate::judge::consequence::Flows;
+use crate::judge::consequence::body::Part;
 use crate::judge::facts::{IterationDistance, KeyBinding, LoopKind};
+use crate::judge::intent::Pair;
 use crate::judge::slice::is_computed_from;
 
 /// The loop of which the two events happened in different iterations: the outermost.
@@ -250,4 +254,41 @@ fn load_in(code: &Function, temp: Temp, slot: u32, depth: u32) -> Option<Temp> {
         }),
         _ => None,
     }
+}
+
+/// Most operations that the arguments of a call are searched for.
+const FOLLOWED: usize = 64;
+
+/// Whether the function that a transform repeats returns what a call draws as a part of its carry, from which a later iteration computes the
+/// arguments of the call: `def step(x, _): u = policy(x, key); return x + u, u`.
+pub fn continues_in_transform(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
+    let Some(iteration) = &pair.repeated_by else { return false };
+    let chain = pair.second.chain();
+    let Some(at) = chain.iter().position(|(_, place)| *place == iteration.place) else { return false };
+    let Some((body, place)) = chain.get(at + 1) else { return false };
+    let reach = flows.reach(pair.reuse.second);
+    let frame = reach.frames.iter().find(|frame| frame.activation == body.id);
+    let is_carried = frame.is_some_and(|frame| {
+        frame.effects.returned.iter().any(|path| path.first().is_none_or(|part| *part == Part::Index(0)))
+    });
+    let (code, uses) = (flows.run.code(body), flows.run.uses_of(body.module, body.function));
+    let Some(call) = uses.call_at(place.span).filter(|_| is_carried) else { return false };
+    let (mut work, mut seen) = (vec![call], BTreeSet::new());
+    while let Some(temp) = work.pop().filter(|_| seen.len() < FOLLOWED) {
+        if !seen.insert(temp) {
+            continue;
+        }
+        match &code.ops[temp as usize].kind {
+            OpKind::Load(Variable::Local(0)) => return true,
+            OpKind::Load(Variable::Local(slot)) => {
+                let stored = uses.stores_of(*slot).iter().filter_map(|store| match &code.ops[*store as usize].kind {
+                    OpKind::Store(_, value) => Some(*value),
+                    _ => None,
+                });
+                work.extend(stored);
+            }
+            kind => kind.operands(&mut |operand| work.push(operand)),
+        }
+    }
+    false
 }

@@ -25,7 +25,9 @@ use crate::judge::naming::{entries, name_at, own_name};
 use crate::judge::origin::origin;
 use crate::judge::paths::PathQueries;
 use crate::judge::reuse::Reuse;
-use crate::judge::reuse::repetition::{binding, carried_at, distance, loop_kind, repeated_by, returned_at};
+use crate::judge::reuse::repetition::{
+    binding, carried_at, continues_in_transform, distance, loop_kind, repeated_by, returned_at,
+};
 use crate::judge::traced::is_initialiser;
 use crate::judge::unused::{Child, dead_children, unread_children};
 
@@ -357,10 +359,9 @@ fn is_doubtful_in_loop(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequ
 
 /// Whether each iteration of a loop statement makes the same call, or a later one gets what an earlier one draws.
 fn repeats_or_carries(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
-    loop_around(flows, pair).is_some_and(|around| {
-        let reach = flows.reach(pair.reuse.second);
-        !around.gets_another() || around.continues(&reach) || around.is_stored_as_state(&reach)
-    })
+    let Some(around) = loop_around(flows, pair) else { return continues_in_transform(flows, pair) };
+    let reach = flows.reach(pair.reuse.second);
+    !around.gets_another() || around.continues(&reach) || around.is_stored_as_state(&reach)
 }
 
 /// The loop that repeats the second draw, if there is one.
