@@ -131,8 +131,8 @@ fn candidates(run: &Recording<'_>, paths: &mut PathQueries<'_>, id: FunctionId) 
             continue;
         }
         let (outermost, place) = event.chain()[0].clone();
-        let is_within = is_within(run.module(run.home), outermost.function, id);
-        if !is_within || outermost.module != run.home || place.file != file {
+        let is_own = outermost.module == run.home && place.file == file;
+        if !is_own || !is_within(run.module(run.home), outermost.function, id) {
             continue;
         }
         let is_kept = event.activation.outwards().any(|activation| is_memoised(run, activation));

@@ -129,6 +129,10 @@ lists! {
     complaints,
     /// Verbs after a phrase that make it a statement about keys in general: `the same key gives the same numbers`.
     laws,
+    /// Words after a phrase that forbid what it says, or deny that it is so.
+    refusals,
+    /// Words after a phrase that say that it speaks of what keys are.
+    natures,
 }
 
 /// Most words that a `*` of a phrase matches.
@@ -136,6 +140,12 @@ const BETWEEN: usize = 2;
 
 /// Words after a phrase among which its verb is: `the same key always gives`.
 const ADVERBS: usize = 2;
+
+/// Words after a phrase among which its negation is: `common random numbers are not used`.
+const VERB: usize = 3;
+
+/// The first word of a clause of a docstring that refers to something else.
+const REFERENCE: &str = "see";
 
 /// Most words of a clause that only says that something is on purpose.
 const ALONE: usize = 3;
@@ -294,36 +304,51 @@ impl Words {
     pub fn clause_on_sharing<'t>(&self, text: &'t str, is_docstring: bool) -> Option<&'t str> {
         let (beside, alone) =
             if is_docstring { (&[][..], &[][..]) } else { (&self.said_beside[..], &self.said_alone[..]) };
-        self.clause(text, [&self.shared_on_purpose, beside], alone)
+        self.clause(text, [&self.shared_on_purpose, beside], alone, is_docstring)
     }
 
     /// The clause of a comment or docstring about a constant key that says that it is fixed on purpose. A text that also complains says no such
     /// thing.
     pub fn clause_on_fixing<'t>(&self, text: &'t str) -> Option<&'t str> {
         let reverses = |word: &String| holds(&self.complaints, word) || holds(&self.shortcuts, word);
-        self.clause(text, [&self.fixed_on_purpose, &[]], &[]).filter(|_| !plain_words(text).iter().any(reverses))
+        self.clause(text, [&self.fixed_on_purpose, &[]], &[], false).filter(|_| !plain_words(text).iter().any(reverses))
     }
 
     /// The first clause of a text with one of some phrases, or with one that says enough in a short clause.
-    fn clause<'t>(&self, text: &'t str, phrases: [&[String]; 2], alone: &[String]) -> Option<&'t str> {
+    fn clause<'t>(
+        &self,
+        text: &'t str,
+        phrases: [&[String]; 2],
+        alone: &[String],
+        is_docstring: bool,
+    ) -> Option<&'t str> {
         sentences(text).into_iter().find_map(|sentence| {
             let complains = plain_words(sentence).iter().any(|word| holds(&self.complaints, word));
             let mut clauses = sentence.split([',', ';', ':']).filter(|_| !complains);
             clauses.find(|clause| {
                 let words = plain_words(clause);
                 let alone = if words.len() <= ALONE { alone } else { &[] };
-                let mut phrases = phrases.into_iter().flatten().chain(alone);
-                phrases.any(|phrase| {
-                    self.find(phrase, &words).any(|Range { start, end }| {
-                        let mut next = words[end..].iter().take(ADVERBS);
+                let phrases = phrases.into_iter().flatten().chain(alone);
+                let found: Vec<Range<usize>> = phrases.flat_map(|phrase| self.find(phrase, &words)).collect();
+                let next = |end: usize| words[end..].iter().take(ADVERBS);
+                let is_law = |end: usize| next(end).any(|word| holds(&self.laws, word));
+                // A docstring tells callers what the same key always gives, and what else to read.
+                let is_for_callers = is_docstring
+                    && (words.first().is_some_and(|word| word == REFERENCE) || found.iter().any(|it| is_law(it.end)));
+                !is_for_callers
+                    && found.iter().any(|Range { start, end }| {
                         // "the same noise level" speaks of a number, but a key has none.
-                        let is_key = words[start..end].last().is_some_and(|word| holds(&self.keys, word));
-                        let is_measured = !is_key && words.get(end).is_some_and(|word| holds(&self.measures, word));
+                        let is_key = words[*start..*end].last().is_some_and(|word| holds(&self.keys, word));
+                        let is_measured = !is_key && words.get(*end).is_some_and(|word| holds(&self.measures, word));
+                        let mut verb = words[*end..].iter().take(VERB);
+                        let is_refused = verb.any(|word| holds(&self.refusals, word));
+                        let is_of_nature = next(*end).any(|word| holds(&self.natures, word));
                         !is_measured
-                            && !words[..start].iter().any(|word| holds(&self.denials, word))
-                            && !next.any(|word| holds(&self.laws, word))
+                            && !is_law(*end)
+                            && !words[..*start].iter().any(|word| holds(&self.denials, word))
+                            && !is_refused
+                            && !is_of_nature
                     })
-                })
             })
         })
     }

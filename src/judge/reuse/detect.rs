@@ -14,7 +14,7 @@ use crate::analysis::domain::progression::{Holds, holds};
 use crate::analysis::domain::term::{PlaceKey, Symbol, Term, TermId};
 use crate::analysis::record::{Activation, Consumption, DrawnIn, LoggedLoop, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Argument, Op, OpKind, Operator, Variable, is_written_alike};
+use crate::ir::{Argument, Op, OpKind, Operator, Temp, Variable, is_written_alike};
 use crate::judge::facts::Role;
 use crate::judge::paths::PathQueries;
 use crate::judge::reuse::repetition::repeated_by;
@@ -371,13 +371,17 @@ fn is_passed_in_each_iteration(run: &Recording<'_>, a: &Consumption, b: &Consump
         && (!is_method || run.program.models.protocols(method).is_empty())
 }
 
-/// Whether the program makes the same unresolved call again, as it is written, and reads both results: what is equal is not computed twice.
+/// Whether the program makes the same unresolved call again, as it is written, and uses both results for more than a test: what is equal is
+/// not computed twice.
 fn is_called_again(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> bool {
     let calls = [a, b].map(|event| run.call_at(&event.activation, event.place));
     let [Some(one), Some(other)] = calls else { return false };
+    let (code, uses) = (run.code(&a.activation), run.uses_of(a.activation.module, a.activation.function));
+    let is_test = |reader: &Temp| matches!(code.ops[*reader as usize].kind, OpKind::If { .. });
     a.activation.id == b.activation.id
         && one != other
-        && is_written_alike(run.code(&a.activation), one, other)
+        && ![one, other].iter().any(|call| uses.readers(*call).iter().all(is_test))
+        && is_written_alike(code, one, other)
         && [a, b].into_iter().all(|event| returns_what_it_draws(run, event))
 }
 
