@@ -36,7 +36,9 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
     let is_kept = holds == Storage::Writable;
     match &found.repeats {
         Repeats::Statement(statement) => {
-            proposals.extend(own_element(cx, &found, statement));
+            if let Stmt::For(each) = statement {
+                proposals.extend(own_element(cx, &found, (&each.target, &each.iter)));
+            }
             proposals.extend(folded_before(cx, &found, findings));
             proposals.extend(kept_parent(cx, &found));
             proposals.extend(free_child_kept(cx, &found));
@@ -46,7 +48,11 @@ pub(super) fn propose(cx: &FixContext<'_>, findings: &[Finding], index: usize) -
                 proposals.extend(fold_index(cx, &found, statement));
             }
         }
-        Repeats::Comprehension(generators, _) => proposals.extend(each_element(cx, &found, generators, is_kept)),
+        Repeats::Comprehension(generators, _) => {
+            let own = |each: &ast::Comprehension| own_element(cx, &found, (&each.target, &each.iter));
+            proposals.extend(generators.iter().find_map(own));
+            proposals.extend(each_element(cx, &found, generators, is_kept));
+        }
         Repeats::Body(def) => {
             proposals.extend(kept_parent(cx, &found));
             proposals.extend(free_child_returned(cx, &found, def));
@@ -190,16 +196,16 @@ fn unused_child(cx: &FixContext<'_>, found: &Loop<'_>) -> Option<Proposal> {
 }
 
 /// `keys[0]` in a loop over `keys` whose variable nothing reads: that variable was intended.
-fn own_element(cx: &FixContext<'_>, found: &Loop<'_>, statement: &Stmt) -> Option<Proposal> {
-    let Stmt::For(each) = statement else { return None };
+fn own_element(cx: &FixContext<'_>, found: &Loop<'_>, (target, over): (&Expr, &Expr)) -> Option<Proposal> {
     let [(_, key)] = found.calls[..] else { return None };
-    let is_read = |one: &super::names::Occurrence| one.action == Action::Read && span_of(statement).covers(one.span);
+    let span = found.repeats.span();
+    let is_read = |one: &super::names::Occurrence| one.action == Action::Read && span.covers(one.span);
     let is_unused = |name: &str| name != "_" && !cx.names.occurrences(name).iter().any(is_read);
-    let elements = iterated(cx, &each.target, &each.iter).into_iter().filter_map(|(target, over)| match target {
-        Expr::Name(element) if is_element_of(cx, key, over) => Some(element.id.as_str()),
+    let elements = iterated(cx, target, over).into_iter().filter_map(|(target, over)| match target {
+        Expr::Name(element) if is_element_of(cx, key, over, SOURCES) => Some(element.id.as_str()),
         _ => None,
     });
-    let name = elements.into_iter().find(|name| is_unused(name))?;
+    let name = { elements }.find(|name| is_unused(name))?;
     Some(Proposal::new(
         format!("use `{name}`, the key of this iteration; the numbers change"),
         vec![replace(key, name.to_owned())],
@@ -223,17 +229,42 @@ fn iterated<'a>(cx: &FixContext<'_>, target: &'a Expr, over: &'a Expr) -> Vec<(&
     }
 }
 
+/// Most variables and calls between a loop and the split whose children it iterates over.
+const SOURCES: u32 = 4;
+
 /// Whether the loop that consumes a key in each iteration was intended to consume its elements: `for k in keys: normal(keys[0])`,
-/// `for k in split(key, n): normal(key)`.
-fn is_element_of(cx: &FixContext<'_>, key: &Expr, over: &Expr) -> bool {
+/// `for k in split(key, n): normal(key)`, also if a variable holds the children.
+fn is_element_of(cx: &FixContext<'_>, key: &Expr, over: &Expr, left: u32) -> bool {
+    let Some(left) = left.checked_sub(1) else { return false };
     match (key, over) {
-        (Expr::Subscript(item), _) => cx.code(&item.value) == cx.code(over),
-        (_, Expr::Call(split)) => {
-            cx.model_of(&split.func).is_some_and(|model| matches!(model.effect, Effect::Split { .. }))
-                && split.arguments.args.first().is_some_and(|parent| cx.code(parent) == cx.code(key))
+        (Expr::Subscript(item), _) if cx.code(&item.value) == cx.code(over) => true,
+        (_, Expr::Call(call)) if ["iter", "list", "tuple"].iter().any(|name| cx.is_builtin(&call.func, name)) => {
+            call.arguments.args.first().is_some_and(|inner| is_element_of(cx, key, inner, left))
+        }
+        (_, Expr::Call(split)) => cx.is_split(split) && first_argument_is(cx, split, key),
+        (_, Expr::Name(children)) => {
+            let name = children.id.as_str();
+            let mut bindings = cx.names.occurrences(name).iter().filter(|one| one.action == Action::Bind);
+            let (Some(only), None) = (bindings.next(), bindings.next()) else { return false };
+            let Some(step) = cx.steps(only.span).pop() else { return false };
+            let Stmt::Assign(assign) = step.statement() else { return false };
+            match (&assign.targets[..], &*assign.value) {
+                ([Expr::Name(_)], value) => is_element_of(cx, key, value, left),
+                // `key, *subkeys = split(key, n)`
+                ([Expr::Tuple(targets)], Expr::Call(split)) => {
+                    let is_it = |target: &Expr| cx.code(target) == cx.code(key);
+                    let is_starred = |target: &Expr| matches!(target, Expr::Starred(of) if cx.code(&of.value) == name);
+                    cx.is_split(split) && targets.elts.iter().any(is_starred) && targets.elts.iter().any(is_it)
+                }
+                _ => false,
+            }
         }
         _ => false,
     }
+}
+
+fn first_argument_is(cx: &FixContext<'_>, call: &ast::ExprCall, key: &Expr) -> bool {
+    call.arguments.args.first().is_some_and(|parent| cx.code(parent) == cx.code(key))
 }
 
 /// `key, subkey = split(key)` at the start of the body, and each call gets its own `subkey`. In the body of a loop-like transform the split
