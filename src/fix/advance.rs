@@ -142,7 +142,25 @@ pub(super) fn passed_on(cx: &FixContext<'_>, findings: &[Finding], index: usize)
     if is_held {
         return stored(cx, findings, index);
     }
-    split_before(cx, findings, index, &is_rebindable).into_iter().collect()
+    let sibling = unused_sibling(cx, findings, index);
+    sibling.into_iter().chain(split_before(cx, findings, index, &is_rebindable)).collect()
+}
+
+/// `rng, subkey = split(rng)` before the draw, if `subkey` is passed on and nothing reads `rng`: that child is passed on instead.
+fn unused_sibling(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Option<Proposal> {
+    let passed = cx.here(findings[index].primary)?;
+    let used_at = findings[index].fix_hints.as_ref()?.used_at?;
+    let call = tree::call_at(cx.module, cx.here(used_at)?)?;
+    let key = key_of(cx, findings, index)?;
+    let Expr::Name(name) = key else { return None };
+    let made = SplitKey::of(cx, &Use { call, key, steps: cx.steps(span_of(call)) })?;
+    let child = made.unused_until(cx, passed).into_iter().find(|child| !child.id.as_str().starts_with('_'))?;
+    let reads = cx.names.occurrences(name.id.as_str()).iter();
+    let mut within = reads.filter(|one| one.action == Action::Read && passed.covers(one.span));
+    let (Some(read), None) = (within.next(), within.next()) else { return None };
+    let message = format!("pass on `{}`, which is still unused; the numbers change", child.id);
+    let edits = vec![Edit::replace(read.span, child.id.to_string())];
+    Some(Proposal::new(message, edits, vec![index]).proved_by(Proof::Own { instead: None }))
 }
 
 /// The same for a function that consumes its key and then returns it, so that its caller consumes it again. What draws again elsewhere may
