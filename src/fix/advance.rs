@@ -9,6 +9,7 @@ use super::context::{FixContext, Proof, Proposal, is_plain};
 use super::jax;
 use super::key_uses::{Use, only_key};
 use super::layout;
+use super::liveness::Variable;
 use super::names::{Action, ScopeId, ScopeKind};
 use super::split_apart::{assigns, can_rebind};
 use super::tree;
@@ -74,6 +75,13 @@ pub(super) fn held(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> O
             Storage::None => return None,
             Storage::Unknown => is_doubtful = true,
             Storage::Writable => {}
+        }
+        let around = one.steps.last()?.statement();
+        if cx.is_split(one.call)
+            && let Some(unread) = unread_target(cx, around, one.call)
+        {
+            edits.push(Edit::replace(unread, cx.code(one.key).to_owned()));
+            continue;
         }
         if let Some(child) = child_of_split(cx, one).filter(|child| !extended.contains(&child.statement)) {
             extended.push(child.statement);
@@ -237,6 +245,9 @@ fn one_more(cx: &FixContext<'_>, statement: &Stmt, call: &ast::ExprCall, key: &s
         }
         return Some(vec![Edit::replace(span_of(dropped), key.to_owned())]);
     }
+    if let Some(unread) = unread_target(cx, statement, call) {
+        return Some(vec![Edit::replace(unread, key.to_owned())]);
+    }
     let first = span_of(targets.elts.first()?).start;
     let count = targets.elts.len() + 1;
     let is_plain_split = !targets.elts.iter().any(|target| matches!(target, Expr::Starred(_)));
@@ -250,6 +261,24 @@ fn one_more(cx: &FixContext<'_>, statement: &Stmt, call: &ast::ExprCall, key: &s
         _ => return None,
     };
     is_plain_split.then(|| vec![Edit::insert(first, format!("{key}, ")), number])
+}
+
+/// The child of a split that is a statement which nothing reads: the next key, which should have been stored.
+fn unread_target(cx: &FixContext<'_>, statement: &Stmt, call: &ast::ExprCall) -> Option<Span> {
+    let Stmt::Assign(assign) = statement else { return None };
+    let ([Expr::Tuple(targets)], true) = (&assign.targets[..], span_of(&*assign.value) == span_of(call)) else {
+        return None;
+    };
+    let scope = cx.names.frame_at(span_of(call).start)?;
+    let after = cx.statements_after(cx.steps(span_of(call)).pop()?);
+    let is_unread = |target: &&Expr| match target {
+        Expr::Name(name) => {
+            let name = name.id.as_str();
+            name != "_" && Variable::of(cx, scope, name).is_unneeded_from(&after)
+        }
+        _ => false,
+    };
+    targets.elts.iter().find(is_unread).map(span_of)
 }
 
 /// `key(0)` in a function with a parameter `key` becomes `key`; with a parameter `seed` it becomes `key(seed)`.
