@@ -23,6 +23,7 @@ use crate::judge::derivation::seed_number;
 use crate::judge::facts::{ConstantKey, Facts, LeakKind, LeakedKey, Role, Trace, TraceKind, TraceStep, TracedFunction};
 use crate::judge::forward::{self, is_noise};
 use crate::judge::intent::placeholder::{named_key, names_result};
+use crate::judge::intent::repeated_evaluation::is_seeded_for_evaluation;
 use crate::judge::naming::leaf_use;
 use crate::judge::passed_seeds::passed_to;
 use crate::judge::paths::PathQueries;
@@ -240,6 +241,7 @@ pub fn extract_constant_keys(
                 trace: None,
                 is_noise,
                 confidence: match event.role {
+                    _ if is_seeded_for_evaluation(run, event) => Confidence::Low,
                     Role::Sample if is_known => Confidence::High,
                     _ if names_result(run, event) => Confidence::Low,
                     // Keys of a state are often not drawn from at all.

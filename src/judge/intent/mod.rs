@@ -19,7 +19,7 @@ pub mod notebook;
 mod other_children;
 mod paired_calls;
 pub mod placeholder;
-mod repeated_evaluation;
+pub mod repeated_evaluation;
 mod replaced_parts;
 pub mod said_so;
 pub mod separate;

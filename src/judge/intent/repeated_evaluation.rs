@@ -5,12 +5,14 @@
 //! need independent draws.
 //!
 //! **Invariant:** the draws are within a call of a function whose name says that it evaluates, shows or measures something, within a call that
-//! gets only keys that are named for an evaluation, or within one that the loop makes only once in several iterations. Each of these calls
-//! has something else to evaluate, and a later iteration at most compares what this one draws with other results.
+//! gets only keys that are named for an evaluation, or within one that the loop makes only once in several iterations; or the key is made
+//! from a seed that is named for an evaluation. Each of these calls has something else to evaluate, and a later iteration at most compares what
+//! this one draws with other results.
 
-use crate::analysis::record::Consumption;
+use crate::analysis::domain::term::Term;
+use crate::analysis::record::{Consumption, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
-use crate::ir::Name;
+use crate::ir::{Name, OpKind, Variable};
 use crate::judge::consequence::Flows;
 use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::repeating_loop::{Kept, RepeatingLoop};
@@ -22,6 +24,10 @@ pub fn repeated_evaluation(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Con
         return None;
     }
     let iteration = pair.repeated_by.as_ref()?;
+    if pair.first.place == pair.second.place && is_seeded_for_evaluation(flows.run, pair.second) {
+        let reason = "the key is made from a seed that is named for an evaluation";
+        return Some(Intent::because(IntentKind::Evaluation, reason, Some(iteration.place)));
+    }
     let around = |draw: &Consumption| RepeatingLoop::around(flows.run, draw, iteration);
     let second = around(pair.second)?;
     let reason = match evaluation(flows, pair, &second) {
@@ -59,6 +65,22 @@ fn is_for_evaluation(flows: &Flows<'_>, pair: &Pair<'_>, around: &RepeatingLoop<
     pair.first.place == pair.second.place
         && keys.peek().is_some()
         && keys.all(|name| words.names_a_key_for_evaluation(name) && !words.names_training(name))
+}
+
+/// Whether a key is made from a seed whose name says that it is for an evaluation: `key(config.eval_seed)`.
+pub fn is_seeded_for_evaluation(run: &Recording<'_>, event: &Consumption) -> bool {
+    let words = &run.program.models.words;
+    let Some(made) = run.derivation(event.target.derivation) else { return false };
+    let Some(call) = run.call_at(&made.activation, made.place) else { return false };
+    let code = run.code(&made.activation);
+    let OpKind::Call(_, arguments) = &code.ops[call as usize].kind else { return false };
+    let name = match arguments.first().map(|seed| &code.ops[seed.value() as usize].kind) {
+        Some(OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name))) => Some(name),
+        Some(OpKind::Load(Variable::Local(slot))) => code.slots.get(*slot as usize),
+        _ => None,
+    };
+    matches!(run.terms.get(event.target.term), Term::Seed(_))
+        && name.is_some_and(|name| words.names_a_key_for_evaluation(name) && words.is_keyish(name))
 }
 
 /// Whether a loop shows what it draws once in several iterations, and keeps nothing of it.
