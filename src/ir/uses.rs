@@ -127,7 +127,9 @@ impl Uses {
             };
             for (_, inner) in within.iter().filter(|(_, inner)| made.full.covers(inner.full)) {
                 let (loaded, _) = inner.outer_slots();
-                loaded.into_iter().for_each(|slot| _ = self.made_with.entry(slot).or_default().insert(temp));
+                for slot in loaded {
+                    self.made_with.entry(slot).or_default().insert(temp);
+                }
             }
         }
     }

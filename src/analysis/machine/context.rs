@@ -14,6 +14,7 @@ use crate::analysis::domain::guard::Guard;
 use crate::analysis::domain::size::Walk;
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::{Array, ClassHandle, Closure, DerivationId, ModuleIndex, ObjectId, Value};
+use crate::analysis::machine::methods_by_name::MethodsByName;
 use crate::analysis::machine::name_cache::Memo;
 use crate::analysis::machine::overrides::{ClassStatement, Descendants, OverridingMethods};
 use crate::analysis::machine::suspend::Waiting;
@@ -164,7 +165,7 @@ pub struct Caches {
     /// Whether the methods of a class store an attribute, and nothing else makes it.
     pub stored: FxHashMap<(ClassHandle, Name), bool>,
     /// The methods of the project by which a method of an unknown object may be named, by the module of the call and by name.
-    pub methods_by_name: FxHashMap<(ModuleIndex, Name), Arc<[(ModuleIndex, FunctionId)]>>,
+    pub methods_by_name: FxHashMap<(ModuleIndex, Name), MethodsByName>,
     /// What names that modules import from each other resolve to, on demand.
     pub imported: FxHashMap<(ModuleIndex, Name), Value>,
 }

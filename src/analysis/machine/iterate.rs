@@ -515,8 +515,7 @@ pub fn last_index(state: &mut State, iterator: &Value) -> Option<TermId> {
         }
         Source::Enumerate(inner, _) => return last_index(state, inner),
         // The shortest ends the loop.
-        Source::Zip(inner) => return shortest(state, inner),
-        Source::Map(_, inner) => return shortest(state, inner),
+        Source::Zip(inner) | Source::Map(_, inner) => return shortest(state, inner),
         // The number of elements of something unknown may change before the loop.
         Source::Opaque(_)
         | Source::Items(_)

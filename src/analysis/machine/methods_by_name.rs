@@ -13,6 +13,9 @@ use crate::ir::{FunctionId, FunctionKind, Name};
 /// Most methods of one name that are compared.
 const METHODS: usize = 8;
 
+/// The methods of one name, each by its module and number.
+pub type MethodsByName = Arc<[(ModuleIndex, FunctionId)]>;
+
 /// An argument of a call: its position, or its keyword.
 #[derive(Clone, Copy)]
 pub enum Passed<'a> {
@@ -46,7 +49,7 @@ pub fn take_key(machine: &mut Machine<'_>, module: ModuleIndex, receiver: &(Valu
 
 /// The methods of a name in a module and in those that it imports from, without those that only declare it; at most one more than is
 /// compared.
-fn methods_named(program: &Program<'_>, module: ModuleIndex, name: &Name) -> Arc<[(ModuleIndex, FunctionId)]> {
+fn methods_named(program: &Program<'_>, module: ModuleIndex, name: &Name) -> MethodsByName {
     let homes = std::iter::once(module).chain(program.relevance.imported_by(module).iter().copied());
     let methods = homes.flat_map(|home| {
         let module = program.module(home);

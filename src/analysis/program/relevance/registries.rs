@@ -73,7 +73,9 @@ impl Reader<'_, '_, '_> {
         }
         for (home, name) in registering(self.project, self.graph.tables, (self.index, function), callee) {
             let node = self.graph.registered(home, &name);
-            given.iter().for_each(|value| self.read_function_parts(function, node, *value));
+            for value in &given {
+                self.read_function_parts(function, node, *value);
+            }
         }
     }
 
