@@ -166,6 +166,10 @@ fn unused_sibling(cx: &FixContext<'_>, findings: &[Finding], index: usize) -> Op
     let reads = cx.names.occurrences(name.id.as_str()).iter();
     let mut within = reads.filter(|one| one.action == Action::Read && passed.covers(one.span));
     let (Some(read), None) = (within.next(), within.next()) else { return None };
+    // A lambda or comprehension may have a variable of the child's name.
+    if read.scope != cx.names.frame_at(span_of(key).start)? {
+        return None;
+    }
     let message = format!("pass on `{}`, which is still unused; the numbers change", child.id);
     let edits = vec![Edit::replace(read.span, child.id.to_string())];
     Some(Proposal::new(message, edits, vec![index]).proved_by(Proof::Own { instead: None }))

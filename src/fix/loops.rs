@@ -12,7 +12,7 @@ use super::jax;
 use super::key_uses::{Use, may_be_number, shared, unknown_uses};
 use super::layout;
 use super::liveness::Variable;
-use super::names::Action;
+use super::names::{Action, ScopeId};
 use super::repeats::{Loop, Repeats, loop_of};
 use super::split_apart::{apart, assigns, can_rebind};
 use super::tree::{self, Step};
@@ -202,7 +202,7 @@ fn own_element(cx: &FixContext<'_>, found: &Loop<'_>, (target, over): (&Expr, &E
     let is_read = |one: &super::names::Occurrence| one.action == Action::Read && span.covers(one.span);
     let is_unused = |name: &str| name != "_" && !cx.names.occurrences(name).iter().any(is_read);
     let elements = iterated(cx, target, over).into_iter().filter_map(|(target, over)| match target {
-        Expr::Name(element) if is_element_of(cx, key, over, SOURCES) => Some(element.id.as_str()),
+        Expr::Name(element) if is_element_of(cx, found.scope, (key, over), SOURCES) => Some(element.id.as_str()),
         _ => None,
     });
     let name = { elements }.find(|name| is_unused(name))?;
@@ -234,22 +234,24 @@ const SOURCES: u32 = 4;
 
 /// Whether the loop that consumes a key in each iteration was intended to consume its elements: `for k in keys: normal(keys[0])`,
 /// `for k in split(key, n): normal(key)`, also if a variable holds the children.
-fn is_element_of(cx: &FixContext<'_>, key: &Expr, over: &Expr, left: u32) -> bool {
+fn is_element_of(cx: &FixContext<'_>, scope: ScopeId, (key, over): (&Expr, &Expr), left: u32) -> bool {
     let Some(left) = left.checked_sub(1) else { return false };
     match (key, over) {
         (Expr::Subscript(item), _) if cx.code(&item.value) == cx.code(over) => true,
         (_, Expr::Call(call)) if ["iter", "list", "tuple"].iter().any(|name| cx.is_builtin(&call.func, name)) => {
-            call.arguments.args.first().is_some_and(|inner| is_element_of(cx, key, inner, left))
+            call.arguments.args.first().is_some_and(|inner| is_element_of(cx, scope, (key, inner), left))
         }
         (_, Expr::Call(split)) => cx.is_split(split) && first_argument_is(cx, split, key),
         (_, Expr::Name(children)) => {
             let name = children.id.as_str();
-            let mut bindings = cx.names.occurrences(name).iter().filter(|one| one.action == Action::Bind);
+            let occurrences = cx.names.occurrences(name).iter();
+            let Some(owner) = cx.names.binder(scope, name) else { return false };
+            let mut bindings = occurrences.filter(|one| one.action == Action::Bind && one.scope == owner);
             let (Some(only), None) = (bindings.next(), bindings.next()) else { return false };
             let Some(step) = cx.steps(only.span).pop() else { return false };
             let Stmt::Assign(assign) = step.statement() else { return false };
             match (&assign.targets[..], &*assign.value) {
-                ([Expr::Name(_)], value) => is_element_of(cx, key, value, left),
+                ([Expr::Name(_)], value) => is_element_of(cx, scope, (key, value), left),
                 // `key, *subkeys = split(key, n)`
                 ([Expr::Tuple(targets)], Expr::Call(split)) => {
                     let is_it = |target: &Expr| cx.code(target) == cx.code(key);

@@ -20,9 +20,8 @@ use crate::judge::intent::of_captured;
 use crate::judge::memoised::{is_memoised, sets_attribute};
 use crate::judge::naming::leaf_use;
 use crate::judge::paths::PathQueries;
-use crate::judge::reuse::{is_key_by_test, is_known_key, use_at};
+use crate::judge::reuse::{is_known_key, is_tested_for_a_class, use_at};
 use crate::judge::stale_places;
-use crate::judge::unused::loses_next_key;
 use crate::models::Effect;
 
 /// Most enclosing functions, up to the module's body, that are searched.
@@ -40,7 +39,16 @@ struct Candidate {
     may_be_replaced: bool,
     /// Whether the method splits the key, and nothing reads the next one.
     loses_next: bool,
+    /// Whether a callee consumes it only if it is of a class.
+    is_tested: bool,
     fact: StaleState,
+}
+
+impl Candidate {
+    /// A key that no attribute of an instance holds.
+    fn of(name: Name, fact: StaleState) -> Self {
+        Self { class: None, name, may_be_replaced: false, loses_next: false, is_tested: false, fact }
+    }
 }
 
 /// What functions store, and what they consume without storing, accumulated over all runs of a module.
@@ -136,22 +144,26 @@ fn candidates(run: &Recording<'_>, paths: &mut PathQueries<'_>, id: FunctionId) 
             continue;
         }
         let is_kept = event.activation.outwards().any(|activation| is_memoised(run, activation));
-        if is_kept || happens_once(run, paths, code, event.guard) || is_key_by_test(run, paths, &event) {
+        if is_kept || happens_once(run, paths, code, event.guard) {
             continue;
         }
         let used = Use { place, ..leaf_use(run, &event) };
         let (held, element) = held_in(run, &event);
         if let Some((name, stored_at)) = stale_places::left_in(run, &event) {
-            let fact = StaleState { stored_at: Some(stored_at), ..stale_fact(used, name.clone(), code) };
-            candidates.push(Candidate {
-                class: None,
-                name: name.into(),
-                may_be_replaced: false,
-                loses_next: false,
-                fact,
-            });
-        } else if outermost.function != id {
-        } else if let Some((class, name)) = attribute_of_self(run, held) {
+            let code = run.module(run.home).function(outermost.function);
+            let mut fact = StaleState { stored_at: Some(stored_at), ..stale_fact(used, name.clone(), code) };
+            let is_part_of_setup = run.program.models.words.names_a_first_construction(&code.name);
+            if is_part_of_setup || is_called_once(run, code) || runs_once(run, code, CALLERS) {
+                fact.confidence = Confidence::Low;
+            }
+            candidates.push(Candidate::of(name.into(), fact));
+            continue;
+        }
+        // What a nested function leaves in attributes and globals is known where it runs.
+        if outermost.function != id {
+            continue;
+        }
+        if let Some((class, name)) = attribute_of_self(run, held) {
             if run.log.stores.iter().any(|store| store.name == name) || is_passed_on(run, &event, &name) {
                 continue;
             }
@@ -166,8 +178,9 @@ fn candidates(run: &Recording<'_>, paths: &mut PathQueries<'_>, id: FunctionId) 
             let may_be_replaced = run.objects.iter().any(|object| Some(object.symbol) == owner && object.key_epoch > 0);
             // A copy that still holds the key is reported where it leaves.
             let is_copied = || run.log.exits.iter().any(|exit| exit.term == event.target.term);
-            let loses_next = code.class.is_some() && loses_next_key(run, &event) && !is_copied();
-            candidates.push(Candidate { class: Some(class), name, may_be_replaced, loses_next, fact });
+            let loses_next = code.class.is_some() && stale_places::leaves_out_the_next(run, &event) && !is_copied();
+            let is_tested = is_tested_for_a_class(run, paths, &event);
+            candidates.push(Candidate { class: Some(class), name, may_be_replaced, loses_next, is_tested, fact });
         } else if let Some(read) = global_read(run, event.target.term)
             && !run.log.global_stores.contains(&read.name)
             && !is_rebound(run, &read.name)
@@ -178,7 +191,7 @@ fn candidates(run: &Recording<'_>, paths: &mut PathQueries<'_>, id: FunctionId) 
             if runs_once(run, code, CALLERS) {
                 fact.confidence = Confidence::Low;
             }
-            candidates.push(Candidate { class: None, name, may_be_replaced: false, loses_next: false, fact });
+            candidates.push(Candidate::of(name, fact));
         }
     }
     candidates
@@ -619,6 +632,45 @@ fn captured_globals(run: &Recording<'_>, stale: &mut Vec<StaleState>) -> Vec<Cap
         .collect()
 }
 
+/// Whether the program makes copies with another value of a field: `dataclasses.replace(state, key=key)`.
+fn is_replaced_in_copies(run: &Recording<'_>, field: &Name) -> bool {
+    let replaces = |code: &Function, op: &Op| match &op.kind {
+        OpKind::Call(callee, arguments) => {
+            let is_copy = match &code.ops[*callee as usize].kind {
+                OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name)) => name.contains("replace"),
+                _ => false,
+            };
+            is_copy && arguments.iter().any(|argument| matches!(argument, Argument::Keyword(name, _) if name == field))
+        }
+        _ => false,
+    };
+    let mut functions = run.program.modules().iter().flat_map(|module| &module.functions);
+    functions.any(|code| code.ops.iter().any(|op| replaces(code, op)))
+}
+
+/// Whether what a constructor stores is an instance of a class of no known library, by its name: `self.seeds = SeedGenerator(seed)`.
+fn stores_an_object(run: &Recording<'_>, stored: &LoggedStore) -> bool {
+    let mut modules = run.program.modules().iter().enumerate();
+    let Some((index, module)) = modules.find(|(_, module)| module.file == stored.place.file) else { return false };
+    let makes = |code: &Function, value: Temp| {
+        let OpKind::Call(callee, _) = &code.ops[value as usize].kind else { return false };
+        match &code.ops[*callee as usize].kind {
+            OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name)) => {
+                name.starts_with(char::is_uppercase) && run.library_named(index, code, *callee).is_none()
+            }
+            _ => false,
+        }
+    };
+    module.functions.iter().any(|code| {
+        code.ops.iter().any(|op| match &op.kind {
+            OpKind::StoreAttribute(_, name, value) => {
+                op.span == stored.place.span && *name == stored.name && makes(code, *value)
+            }
+            _ => false,
+        })
+    })
+}
+
 /// The class and name of an attribute of the instance that a method was called on.
 fn attribute_of_self(run: &Recording<'_>, term: TermId) -> Option<(ClassHandle, Name)> {
     let Term::Attribute(owner, name, 0) = run.terms.get(term) else { return None };
@@ -650,9 +702,12 @@ fn attributes_of(
             // The field of a dataclass gets its key from the caller.
             let is_field = || {
                 let fields = &run.module(info.module).class(info.class).fields;
-                candidate.loses_next && fields.iter().any(|field| field.name == candidate.name)
+                candidate.loses_next
+                    && fields.iter().any(|field| field.name == candidate.name)
+                    && !is_replaced_in_copies(run, &candidate.name)
             };
-            if stored.is_none() && !is_field() {
+            let is_object = || candidate.is_tested && stored.is_some_and(|stored| stores_an_object(run, stored));
+            if stored.is_none() && !is_field() || is_object() {
                 continue;
             }
             let advances = |function: &Name| {

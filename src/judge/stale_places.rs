@@ -1,7 +1,7 @@
 //! Keys in a dict or list, in a class, or in an enclosing function, that a function consumes although nothing replaces them there.
 //!
 //! **Invariant:** a store that may reach the place counts as a new key, and so does every use of a container except reading and writing its
-//! items. A key that a returned function captures is reported only if that function makes a next key and nothing reads it.
+//! items. Such places may hold fixed keys on purpose, so there has to be a next key that is lost.
 
 use crate::analysis::record::{Consumption, Recording};
 use crate::finding::Place;
@@ -30,7 +30,7 @@ enum Holder<'c> {
 pub fn left_in(run: &Recording<'_>, event: &Consumption) -> Option<(String, Place)> {
     let activation = &event.activation;
     let module = run.module(run.home);
-    if activation.module != run.home || !matches!(event.role, Role::Sample | Role::Split) {
+    if activation.module != run.home || event.role != Role::Split || !leaves_out_the_next(run, event) {
         return None;
     }
     let code = module.function(activation.function);
@@ -45,10 +45,9 @@ pub fn left_in(run: &Recording<'_>, event: &Consumption) -> Option<(String, Plac
             only_container(run, module, &holder, index)
         }
         OpKind::Attribute(object, name) if is_self(code, *object) => only_in_class(module, code, name),
-        OpKind::Load(Variable::Outer(..)) if event.role == Role::Split => {
+        OpKind::Load(Variable::Outer(..)) => {
             let Holder::Captured(owner, slot) = holder_of(module, activation.function, key)? else { return None };
-            let is_next_lost = dead_children(run, event.place, activation).is_some_and(|dead| !dead.is_empty());
-            let is_left = is_next_lost && is_returned(run, owner, activation.function);
+            let is_left = is_returned(run, owner, activation.function);
             (is_left && !is_stored(module, owner, slot)).then(|| module.function(owner).span)
         }
         _ => None,
@@ -159,7 +158,8 @@ fn only_in_class(module: &Module, code: &Function, name: &Name) -> Option<Span> 
     let only = stored.next().filter(|only| stored.next().is_none() && is_made(body, &only.kind))?;
     let is_replaced = |op: &OpKind| match op {
         OpKind::StoreAttribute(_, other, _) => other == name,
-        OpKind::Load(Variable::Global(function)) => &**function == "setattr",
+        OpKind::Load(Variable::Global(function)) => matches!(&**function, "setattr" | "vars"),
+        OpKind::Attribute(_, name) => matches!(&**name, "__dict__" | "__setattr__"),
         _ => false,
     };
     let is_kept = !functions(module).any(|(_, code)| code.ops.iter().any(|op| is_replaced(&op.kind)));
@@ -171,6 +171,27 @@ fn is_made(body: &Function, store: &OpKind) -> bool {
     let OpKind::Store(_, value) = store else { return false };
     let OpKind::Call(_, arguments) = &body.ops[*value as usize].kind else { return false };
     !arguments.iter().any(|argument| matches!(body.ops[argument.value() as usize].kind, OpKind::Function(..)))
+}
+
+/// Whether a split makes the next key and one to use, and the next one is lost: nothing reads the first child, or the other is left out.
+pub fn leaves_out_the_next(run: &Recording<'_>, event: &Consumption) -> bool {
+    let (module, id) = (event.activation.module, event.activation.function);
+    let (code, uses) = (run.module(module).function(id), run.uses_of(module, id));
+    let children = || {
+        let [unpack] = uses.readers(uses.call_at(event.place.span)?) else { return None };
+        let OpKind::Unpack { star: None, .. } = &code.ops[*unpack as usize].kind else { return None };
+        let parts = uses.readers(*unpack).iter().filter_map(|part| match uses.readers(*part) {
+            [store] => match &code.ops[*store as usize].kind {
+                OpKind::Store(Variable::Local(slot), _) => code.slots.get(*slot as usize),
+                _ => None,
+            },
+            _ => None,
+        });
+        <[&Name; 2]>::try_from(parts.collect::<Vec<_>>()).ok()
+    };
+    let Some([first, second]) = children() else { return false };
+    let dead = dead_children(run, event.place, &event.activation).unwrap_or_default();
+    dead.iter().any(|child| child.name == *first) || [first, second].iter().any(|name| &***name == "_")
 }
 
 /// Whether a function, or one within it, stores into a variable of it; parameters get their values without.

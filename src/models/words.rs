@@ -129,8 +129,12 @@ lists! {
     complaints,
     /// Verbs after a phrase that make it a statement about keys in general: `the same key gives the same numbers`.
     laws,
-    /// Words after a phrase that forbid what it says, or deny that it is so.
+    /// Words after a phrase that forbid what it says, or deny that it is so, if one of `refused_by` comes before: `must not`.
     refusals,
+    /// Verbs before a refusal.
+    refused_by,
+    /// Words of a clause of a docstring that speaks of callers or of something else.
+    of_callers,
     /// Words after a phrase that say that it speaks of what keys are.
     natures,
 }
@@ -143,9 +147,6 @@ const ADVERBS: usize = 2;
 
 /// Words after a phrase among which its negation is: `common random numbers are not used`.
 const VERB: usize = 3;
-
-/// The first word of a clause of a docstring that refers to something else.
-const REFERENCE: &str = "see";
 
 /// Most words of a clause that only says that something is on purpose.
 const ALONE: usize = 3;
@@ -334,14 +335,18 @@ impl Words {
                 let is_law = |end: usize| next(end).any(|word| holds(&self.laws, word));
                 // A docstring tells callers what the same key always gives, and what else to read.
                 let is_for_callers = is_docstring
-                    && (words.first().is_some_and(|word| word == REFERENCE) || found.iter().any(|it| is_law(it.end)));
+                    && (words.iter().any(|word| holds(&self.of_callers, word))
+                        || found.iter().any(|it| is_law(it.end)));
                 !is_for_callers
                     && found.iter().any(|Range { start, end }| {
                         // "the same noise level" speaks of a number, but a key has none.
                         let is_key = words[*start..*end].last().is_some_and(|word| holds(&self.keys, word));
                         let is_measured = !is_key && words.get(*end).is_some_and(|word| holds(&self.measures, word));
-                        let mut verb = words[*end..].iter().take(VERB);
-                        let is_refused = verb.any(|word| holds(&self.refusals, word));
+                        let verb = &words[*end..(*end + VERB).min(words.len())];
+                        let is_refused = verb.windows(2).any(|pair| match pair {
+                            [verb, word] => holds(&self.refused_by, verb) && holds(&self.refusals, word),
+                            _ => false,
+                        });
                         let is_of_nature = next(*end).any(|word| holds(&self.natures, word));
                         !is_measured
                             && !is_law(*end)

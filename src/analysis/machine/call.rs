@@ -304,8 +304,8 @@ impl<'p> Machine<'p> {
         } else {
             let positional = args.positional.iter().enumerate().map(|(at, arg)| (Passed::At(at), arg));
             for (passed, arg) in positional.chain(args.keywords.iter().map(|(name, arg)| (Passed::As(name), arg))) {
-                let takes_key = |receiver| methods_by_name::take_key(self, frame.module, receiver, passed);
-                let role = if receiver.is_some_and(takes_key) { Role::Protocol } else { Role::Unresolved };
+                let consumes = |receiver| methods_by_name::consume(self, frame.module, receiver, passed);
+                let role = if receiver.is_some_and(consumes) { Role::Protocol } else { Role::Unresolved };
                 (self.library.consume)(self, frame, arg, role, &text, place);
             }
         }

@@ -31,6 +31,9 @@ const PARTS_OF_AN_OPERATION: usize = 64;
 /// Most nodes of a path condition that may still branch.
 pub const PATH_NODES: usize = 256;
 
+/// Python's functions that are called in a `try` because they may raise.
+const PARSING: [&str; 2] = ["builtins.float", "builtins.int"];
+
 impl<'p> Machine<'p> {
     /// Runs a block until its end or until no path is left.
     pub fn block(&mut self, frame: &mut Frame<'p>, block: &Block) {
@@ -275,6 +278,8 @@ impl<'p> Machine<'p> {
     /// Whether the called function raises only in incorrect programs: a modelled one, or a method that copies or adds.
     fn never_raises(&self, callee: &Value) -> bool {
         match callee.single() {
+            // `int(text)`
+            Some(Val::Library(path)) if PARSING.contains(&&**path) => false,
             Some(Val::Library(path)) => {
                 path.starts_with("jax.numpy.")
                     || self.program.models.callable(path).is_some_and(|callable| callable.exact)
@@ -578,15 +583,17 @@ fn exception_edge(state: &mut State, frame: &Frame<'_>, hardly: bool) {
     if state.paths.guards.support(innermost.raised).len() > EXCEPTION_EDGES {
         return;
     }
-    innermost.drop_unlikely(&mut state.paths.guards);
+    innermost.drop_unlikely(&mut state.paths.guards, state.paths.pc);
     let text = raised_in(frame.activation.id);
     let literal = state.terms.fresh(Symbol::Path, text, None);
     let raises = state.paths.guards.literal(literal);
-    innermost.unlikely = hardly.then_some(raises);
     let paths = state.paths.guards.and(state.paths.pc, raises);
     innermost.raised = state.paths.guards.or(innermost.raised, paths);
     innermost.seen = state.store.mutations;
     state.paths.pc = state.paths.guards.without(state.paths.pc, raises);
+    if hardly {
+        innermost.unlikely = Some([paths, state.paths.pc]);
+    }
 }
 
 /// Whether a `try`, or the context manager that it represents, catches exceptions, but not that of `sys.exit()`.

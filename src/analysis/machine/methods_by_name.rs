@@ -1,14 +1,20 @@
 //! Methods of an object of unknown class, by the methods of that name in the project.
 //!
-//! **Invariant:** a call counts as one of them only if all methods of its name, in the module and in those that it imports from, take a key
-//! where the call passes its argument.
+//! **Invariant:** a call counts as one of them only if all methods of its name, in the module and in those that it imports from, always draw
+//! from the argument or split it: in their own body, outside branches and loops, before they may return. A method that folds its key, keeps
+//! it, or draws only in some mode is none of these.
 
 use std::sync::Arc;
 
 use crate::analysis::domain::value::{ModuleIndex, Val, Value};
 use crate::analysis::machine::Machine;
 use crate::analysis::program::Program;
-use crate::ir::{FunctionId, FunctionKind, Name};
+use crate::analysis::store::Store;
+use crate::ir::{Argument, Function, FunctionId, FunctionKind, Name, OpKind, Temp, Variable};
+use crate::models::Effect;
+
+/// Methods of Python's own containers: an object of unknown class may well be one.
+const OF_CONTAINERS: [&str; 9] = ["add", "append", "extend", "get", "insert", "pop", "remove", "setdefault", "update"];
 
 /// Most methods of one name that are compared.
 const METHODS: usize = 8;
@@ -25,10 +31,10 @@ pub enum Passed<'a> {
     As(&'a Name),
 }
 
-/// Whether the methods that a call of an unknown object may run take a key for an argument, and may draw from it.
-pub fn take_key(machine: &mut Machine<'_>, module: ModuleIndex, receiver: &(Value, Name), passed: Passed<'_>) -> bool {
+/// Whether the methods that a call of an unknown object may run draw from an argument, or split it.
+pub fn consume(machine: &mut Machine<'_>, module: ModuleIndex, receiver: &(Value, Name), passed: Passed<'_>) -> bool {
     let (object, name) = receiver;
-    if !matches!(object.single(), Some(Val::Term(_))) {
+    if !matches!(object.single(), Some(Val::Term(_))) || OF_CONTAINERS.contains(&&**name) {
         return false;
     }
     let program = machine.program;
@@ -36,15 +42,53 @@ pub fn take_key(machine: &mut Machine<'_>, module: ModuleIndex, receiver: &(Valu
     let methods = known.or_insert_with(|| methods_named(program, module, name)).clone();
     let takes = |(module, function): &(ModuleIndex, FunctionId)| {
         let code = program.module(*module).function(*function);
-        let mut parameters = code.parameters.iter().skip(1);
+        let mut parameters = (0u32..).zip(&code.parameters).skip(1);
         let parameter = match passed {
             Passed::At(position) => parameters.nth(position),
-            Passed::As(keyword) => parameters.find(|parameter| parameter.name == *keyword),
+            Passed::As(keyword) => parameters.find(|(_, parameter)| parameter.name == *keyword),
         };
-        parameter.is_some_and(|parameter| program.models.words.names_a_key(&parameter.name))
-            && program.relevance.of(*module, *function)
+        parameter.is_some_and(|(slot, parameter)| {
+            program.models.words.names_a_key(&parameter.name)
+                && always_consumes(&machine.state.store, program, (*module, code), slot)
+        })
     };
     (1..=METHODS).contains(&methods.len()) && methods.iter().all(takes)
+}
+
+/// Whether a function draws from a parameter or splits it in the statements of its body that run first.
+fn always_consumes(store: &Store, program: &Program<'_>, (module, code): (ModuleIndex, &Function), slot: u32) -> bool {
+    for temp in &code.body {
+        match &code.ops[*temp as usize].kind {
+            OpKind::Call(callee, arguments) => {
+                let is_it = |argument: &Argument| matches!(code.ops[argument.value() as usize].kind, OpKind::Load(Variable::Local(read)) if read == slot);
+                let path = library_path(store, module, code, *callee);
+                let effect = path.and_then(|path| program.models.callable(&path)).map(|callable| &callable.effect);
+                if matches!(effect, Some(Effect::Sample { .. } | Effect::Split { .. })) && arguments.iter().any(is_it) {
+                    return true;
+                }
+            }
+            OpKind::If { .. } | OpKind::Loop { .. } | OpKind::Try { .. } | OpKind::Return(_) | OpKind::Raise(_) => {
+                return false;
+            }
+            OpKind::Store(Variable::Local(stored), _) if *stored == slot => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// The library path that a global name of a module, or a member of one, denotes.
+fn library_path(store: &Store, module: ModuleIndex, code: &Function, named: Temp) -> Option<String> {
+    match &code.ops[named as usize].kind {
+        OpKind::Load(Variable::Global(name)) => match store.modules.get(&module)?.globals.get(name)?.single()? {
+            Val::Library(path) => Some(path.to_string()),
+            _ => None,
+        },
+        OpKind::Attribute(of, name) if *of < named => {
+            Some(format!("{}.{name}", library_path(store, module, code, *of)?))
+        }
+        _ => None,
+    }
 }
 
 /// The methods of a name in a module and in those that it imports from, without those that only declare it; at most one more than is

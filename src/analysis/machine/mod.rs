@@ -218,7 +218,7 @@ impl<'p> Machine<'p> {
                     let raises = self.state.paths.guards.literal(literal);
                     paths = self.state.paths.guards.and(paths, raises);
                 }
-                innermost.drop_unlikely(&mut self.state.paths.guards);
+                innermost.drop_unlikely(&mut self.state.paths.guards, self.state.paths.pc);
                 innermost.raised = self.state.paths.guards.or(innermost.raised, paths);
             }
             None => self.state.paths.end(),

@@ -47,8 +47,8 @@ pub struct Paths {
 pub struct Catching {
     /// The paths on which its body raised.
     pub raised: Guard,
-    /// The paths on which an operation raised that hardly ever does, if there is no other.
-    pub unlikely: Option<Guard>,
+    /// An operation raised that hardly ever does, if there is no other: the paths on which it did, and those on which it did not.
+    pub unlikely: Option<[Guard; 2]>,
     /// Whether exceptions that end the program are not caught.
     pub passes_system_exit: bool,
     /// Whether its body has a `raise` statement.
@@ -60,10 +60,13 @@ pub struct Catching {
 }
 
 impl Catching {
-    /// Something else may raise: what hardly ever does is assumed not to.
-    pub fn drop_unlikely(&mut self, guards: &mut Guards) {
-        if let Some(unlikely) = self.unlikely.take() {
-            self.raised = guards.without(self.raised, unlikely);
+    /// Something else may raise on these paths: what hardly ever does is assumed not to, unless a handler is then reached on fewer paths.
+    pub fn drop_unlikely(&mut self, guards: &mut Guards, raising: Guard) {
+        if let Some([raised, went_on]) = self.unlikely
+            && guards.without(went_on, raising).is_false()
+        {
+            self.raised = guards.without(self.raised, raised);
+            self.unlikely = None;
         }
     }
 }

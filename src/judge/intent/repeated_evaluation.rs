@@ -5,8 +5,8 @@
 //! need independent draws.
 //!
 //! **Invariant:** the draws are within a call of a function whose name says that it evaluates, shows or measures something, within a call that
-//! gets only keys that are named for an evaluation, or within one that the loop makes only once in several iterations; or the key is made
-//! from a seed that is named for an evaluation. Each of these calls has something else to evaluate, and a later iteration at most compares what
+//! gets only keys that are named for an evaluation, or within one that the loop makes only once in several iterations; or each iteration
+//! makes the key from a seed that is named for an evaluation. Each of these calls has something else to evaluate, and a later iteration at most compares what
 //! this one draws with other results.
 
 use crate::analysis::domain::term::Term;
@@ -24,11 +24,17 @@ pub fn repeated_evaluation(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Con
         return None;
     }
     let iteration = pair.repeated_by.as_ref()?;
-    if pair.first.place == pair.second.place && is_seeded_for_evaluation(flows.run, pair.second) {
-        let reason = "the key is made from a seed that is named for an evaluation";
+    let around = |draw: &Consumption| RepeatingLoop::around(flows.run, draw, iteration);
+    let reach = flows.reach(pair.reuse.second);
+    // Each iteration makes the key again, and goes on from nothing that it draws.
+    let is_made_again = pair.first.place == pair.second.place
+        && pair.first.target.derivation != pair.second.target.derivation
+        && is_seeded_for_evaluation(flows.run, pair.second)
+        && around(pair.second).is_none_or(|around| !around.kept(&reach).carried);
+    if is_made_again {
+        let reason = "each iteration makes the key from a seed that is named for an evaluation";
         return Some(Intent::because(IntentKind::Evaluation, reason, Some(iteration.place)));
     }
-    let around = |draw: &Consumption| RepeatingLoop::around(flows.run, draw, iteration);
     let second = around(pair.second)?;
     let reason = match evaluation(flows, pair, &second) {
         Some(name) => {
@@ -44,7 +50,6 @@ pub fn repeated_evaluation(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Con
         }
         None => return None,
     };
-    let reach = flows.reach(pair.reuse.second);
     let is_used = second.kept(&reach).carried || second.is_taken(&reach);
     (!is_used && second.gets_another()).then(|| Intent::because(IntentKind::Evaluation, &reason, Some(iteration.place)))
 }

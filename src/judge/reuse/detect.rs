@@ -237,15 +237,20 @@ fn is_unconditional_meeting(run: &Recording<'_>, paths: &mut PathQueries<'_>, ev
         })
 }
 
-/// Whether the only evidence that a parameter or an attribute is a key is a test in a callee: `if isinstance(rngs, jax.Array): …`. A parameter
-/// that is annotated as something else is not a key, however callees use it.
-pub fn is_key_by_test(run: &Recording<'_>, paths: &mut PathQueries<'_>, event: &Consumption) -> bool {
+/// Whether the only evidence that a parameter is a key is a test in a callee: `if isinstance(rngs, jax.Array): …`. A parameter that is
+/// annotated as something else is not a key, however callees use it.
+fn is_key_by_test(run: &Recording<'_>, paths: &mut PathQueries<'_>, event: &Consumption) -> bool {
     let term = event.target.term;
     if run.log.otherwise.contains(&term) && !event.activation.root {
         return true;
     }
-    let is_from_outside = run.terms.is_parameter(term) || matches!(run.terms.get(term), Term::Attribute(..));
-    if !is_from_outside || run.log.declared.contains(&term) || event.activation.root {
+    run.terms.is_parameter(term) && is_tested_for_a_class(run, paths, event)
+}
+
+/// Whether a key is consumed in a callee, and only where a test for its class holds.
+pub fn is_tested_for_a_class(run: &Recording<'_>, paths: &mut PathQueries<'_>, event: &Consumption) -> bool {
+    let term = event.target.term;
+    if run.log.declared.contains(&term) || event.activation.root {
         return false;
     }
     let tests: Vec<TermId> = paths
@@ -371,16 +376,31 @@ fn is_passed_in_each_iteration(run: &Recording<'_>, a: &Consumption, b: &Consump
         && (!is_method || run.program.models.protocols(method).is_empty())
 }
 
-/// Whether the program makes the same unresolved call again, as it is written, and uses both results for more than a test: what is equal is
-/// not computed twice.
+/// Whether a block makes the same unresolved call again, as it is written, and uses both results for more than a test: what is equal is not
+/// computed twice. What the second call overwrites is not used, and what initialises something may draw nothing.
 fn is_called_again(run: &Recording<'_>, a: &Consumption, b: &Consumption) -> bool {
     let calls = [a, b].map(|event| run.call_at(&event.activation, event.place));
     let [Some(one), Some(other)] = calls else { return false };
     let (code, uses) = (run.code(&a.activation), run.uses_of(a.activation.module, a.activation.function));
     let is_test = |reader: &Temp| matches!(code.ops[*reader as usize].kind, OpKind::If { .. });
+    let is_overwritten = |reader: &Temp| match &code.ops[*reader as usize].kind {
+        OpKind::Store(variable, _) => {
+            let reaching = uses.reaching(code, variable);
+            let loads = reaching.loads_of(*reader);
+            !loads.iter().any(|load| *load < other)
+                && uses.readers(other).iter().any(
+                    |reader| matches!(&code.ops[*reader as usize].kind, OpKind::Store(again, _) if again == variable),
+                )
+        }
+        _ => false,
+    };
+    let method = b.callee.rsplit('.').next().unwrap_or(&b.callee);
     a.activation.id == b.activation.id
         && one != other
+        && uses.around(one).eq(uses.around(other))
         && ![one, other].iter().any(|call| uses.readers(*call).iter().all(is_test))
+        && !uses.readers(one).iter().all(is_overwritten)
+        && !run.program.models.words.names_a_first_construction(method)
         && is_written_alike(code, one, other)
         && [a, b].into_iter().all(|event| returns_what_it_draws(run, event))
 }

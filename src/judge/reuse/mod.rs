@@ -7,6 +7,6 @@ mod detect;
 mod repetition;
 mod report;
 
-pub use detect::{Reuse, Reuses, detect, is_key_by_test, others, returns_what_it_draws};
+pub use detect::{Reuse, Reuses, detect, is_tested_for_a_class, others, returns_what_it_draws};
 pub use repetition::loop_kind;
 pub use report::{Placed, is_known_key, placed, report, use_at};
