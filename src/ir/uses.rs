@@ -51,6 +51,26 @@ impl Function {
     }
 }
 
+/// The slots of one of its enclosing functions that a function reads, and those that it writes.
+fn slots_of(module: &Module, inner: &Function, owner: &Function) -> [BTreeSet<u32>; 2] {
+    let is_owner = |levels: u32| {
+        let around = (0..levels).try_fold(inner, |inner, _| inner.parent.map(|parent| module.function(parent)));
+        around.is_some_and(|around| around.full == owner.full)
+    };
+    let mut slots = [BTreeSet::new(), BTreeSet::new()];
+    for op in &inner.ops {
+        let (levels, slot, set) = match &op.kind {
+            OpKind::Load(Variable::Outer(levels, slot)) => (*levels, *slot, 0),
+            OpKind::Store(Variable::Outer(levels, slot), _) => (*levels, *slot, 1),
+            _ => continue,
+        };
+        if is_owner(levels) {
+            slots[set].insert(slot);
+        }
+    }
+    slots
+}
+
 impl Uses {
     /// The definitions and uses of a function of a module.
     pub fn of(module: &Module, code: &Function) -> Self {
@@ -99,7 +119,7 @@ impl Uses {
         let inner = |(_, inner): &(FunctionId, &Function)| inner.full != code.full && code.full.covers(inner.full);
         let within = (0u32..).map(FunctionId).zip(&module.functions).filter(inner);
         let mut add = |inner: &Function| {
-            let (loaded, stored) = inner.outer_slots();
+            let [loaded, stored] = slots_of(module, inner, code);
             uses.read.extend(&loaded);
             uses.captured.extend(loaded.iter().chain(&stored));
         };
@@ -126,7 +146,7 @@ impl Uses {
                 _ => continue,
             };
             for (_, inner) in within.iter().filter(|(_, inner)| made.full.covers(inner.full)) {
-                let (loaded, _) = inner.outer_slots();
+                let [loaded, _] = slots_of(module, inner, code);
                 for slot in loaded {
                     self.made_with.entry(slot).or_default().insert(temp);
                 }
@@ -202,7 +222,7 @@ impl Uses {
         if !self.is_captured(slot) {
             return false;
         }
-        let writes = |id: &FunctionId| module.function(*id).outer_slots().1.contains(&slot);
+        let writes = |id: &FunctionId| slots_of(module, module.function(*id), code)[1].contains(&slot);
         let block = self.blocks_around(code, store).and_then(|blocks| blocks.last().copied());
         let later = block.and_then(|(block, at)| {
             let stores = |temp: &&Temp| self.stores_of(slot).contains(*temp);

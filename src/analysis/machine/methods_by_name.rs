@@ -34,10 +34,12 @@ pub enum Passed<'a> {
 /// Whether the methods that a call of an unknown object may run draw from an argument, or split it.
 pub fn consume(machine: &mut Machine<'_>, module: ModuleIndex, receiver: &(Value, Name), passed: Passed<'_>) -> bool {
     let (object, name) = receiver;
-    if !matches!(object.single(), Some(Val::Term(_))) || OF_CONTAINERS.contains(&&**name) {
+    let program = machine.program;
+    // What initialises something may only need shapes.
+    let may_draw_nothing = program.models.words.names_a_first_construction(name);
+    if may_draw_nothing || OF_CONTAINERS.contains(&&**name) || !matches!(object.single(), Some(Val::Term(_))) {
         return false;
     }
-    let program = machine.program;
     let known = machine.caches.methods_by_name.entry((module, name.clone()));
     let methods = known.or_insert_with(|| methods_named(program, module, name)).clone();
     let takes = |(module, function): &(ModuleIndex, FunctionId)| {

@@ -5,15 +5,18 @@
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use crate::analysis::record::{Consumption, Iteration, Recording};
+use crate::analysis::record::{Activation, Consumption, Iteration, Recording};
 use crate::finding::Place;
 use crate::ir::{Argument, Element, Function, Op, OpKind, Temp, Variable};
+use crate::judge::callee_model::model_of;
 use crate::judge::consequence::Flows;
 use crate::judge::consequence::body::Part;
 use crate::judge::facts::{IterationDistance, KeyBinding, LoopKind};
 use crate::judge::intent::Pair;
 use crate::judge::slice::is_computed_from;
+use crate::models::{Effect, Runs};
 
 /// The loop of which the two events happened in different iterations: the outermost.
 pub fn repeated_by(first: &Consumption, second: &Consumption) -> Option<Rc<Iteration>> {
@@ -265,11 +268,14 @@ pub fn continues_in_transform(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
     let Some(iteration) = &pair.repeated_by else { return false };
     let chain = pair.second.chain();
     let Some(at) = chain.iter().position(|(_, place)| *place == iteration.place) else { return false };
-    let Some((body, place)) = chain.get(at + 1) else { return false };
+    let (Some((body, place)), Some(carry)) = (chain.get(at + 1), carry_of(flows.run, &chain[at])) else { return false };
     let reach = flows.reach(pair.reuse.second);
     let frame = reach.frames.iter().find(|frame| frame.activation == body.id);
     let is_carried = frame.is_some_and(|frame| {
-        frame.effects.returned.iter().any(|path| path.first().is_none_or(|part| *part == Part::Index(0)))
+        frame.effects.returned.iter().any(|path| match path.first() {
+            Some(part) => carry.is_all || *part == Part::Index(0),
+            None => true,
+        })
     });
     let (code, uses) = (flows.run.code(body), flows.run.uses_of(body.module, body.function));
     let Some(call) = uses.call_at(place.span).filter(|_| is_carried) else { return false };
@@ -279,7 +285,7 @@ pub fn continues_in_transform(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
             continue;
         }
         match &code.ops[temp as usize].kind {
-            OpKind::Load(Variable::Local(0)) => return true,
+            OpKind::Load(Variable::Local(slot)) if *slot == carry.parameter => return true,
             OpKind::Load(Variable::Local(slot)) => {
                 let stored = uses.stores_of(*slot).iter().filter_map(|store| match &code.ops[*store as usize].kind {
                     OpKind::Store(_, value) => Some(*value),
@@ -291,4 +297,28 @@ pub fn continues_in_transform(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
         }
     }
     false
+}
+
+/// How the body of a loop-like transform passes on its carry.
+struct Carry {
+    /// The parameter that gets it.
+    parameter: u32,
+    /// Whether the result is the next carry, and not a pair with an output.
+    is_all: bool,
+}
+
+/// The carry of the body that a call repeats; nothing if it has none, as in `map`.
+fn carry_of(run: &Recording<'_>, (activation, place): &(Arc<Activation>, Place)) -> Option<Carry> {
+    let code = run.code(activation);
+    let call = run.call_at(activation, *place)?;
+    let OpKind::Call(callee, _) = &code.ops[call as usize].kind else { return None };
+    match &model_of(run, activation.module, code, *callee)?.effect {
+        Effect::Transform(transform) => match transform.runs {
+            Runs::Scan => Some(Carry { parameter: 0, is_all: false }),
+            Runs::While => Some(Carry { parameter: 0, is_all: true }),
+            Runs::Fori => Some(Carry { parameter: 1, is_all: true }),
+            _ => None,
+        },
+        _ => None,
+    }
 }

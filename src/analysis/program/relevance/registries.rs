@@ -8,8 +8,8 @@ use super::{Project, REEXPORTS, Reader, SymbolTable, Target, enclosing};
 use crate::analysis::domain::value::ModuleIndex;
 use crate::ir::{Argument, Function, FunctionKind, Name, OpKind, Temp, Variable};
 
-/// Python's methods that put their arguments into a container.
-const FILLING: [&str; 6] = ["add", "append", "extend", "insert", "setdefault", "update"];
+/// Python's methods that put an argument into a container.
+const FILLING: [&str; 4] = ["add", "append", "insert", "setdefault"];
 
 /// Deepest nesting of calls around what a decorator is: `registry.register(name)(function)`.
 const NESTED_CALLS: u32 = 3;
