@@ -240,8 +240,8 @@ fn expected_findings_are_confirmed_by_the_replay() {
     // A replay does not know what overrides a method, or which part of an array a slice is, where the analysis does. Nor does it follow
     // `shard_map`, assume that a parameter has its default, run a call that nothing resolves, the method that `apply` of a module selects, or
     // the constructor that a class inherits from a library, keep a record or the methods of an object that such a call gets, compute what
-    // replaces parts of a tree, copy an unknown number of keys with `tile`, raise where `float` may, or run a loop until a counter is large. This is a number and no
-    // share: a share would fall whenever a finding that is confirmed becomes a note, which is not replayed.
+    // replaces parts of a tree, copy an unknown number of keys with `tile`, raise where `float` may, or run a loop until a counter is
+    // large. This is a number and no share: a share would fall whenever a finding that is confirmed becomes a note, which is not replayed.
     assert!(others.len() <= 75, "{confirmed} of {all}\n{others:#?}");
 }
 
