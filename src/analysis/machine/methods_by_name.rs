@@ -59,13 +59,17 @@ pub fn consume(machine: &mut Machine<'_>, module: ModuleIndex, receiver: &(Value
 
 /// Whether a function draws from a parameter or splits it in the statements of its body that run first.
 fn always_consumes(store: &Store, program: &Program<'_>, (module, code): (ModuleIndex, &Function), slot: u32) -> bool {
+    let reads_it = |temp: Temp| match code.ops[temp as usize].kind {
+        OpKind::Load(Variable::Local(read)) => read == slot,
+        _ => false,
+    };
     for temp in &code.body {
         match &code.ops[*temp as usize].kind {
             OpKind::Call(callee, arguments) => {
-                let is_it = |argument: &Argument| matches!(code.ops[argument.value() as usize].kind, OpKind::Load(Variable::Local(read)) if read == slot);
                 let path = library_path(store, module, code, *callee);
                 let effect = path.and_then(|path| program.models.callable(&path)).map(|callable| &callable.effect);
-                if matches!(effect, Some(Effect::Sample { .. } | Effect::Split { .. })) && arguments.iter().any(is_it) {
+                let takes_it = arguments.iter().map(Argument::value).any(reads_it);
+                if takes_it && matches!(effect, Some(Effect::Sample { .. } | Effect::Split { .. })) {
                     return true;
                 }
             }
