@@ -127,6 +127,11 @@ impl Module {
     /// The function that holds the module's statements.
     pub const BODY: FunctionId = FunctionId(0);
 
+    /// The function that is this many levels around another one.
+    pub fn enclosing<'m>(&'m self, function: &'m Function, levels: u32) -> Option<&'m Function> {
+        (0..levels).try_fold(function, |inner, _| inner.parent.map(|parent| self.function(parent)))
+    }
+
     /// Packs the operations of all functions. A copy of a packed module shares what is packed, and unpacks by itself what it reads.
     pub fn pack(&mut self) {
         packed::pack(self.functions.iter_mut().map(|function| &mut function.ops));

@@ -53,10 +53,7 @@ impl Function {
 
 /// The slots of one of its enclosing functions that a function reads, and those that it writes.
 fn slots_of(module: &Module, inner: &Function, owner: &Function) -> [BTreeSet<u32>; 2] {
-    let is_owner = |levels: u32| {
-        let around = (0..levels).try_fold(inner, |inner, _| inner.parent.map(|parent| module.function(parent)));
-        around.is_some_and(|around| around.full == owner.full)
-    };
+    let is_owner = |levels: u32| module.enclosing(inner, levels).is_some_and(|around| around.full == owner.full);
     let mut slots = [BTreeSet::new(), BTreeSet::new()];
     for op in &inner.ops {
         let (levels, slot, set) = match &op.kind {
@@ -222,7 +219,6 @@ impl Uses {
         if !self.is_captured(slot) {
             return false;
         }
-        let writes = |id: &FunctionId| slots_of(module, module.function(*id), code)[1].contains(&slot);
         let block = self.blocks_around(code, store).and_then(|blocks| blocks.last().copied());
         let later = block.and_then(|(block, at)| {
             let stores = |temp: &&Temp| self.stores_of(slot).contains(*temp);
@@ -230,7 +226,12 @@ impl Uses {
         });
         let makers = self.made_with.get(&slot).and_then(BTreeSet::first);
         let is_replaced = later.zip(makers).is_some_and(|(later, maker)| later < maker);
-        !is_replaced || self.is_in_loop(code, store) || self.inner.iter().any(writes)
+        !is_replaced || self.is_in_loop(code, store) || self.is_written_within(module, code, slot)
+    }
+
+    /// Whether a function within it writes a slot.
+    pub fn is_written_within(&self, module: &Module, code: &Function, slot: u32) -> bool {
+        self.inner.iter().any(|id| slots_of(module, module.function(*id), code)[1].contains(&slot))
     }
 
     /// The call at a span.

@@ -48,7 +48,7 @@ pub fn left_in(run: &Recording<'_>, event: &Consumption) -> Option<(String, Plac
         OpKind::Load(Variable::Outer(..)) => {
             let Holder::Captured(owner, slot) = holder_of(module, activation.function, key)? else { return None };
             let is_left = is_returned(run, owner, activation.function);
-            (is_left && !is_stored(module, owner, slot)).then(|| module.function(owner).span)
+            (is_left && !is_stored(run, owner, slot)).then(|| module.function(owner).span)
         }
         _ => None,
     }?;
@@ -195,13 +195,9 @@ pub fn leaves_out_the_next(run: &Recording<'_>, event: &Consumption) -> bool {
 }
 
 /// Whether a function, or one within it, stores into a variable of it; parameters get their values without.
-fn is_stored(module: &Module, owning: FunctionId, held: u32) -> bool {
-    let is_it = |id: FunctionId, op: &OpKind| match op {
-        OpKind::Store(Variable::Local(slot), _) => id == owning && *slot == held,
-        OpKind::Store(Variable::Outer(out, slot), _) => owner(module, id, *out) == Some(owning) && *slot == held,
-        _ => false,
-    };
-    functions(module).any(|(id, code)| code.ops.iter().any(|op| is_it(id, &op.kind)))
+fn is_stored(run: &Recording<'_>, owning: FunctionId, held: u32) -> bool {
+    let (module, uses) = (run.module(run.home), run.uses_of(run.home, owning));
+    !uses.stores_of(held).is_empty() || uses.is_written_within(module, module.function(owning), held)
 }
 
 /// Whether a function only returns another one that it defines.

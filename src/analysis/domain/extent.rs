@@ -85,7 +85,7 @@ fn contains(terms: &Terms, range: Extent, index: TermId) -> bool {
     }
 }
 
-/// The least number of keys that a term for one is assumed to stand for. What the program computes with is at least one: `n + 1` is two.
+/// The least number of keys that a term is assumed to stand for: what comes from outside counts as at least one, so `n + 1` as two.
 fn least(terms: &Terms, length: TermId) -> i128 {
     terms.split_offset(length).1.saturating_add(1)
 }

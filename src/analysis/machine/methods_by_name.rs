@@ -10,11 +10,12 @@ use crate::analysis::domain::value::{ModuleIndex, Val, Value};
 use crate::analysis::machine::Machine;
 use crate::analysis::program::Program;
 use crate::analysis::store::Store;
+use crate::analysis::store::container_mutation::changes_a_container;
 use crate::ir::{Argument, Function, FunctionId, FunctionKind, Name, OpKind, Temp, Variable};
 use crate::models::Effect;
 
-/// Methods of Python's own containers: an object of unknown class may well be one.
-const OF_CONTAINERS: [&str; 9] = ["add", "append", "extend", "get", "insert", "pop", "remove", "setdefault", "update"];
+/// Python's method that looks something up in a dict.
+const LOOKUP: &str = "get";
 
 /// Most methods of one name that are compared.
 const METHODS: usize = 8;
@@ -35,9 +36,10 @@ pub enum Passed<'a> {
 pub fn consume(machine: &mut Machine<'_>, module: ModuleIndex, receiver: &(Value, Name), passed: Passed<'_>) -> bool {
     let (object, name) = receiver;
     let program = machine.program;
-    // What initialises something may only need shapes.
+    // What initialises something may only need shapes, and an object of unknown class may well be a container.
     let may_draw_nothing = program.models.words.names_a_first_construction(name);
-    if may_draw_nothing || OF_CONTAINERS.contains(&&**name) || !matches!(object.single(), Some(Val::Term(_))) {
+    let is_of_a_container = changes_a_container(name) || &**name == LOOKUP;
+    if may_draw_nothing || is_of_a_container || !matches!(object.single(), Some(Val::Term(_))) {
         return false;
     }
     let known = machine.caches.methods_by_name.entry((module, name.clone()));

@@ -407,11 +407,6 @@ fn written_part(function: &Function, value: Temp) -> Temp {
     }
 }
 
-/// The function that is this many levels around another one.
-fn enclosing<'f>(module: &'f Module, function: &'f Function, levels: u32) -> Option<&'f Function> {
-    (0..levels).try_fold(function, |inner, _| inner.parent.map(|parent| module.function(parent)))
-}
-
 /// Propagates library names to the modules that import them, by name or by `*`.
 fn propagate_aliases(tables: &mut [SymbolTable]) {
     for _ in 0..REEXPORTS {
@@ -563,7 +558,7 @@ impl Reader<'_, '_, '_> {
         let module = self.project.modules[self.index];
         for op in &function.ops {
             let OpKind::Load(Variable::Outer(out, slot)) = &op.kind else { continue };
-            let Some(outer) = enclosing(module, function, *out) else { continue };
+            let Some(outer) = module.enclosing(function, *out) else { continue };
             let stored = outer.ops.iter().filter_map(|op| match &op.kind {
                 OpKind::Store(Variable::Local(target), value) if target == slot => Some(*value),
                 _ => None,

@@ -35,6 +35,12 @@ pub const ADDING: [&str; 4] = ["add", "append", "appendleft", "setdefault"];
 /// Methods that take their first argument out.
 pub const REMOVING: [&str; 2] = ["discard", "pop"];
 
+/// Whether Python's containers change by a method of this name.
+pub fn changes_a_container(name: &str) -> bool {
+    let resizes = RESIZING.iter().any(|(method, _)| *method == name);
+    resizes || EXTENDING.contains(&name)
+}
+
 /// The names under which a value from outside stores the term of its current contents.
 pub const CONTENTS: &str = "<contents>";
 pub const MEMBERS: &str = "<members>";

@@ -14,8 +14,8 @@ use crate::ir::Operator;
 /// Most elements that an unknown subscript may select, each on its own paths; which of the others it selects is unknown.
 pub const SELECTED: usize = 4;
 
-/// One of the first few objects or functions of a container, each on the paths on which the index is its own: `agents[name]` in a loop over names
-/// from outside. Keys are not selected this way, because two elements of one container are never one key.
+/// One of the first few objects or functions of a container, each on the paths on which the index is its own: `agents[name]` in a loop over
+/// names from outside. Keys are not selected this way, because two elements of one container are never one key.
 pub fn selected(state: &mut State, elements: &[(TermId, Value)], index: TermId, otherwise: &Value) -> Option<Value> {
     let is_of_program = |value: &Value| match value.single() {
         Some(

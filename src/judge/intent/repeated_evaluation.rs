@@ -6,8 +6,8 @@
 //!
 //! **Invariant:** the draws are within a call of a function whose name says that it evaluates, shows or measures something, within a call that
 //! gets only keys that are named for an evaluation, or within one that the loop makes only once in several iterations; or each iteration
-//! makes the key from a seed that is named for an evaluation. Each of these calls has something else to evaluate, and a later iteration at most compares what
-//! this one draws with other results.
+//! makes the key from a seed that is named for an evaluation. Each of these calls has something else to evaluate, and a later iteration at
+//! most compares what this one draws with other results.
 
 use crate::analysis::domain::term::Term;
 use crate::analysis::record::{Consumption, Recording};

@@ -3,7 +3,7 @@
 //! **Invariant:** names over-approximate: a call that no method here admits handles no key by a protocol of a library.
 
 use super::super::vocabulary::PathId;
-use super::{Reader, enclosing, name_of};
+use super::{Reader, name_of};
 use crate::ir::{Argument, Function, OpKind, Temp, Variable};
 use crate::models::{BuiltinOp, Effect, ROOT, Returns};
 
@@ -52,7 +52,7 @@ impl Reader<'_, '_, '_> {
         match function.ops[read as usize].kind {
             OpKind::Load(Variable::Local(slot)) => Some((function, slot)),
             OpKind::Load(Variable::Outer(out, slot)) => {
-                Some((enclosing(self.project.modules[self.index], function, out)?, slot))
+                Some((self.project.modules[self.index].enclosing(function, out)?, slot))
             }
             _ => None,
         }
@@ -65,7 +65,7 @@ impl Reader<'_, '_, '_> {
         let is_named = |variable: &Variable| {
             let name = match variable {
                 Variable::Outer(out, slot) => {
-                    enclosing(module, function, *out).and_then(|outer| outer.slots.get(*slot as usize))
+                    module.enclosing(function, *out).and_then(|outer| outer.slots.get(*slot as usize))
                 }
                 variable => name_of(function, variable),
             };

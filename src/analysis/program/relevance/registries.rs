@@ -4,7 +4,7 @@
 //! **Invariant:** names over-approximate: code that reads a container may call each function that is put into one of its name, or given to
 //! a function that puts its arguments there.
 
-use super::{Project, REEXPORTS, Reader, SymbolTable, Target, enclosing};
+use super::{Project, REEXPORTS, Reader, SymbolTable, Target};
 use crate::analysis::domain::value::ModuleIndex;
 use crate::ir::{Argument, Function, FunctionKind, Name, OpKind, Temp, Variable};
 
@@ -84,7 +84,7 @@ impl Reader<'_, '_, '_> {
         let module = self.project.modules[self.index];
         let (mut home, slot) = match &function.ops[value as usize].kind {
             OpKind::Load(Variable::Local(slot)) => (function, *slot),
-            OpKind::Load(Variable::Outer(out, slot)) => (enclosing(module, function, *out)?, *slot),
+            OpKind::Load(Variable::Outer(out, slot)) => (module.enclosing(function, *out)?, *slot),
             _ => return None,
         };
         home.parameters.get(slot as usize)?;
