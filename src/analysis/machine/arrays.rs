@@ -128,10 +128,16 @@ fn row_of(array: &Array, family: TermId, start: TermId, inner: &[Option<TermId>]
     })))
 }
 
-/// JAX counts negative indices from the end and clamps static ones that are out of range. This is reported only if it
+/// JAX counts negative indices from the end and clamps static ones that are out of range. For numbers this is reported only if it
 /// happens on all paths, because the iterations of a loop over a value from outside are unknown.
 fn in_range(state: &mut State, index: TermId, dims: Option<&[Option<TermId>]>) -> TermId {
     let length = dims.and_then(|dims| dims.first().copied().flatten());
+    // `keys[n]` of `split(key, n)`.
+    if let Some(length) = length.filter(|length| state.terms.as_int(*length).is_none())
+        && state.terms.difference(index, length).is_some_and(|beyond| beyond >= 0)
+    {
+        return state.terms.offset(length, -1);
+    }
     match (state.terms.as_int(index), length) {
         (Some(number), Some(length)) if number < 0 => state.terms.offset(length, number),
         (Some(number), None) if number < 0 => {

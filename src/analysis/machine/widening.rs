@@ -313,13 +313,25 @@ impl<'p> SymbolicIterations<'p> {
     }
 }
 
-/// The variables of which code after a loop takes an element by an index from the end, which its last iteration may have taken: `keys[-1]`,
-/// `keys[n - 1]`.
+/// The variables of which code after a loop takes an element by an index from the end, or by a number of elements, which its last iteration
+/// may have taken: `keys[-1]`, `keys[n - 1]`, and `keys[n]`, which is beyond the last.
 pub fn last_indexed_after<'c>(code: &'c Function, body: &Block) -> Vec<&'c Variable> {
     let Some(end) = body.iter().max().copied() else { return Vec::new() };
-    let is_from_end = |index: Temp| match &code.ops[index as usize].kind {
+    let kind = |temp: Temp| &code.ops[temp as usize].kind;
+    let is_range_of = |number: &OpKind| {
+        code.ops.iter().any(|op| match &op.kind {
+            OpKind::Call(callee, given) => {
+                matches!(kind(*callee), OpKind::Load(Variable::Global(name)) if &**name == "range")
+                    && matches!(&**given, [end] if kind(end.value()) == number)
+            }
+            _ => false,
+        })
+    };
+    let is_from_end = |index: Temp| match kind(index) {
         OpKind::Constant(Constant::Int(index)) => **index < 0,
         OpKind::Operate(Operator::Sub, ..) => true,
+        number @ OpKind::Load(_) => is_range_of(number),
+        OpKind::Call(callee, _) => matches!(kind(*callee), OpKind::Load(Variable::Global(name)) if &**name == "len"),
         _ => false,
     };
     let after = code.ops.get(end as usize + 1..).unwrap_or_default();

@@ -18,8 +18,11 @@ use crate::judge::reuse::loop_kind;
 pub fn aligned_rows(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let arranged = |consumption: usize| run.log.row_selections.get(&consumption);
     let (a, b) = (arranged(pair.reuse.first)?, arranged(pair.reuse.second)?);
+    // A function that is called for each array orders as many rows as its array has: `x[permutation(key, len(x))]`.
+    let is_one_function = pair.first.place == pair.second.place && pair.repeated_by.is_none();
+    let rows = [a.rows, b.rows].map(|rows| counted_rows(run, rows).filter(|_| is_one_function).unwrap_or(rows));
     let are_aligned = a.others == b.others
-        && (are_of_one_tree(run, pair) || a.rows != b.rows && are_of_two_arrays(run, pair, [a.rows, b.rows]));
+        && (are_of_one_tree(run, pair) || rows[0] != rows[1] && are_of_two_arrays(run, pair, rows));
     are_aligned.then(|| intent(IntentKind::AlignedRows, pair.first.place))
 }
 
@@ -99,6 +102,18 @@ fn is_part(run: &Recording<'_>, term: TermId) -> bool {
             _ => false,
         },
         _ => false,
+    }
+}
+
+/// The array whose rows a term counts: `len(x)`, `x.shape[0]`.
+fn counted_rows(run: &Recording<'_>, term: TermId) -> Option<TermId> {
+    match run.terms.get(term) {
+        Term::Apply(name, parts) if &**name == "len" => parts.first().copied(),
+        Term::Item(shape, axis, _) => match run.terms.get(*shape) {
+            Term::Attribute(array, name, _) if &**name == "shape" && run.terms.as_int(*axis) == Some(0) => Some(*array),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

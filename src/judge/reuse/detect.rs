@@ -14,11 +14,12 @@ use crate::analysis::domain::progression::{Holds, holds};
 use crate::analysis::domain::term::{PlaceKey, Symbol, Term, TermId};
 use crate::analysis::record::{Activation, Consumption, DrawnIn, LoggedLoop, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Argument, Op, OpKind, Operator, Temp, Variable, is_written_alike};
+use crate::ir::{Argument, Constant, Op, OpKind, Operator, Temp, Variable, is_written_alike};
 use crate::judge::facts::Role;
 use crate::judge::paths::PathQueries;
 use crate::judge::reuse::repetition::repeated_by;
 use crate::models::{Construct, Protocol};
+use crate::text::{FileId, Span};
 
 /// Most earlier events that one event is compared with.
 const COMPARED: usize = 64;
@@ -191,16 +192,20 @@ fn meet(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: 
     let (target, derivations) = (b.target.term, (a.target.derivation, b.target.derivation));
     let (a, b) = (a.guard, b.guard);
     let both = paths.and(a, b);
-    if !paths.feasible(both) || needs_unseen(run, paths, both) || is_one_choice(run, paths, first, second) {
+    if !paths.feasible(both)
+        || is_none_there(run, paths, target, both)
+        || needs_unseen(run, paths, both)
+        || is_one_choice(run, paths, first, second)
+    {
         return None;
     }
     let events = [first, second].map(|event| &run.log.consumptions[event]);
     if events.into_iter().any(|event| is_key_by_test(run, paths, event) || may_leave_out_the_last(paths, event)) {
         confidence = Confidence::Low;
     }
-    let is_never_repeated =
-        is_repeated && (needs_repeated_element(run, paths, both) || needs_nothing_returned(run, paths, second, both));
-    if is_never_repeated || needs_empty_loop(run, paths, first..second, both) {
+    let is_unlikely = is_repeated && needs_repeated_element(run, paths, both)
+        || needs_nothing_returned(run, paths, (first, second), (is_repeated, both));
+    if is_unlikely || needs_empty_loop(run, paths, first..second, both) {
         confidence = Confidence::Low;
     }
     if paths.needs_override(both) {
@@ -499,6 +504,19 @@ fn may_leave_out_the_last(paths: &mut PathQueries<'_>, event: &Consumption) -> b
     })
 }
 
+/// Whether a key is `None` on every path of a guard: where `if key is not None` does not split it, `layer(x, key=key)` passes none.
+fn is_none_there(run: &Recording<'_>, paths: &mut PathQueries<'_>, key: TermId, guard: Guard) -> bool {
+    let is_asked = |literal: TermId| match run.terms.get(literal) {
+        Term::Operate(Operator::Is, parts) => parts[0] == key && matches!(run.terms.get(parts[1]), Term::None),
+        _ => false,
+    };
+    if !paths.support(guard).into_iter().any(is_asked) {
+        return false;
+    }
+    let without = paths.assume(guard, &|literal| is_asked(literal).then_some(false));
+    !paths.feasible(without)
+}
+
 /// Whether something decides a guard that iterations which are not run may have written.
 fn needs_unseen(run: &Recording<'_>, paths: &PathQueries<'_>, guard: Guard) -> bool {
     let is_unseen = |term: TermId| run.terms.symbol(term).is_some_and(|info| info.symbol == Symbol::Havoc);
@@ -570,23 +588,33 @@ fn needs_repeated_element(run: &Recording<'_>, paths: &mut PathQueries<'_>, guar
     needed.next().is_some() && needed.next().is_some()
 }
 
-/// Whether every path of a guard needs a call of unknown code to have returned `None` in an earlier iteration. `if state is None` tests for
-/// the first iteration, and an update at its end returns a state.
-fn needs_nothing_returned(run: &Recording<'_>, paths: &mut PathQueries<'_>, event: usize, guard: Guard) -> bool {
-    let chain = run.log.consumptions[event].chain();
+/// Whether every path of a guard needs a call of unknown code to have returned `None`, and the code around it expects something else.
+///
+/// `if state is None` tests for the first iteration, and an update at its end returns a state. A variable that is `None` unless it gets the
+/// result of a call is tested for whether it did.
+fn needs_nothing_returned(
+    run: &Recording<'_>,
+    paths: &mut PathQueries<'_>,
+    (first, second): (usize, usize),
+    (is_repeated, guard): (bool, Guard),
+) -> bool {
+    let chains = [second, first].map(|event| run.log.consumptions[event].chain());
     // The code after the draw, in a function that led to it, ran in an earlier iteration.
     let is_before = |(file, start, _): PlaceKey| {
-        chain.iter().any(|(activation, place)| {
+        chains[0].iter().any(|(activation, place)| {
             let is_here = place.file.0 == file && run.code(activation).full.contains(start);
             is_here && place.span.start < start
         })
     };
+    let frames = || chains.iter().flatten().map(|(activation, _)| activation);
     let is_returned = |term: TermId| {
-        let info = run.terms.symbol(run.terms.root(term));
-        info.is_some_and(|info| info.symbol == Symbol::Opaque && info.place.is_some_and(is_before))
+        let info = run.terms.symbol(run.terms.root(term)).filter(|info| info.symbol == Symbol::Opaque);
+        info.and_then(|info| info.place).is_some_and(|made| {
+            is_repeated && is_before(made) || frames().any(|frame| is_none_unless_called(run, frame, made))
+        })
     };
     let is_asked = |literal: TermId| match run.terms.get(literal) {
-        Term::Operate(Operator::Is, parts) => is_returned(parts[0]) && matches!(run.terms.get(parts[1]), Term::None),
+        Term::Operate(Operator::Is, parts) => matches!(run.terms.get(parts[1]), Term::None) && is_returned(parts[0]),
         _ => false,
     };
     if !paths.support(guard).into_iter().any(is_asked) {
@@ -594,6 +622,27 @@ fn needs_nothing_returned(run: &Recording<'_>, paths: &mut PathQueries<'_>, even
     }
     let without = paths.assume(guard, &|literal| is_asked(literal).then_some(false));
     !paths.feasible(without)
+}
+
+/// Whether the result of a call is stored in a variable of a frame that is also set to `None`.
+fn is_none_unless_called(run: &Recording<'_>, frame: &Activation, (file, start, end): PlaceKey) -> bool {
+    let made = Place { file: FileId(file), span: Span::new(start, end) };
+    let (code, uses) = (run.code(frame), run.uses_of(frame.module, frame.function));
+    let Some(mut result) = run.call_at(frame, made) else { return false };
+    // What only passes a value on, such as `stop_gradient`, is around it.
+    while let [reader] = uses.readers(result)
+        && matches!(code.ops[*reader as usize].kind, OpKind::Call(..))
+    {
+        result = *reader;
+    }
+    let is_none = |store: &Temp| match &code.ops[*store as usize].kind {
+        OpKind::Store(_, value) => matches!(code.ops[*value as usize].kind, OpKind::Constant(Constant::None)),
+        _ => false,
+    };
+    uses.readers(result).iter().any(|reader| match &code.ops[*reader as usize].kind {
+        OpKind::Store(Variable::Local(slot), _) => uses.stores_of(*slot).iter().any(is_none),
+        _ => false,
+    })
 }
 
 /// The exception edges before which a draw happened: those of its own frame, and those of the calling frames if a `raise` follows it.

@@ -456,7 +456,7 @@ fn has_child_for_each(
     child: Option<&UnusedChild>,
 ) -> bool {
     let is_unknown = first.role == Role::Unresolved && second.role == Role::Unresolved;
-    is_unknown && first.callee == second.callee && is_for_a_call(run, second, child)
+    is_unknown && is_for_a_call(run, second, child)
 }
 
 /// Whether there is evidence besides a protocol or an unknown call that a value is a key: its name is enough in addition to a protocol.

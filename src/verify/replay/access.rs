@@ -562,9 +562,11 @@ fn family_item<'p>(symbols: &Symbols, family: &Rc<Family>, index: &Value<'p>) ->
             Some(value)
         }
         other => {
+            let count = family.count.and_then(|count| symbols.known_number(count, OFFSETS));
             let index = match number(other)? {
-                from_end @ ..0 => symbols.known_number(family.count?, OFFSETS)?.checked_add(from_end)?,
-                index => index,
+                from_end @ ..0 => count?.checked_add(from_end)?,
+                // An index beyond the end is the last, as JAX has it.
+                index => count.filter(|count| *count > 0).map_or(index, |count| index.min(count - 1)),
             };
             Some(super::keys::child(family, u32::try_from(index).ok()?))
         }
