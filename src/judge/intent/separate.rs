@@ -79,12 +79,16 @@ fn is_apart(consequence: &Consequence) -> bool {
     matches!(consequence.kind, ConsequenceKind::Stored | ConsequenceKind::Escapes)
 }
 
-/// Whether two computations start from keys of one seed: the author wrote the seed twice and wants that, unless one body calls both samplers,
-/// a module stores what both draw, or both draws or splits end in one value.
+/// Whether two computations start from keys of one seed: the author wrote the seed twice and wants that, unless one body calls both samplers
+/// or makes both parts of an object, a module stores what both draw, or both draws or splits end in one value.
 fn are_separate_seeds(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequence) -> bool {
     let run = flows.run;
     let are = |role: Role| pair.first.role == role && pair.second.role == role;
     let is_one_body = pair.first.activation.id == pair.second.activation.id;
+    // The networks of one object: `self.actor = …`, `self.critic = …`.
+    if is_one_body && !are(Role::Split) && are_kept_together(flows, pair) {
+        return false;
+    }
     if !matches!(consequence.kind, ConsequenceKind::Meet | ConsequenceKind::Returned) {
         return !(are(Role::Sample) && (is_one_body || are_stored_by_module(run, pair, consequence)));
     }
