@@ -6,6 +6,7 @@
 mod detect;
 mod repetition;
 mod report;
+mod unlikely_paths;
 
 pub use detect::{Reuse, Reuses, detect, is_tested_for_a_class, others, returns_what_it_draws};
 pub use repetition::loop_kind;
