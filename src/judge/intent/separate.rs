@@ -86,7 +86,8 @@ fn are_separate_seeds(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Conseque
     let are = |role: Role| pair.first.role == role && pair.second.role == role;
     let is_one_body = pair.first.activation.id == pair.second.activation.id;
     // The networks of one object: `self.actor = …`, `self.critic = …`.
-    if is_one_body && !are(Role::Split) && are_kept_together(flows, pair) {
+    let are_stored = consequence.kind == ConsequenceKind::Stored;
+    if is_one_body && are_stored && !are(Role::Split) && are_kept_together(flows, pair) {
         return false;
     }
     if !matches!(consequence.kind, ConsequenceKind::Meet | ConsequenceKind::Returned) {
