@@ -18,8 +18,9 @@ use crate::judge::reuse::loop_kind;
 pub fn aligned_rows(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let arranged = |consumption: usize| run.log.row_selections.get(&consumption);
     let (a, b) = (arranged(pair.reuse.first)?, arranged(pair.reuse.second)?);
-    // A function that is called for each array orders as many rows as its array has: `x[permutation(key, len(x))]`.
-    let is_one_function = pair.first.place == pair.second.place && pair.repeated_by.is_none();
+    // A function or a comprehension that does so for each array orders as many rows as its array has: `x[permutation(key, len(x))]`.
+    let is_one_function =
+        pair.first.place == pair.second.place && (pair.repeated_by.is_none() || is_in_comprehension(run, pair));
     let rows = [a.rows, b.rows].map(|rows| counted_rows(run, rows).filter(|_| is_one_function).unwrap_or(rows));
     let are_aligned = a.others == b.others
         && (are_of_one_tree(run, pair) || rows[0] != rows[1] && are_of_two_arrays(run, pair, rows));
@@ -33,7 +34,9 @@ fn are_of_two_arrays(run: &Recording<'_>, pair: &Pair<'_>, rows: [TermId; 2]) ->
     let calls: Vec<_> =
         [first, second].into_iter().flat_map(Consumption::chain).map(|(_, place)| place_key(place)).collect();
     let is_drawn = |term: TermId, draw: &Consumption| {
-        let made = run.terms.symbol(run.terms.root(term)).and_then(|info| info.place);
+        // What there was before the key, no call drew from the key.
+        let root = run.terms.root(term);
+        let made = run.terms.symbol(root).filter(|_| root > draw.target.term).and_then(|info| info.place);
         let may_be_own = first.place != second.place || is_of_targets(run, pair);
         let is_own = |made: PlaceKey| may_be_own && made == place_key(draw.place);
         made.is_some_and(|made| calls.contains(&made) && !is_own(made))
@@ -51,7 +54,6 @@ fn are_of_two_arrays(run: &Recording<'_>, pair: &Pair<'_>, rows: [TermId; 2]) ->
 /// Whether a comprehension repeats a draw, and passes its target to it: `xs = [permutation(key, x) for x in xs]`. What the program carries
 /// from one element to the next is in other variables.
 fn is_of_targets(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
-    let Some(by) = &pair.repeated_by else { return false };
     let is_target = |code: &Function, temp: Temp| match &code.ops[temp as usize].kind {
         OpKind::Load(Variable::Local(slot)) => {
             *slot >= code.named && code.slots.get(*slot as usize).is_some_and(|name| !name.starts_with('<'))
@@ -63,8 +65,13 @@ fn is_of_targets(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
         let call = run.call_at(&draw.activation, draw.place).map(|call| &code.ops[call as usize].kind);
         matches!(call, Some(OpKind::Call(_, given)) if given.iter().any(|one| is_target(code, one.value())))
     };
-    loop_kind(run, pair.second, by.place, pair.second.place) == LoopKind::Comprehension
-        && [pair.first, pair.second].into_iter().all(takes_target)
+    is_in_comprehension(run, pair) && [pair.first, pair.second].into_iter().all(takes_target)
+}
+
+/// Whether a comprehension repeats a draw.
+fn is_in_comprehension(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
+    let kind = |at| loop_kind(run, pair.second, at, pair.second.place);
+    pair.repeated_by.as_ref().is_some_and(|by| kind(by.place) == LoopKind::Comprehension)
 }
 
 /// Whether two draws happen at one place, for two leaves of a tree: `tree.map(lambda x: jnp.take(x, permutation(key,
