@@ -316,33 +316,35 @@ impl<'p> SymbolicIterations<'p> {
 /// The variables of which code after a loop takes an element by an index from the end, or by a number of elements, which its last iteration
 /// may have taken: `keys[-1]`, `keys[n - 1]`, and `keys[n]`, which is beyond the last.
 pub fn last_indexed_after<'c>(code: &'c Function, body: &Block) -> Vec<&'c Variable> {
-    let Some(end) = body.iter().max().copied() else { return Vec::new() };
+    let (Some(start), Some(end)) = (body.iter().min().copied(), body.iter().max().copied()) else { return Vec::new() };
     let kind = |temp: Temp| &code.ops[temp as usize].kind;
+    let indexed = |op: &'c Op| match op.kind {
+        OpKind::Item(object, index) => match kind(object) {
+            OpKind::Load(variable) => Some((variable, index)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let within = code.ops.get(start as usize..=end as usize).unwrap_or_default();
+    let within: FxHashSet<&Variable> = within.iter().filter_map(indexed).map(|(variable, _)| variable).collect();
+    let is_call_of = |callee: Temp, builtin: &str| matches!(kind(callee), OpKind::Load(Variable::Global(name)) if &**name == builtin);
     let is_range_of = |number: &OpKind| {
         code.ops.iter().any(|op| match &op.kind {
             OpKind::Call(callee, given) => {
-                matches!(kind(*callee), OpKind::Load(Variable::Global(name)) if &**name == "range")
-                    && matches!(&**given, [end] if kind(end.value()) == number)
+                is_call_of(*callee, "range") && matches!(&**given, [end] if kind(end.value()) == number)
             }
             _ => false,
         })
     };
-    let is_from_end = |index: Temp| match kind(index) {
+    let is_from_end = |variable: &Variable, index: Temp| match kind(index) {
         OpKind::Constant(Constant::Int(index)) => **index < 0,
         OpKind::Operate(Operator::Sub, ..) => true,
-        number @ OpKind::Load(_) => is_range_of(number),
-        OpKind::Call(callee, _) => matches!(kind(*callee), OpKind::Load(Variable::Global(name)) if &**name == "len"),
+        number @ OpKind::Load(_) => within.contains(variable) && is_range_of(number),
+        OpKind::Call(callee, _) => is_call_of(*callee, "len"),
         _ => false,
     };
-    let after = code.ops.get(end as usize + 1..).unwrap_or_default();
-    let indexed = after.iter().filter_map(|op| match op.kind {
-        OpKind::Item(object, index) if is_from_end(index) => match &code.ops[object as usize].kind {
-            OpKind::Load(variable) => Some(variable),
-            _ => None,
-        },
-        _ => None,
-    });
-    indexed.collect()
+    let after = code.ops.get(end as usize + 1..).unwrap_or_default().iter().filter_map(indexed);
+    after.filter(|(variable, index)| is_from_end(variable, *index)).map(|(variable, _)| variable).collect()
 }
 
 /// Longest cycle that the copies of a body go through.
