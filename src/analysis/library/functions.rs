@@ -204,7 +204,7 @@ fn sample<'p>(
         let gives_one =
             args.of(callable, "shape").is_none() && callable.params.iter().any(|param| &*param.name == "shape");
         if !gives_one {
-            let selection = RowSelection { rows: source, others };
+            let selection = RowSelection { rows: source, others, is_whole: !replaces };
             let events = before..machine.recorder.log().consumptions.len();
             machine.recorder.select_rows(events, &selection);
         }

@@ -75,12 +75,25 @@ pub fn unknown_result<'p>(
 /// Unknown code gets a value, and may change it. Code written for JAX returns new data: a call whose result is used leaves the keys in data
 /// as they are.
 pub fn change<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, place: Place) {
+    if let Some(Val::Object(id)) = value.single()
+        && is_record(machine, *id)
+    {
+        return machine.state.havoc_data(*id);
+    }
     let Some(objects) = data(machine, value).filter(|_| is_used(machine, frame, place)) else {
         return machine.state.havoc(value);
     };
     for object in objects {
         machine.state.havoc_data(object);
     }
+}
+
+/// Whether an object of unknown class is a record that code replaces instead of changing it, since it has `.replace(…)`, and holds no containers,
+/// which may change.
+fn is_record(machine: &Machine<'_>, id: ObjectId) -> bool {
+    let object = &machine.state.store.objects[id.0 as usize];
+    let is_container = |value: &Value| value.alternatives().iter().any(|one| matches!(one.val, Val::Object(_)));
+    object.class.is_none() && object.copied.is_some() && !object.attributes.values().any(is_container)
 }
 
 /// The objects of a value that is data as far as the program shows: it comes from outside, nothing stores to it, and it is not named like a

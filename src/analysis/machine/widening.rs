@@ -9,6 +9,7 @@
 //! number that the last two copies before them left different is not known in them, nor after the loop, unless it is a remainder that
 //! repeats within the copies.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashSet;
@@ -328,18 +329,23 @@ pub fn last_indexed_after<'c>(code: &'c Function, body: &Block) -> Vec<&'c Varia
     let within = code.ops.get(start as usize..=end as usize).unwrap_or_default();
     let within: FxHashSet<&Variable> = within.iter().filter_map(indexed).map(|(variable, _)| variable).collect();
     let is_call_of = |callee: Temp, builtin: &str| matches!(kind(callee), OpKind::Load(Variable::Global(name)) if &**name == builtin);
-    let is_range_of = |number: &OpKind| {
-        code.ops.iter().any(|op| match &op.kind {
-            OpKind::Call(callee, given) => {
-                is_call_of(*callee, "range") && matches!(&**given, [end] if kind(end.value()) == number)
-            }
-            _ => false,
-        })
-    };
+    let ranges = LazyCell::new(|| {
+        let number = |op: &'c Op| match &op.kind {
+            OpKind::Call(callee, given) if is_call_of(*callee, "range") => match &**given {
+                [end] => match kind(end.value()) {
+                    OpKind::Load(number) => Some(number),
+                    _ => None,
+                },
+                _ => None,
+            },
+            _ => None,
+        };
+        code.ops.iter().filter_map(number).collect::<FxHashSet<&Variable>>()
+    });
     let is_from_end = |variable: &Variable, index: Temp| match kind(index) {
         OpKind::Constant(Constant::Int(index)) => **index < 0,
         OpKind::Operate(Operator::Sub, ..) => true,
-        number @ OpKind::Load(_) => within.contains(variable) && is_range_of(number),
+        OpKind::Load(number) => within.contains(variable) && ranges.contains(number),
         OpKind::Call(callee, _) => is_call_of(*callee, "len"),
         _ => false,
     };

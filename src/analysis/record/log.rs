@@ -160,6 +160,8 @@ pub struct RowSelection {
     pub rows: TermId,
     /// The arguments other than key and array, by parameter.
     pub others: Box<[Option<TermId>]>,
+    /// Whether it takes each row once.
+    pub is_whole: bool,
 }
 
 /// One activation of a function, linked to the one that called it.

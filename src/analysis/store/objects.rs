@@ -172,9 +172,9 @@ impl State {
             ObjectKind::Iterator(_, position) => *position = None,
             ObjectKind::Set(_) | ObjectKind::Stream(_) => {}
             ObjectKind::Instance => {
-                // A frozen record keeps its contents, and so does what `.replace(…)` makes: a program that changes it there changes it nowhere else.
+                // A frozen record keeps its contents.
                 let frozen = object.class.is_some_and(|class| self.store.classes[class.0 as usize].frozen);
-                if frozen || object.copied.is_some() {
+                if frozen {
                     object.epoch -= 1;
                     object.key_epoch -= 1;
                 } else {

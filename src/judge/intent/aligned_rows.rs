@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use crate::analysis::domain::term::{PlaceKey, Term, TermId, place_key};
-use crate::analysis::record::{Consumption, Iteration, Recording};
+use crate::analysis::record::{Consumption, Iteration, Recording, RowSelection};
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{Function, OpKind, Temp, Variable};
 use crate::judge::facts::LoopKind;
@@ -21,7 +21,9 @@ pub fn aligned_rows(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     // A function or a comprehension that does so for each array orders as many rows as its array has: `x[permutation(key, len(x))]`.
     let is_one_function =
         pair.first.place == pair.second.place && (pair.repeated_by.is_none() || is_in_comprehension(run, pair));
-    let rows = [a.rows, b.rows].map(|rows| counted_rows(run, rows).filter(|_| is_one_function).unwrap_or(rows));
+    let counted =
+        |selection: &RowSelection| counted_rows(run, selection.rows).filter(|_| is_one_function && selection.is_whole);
+    let rows = [a, b].map(|selection| counted(selection).unwrap_or(selection.rows));
     let are_aligned = a.others == b.others
         && (are_of_one_tree(run, pair) || rows[0] != rows[1] && are_of_two_arrays(run, pair, rows));
     are_aligned.then(|| intent(IntentKind::AlignedRows, pair.first.place))
@@ -34,12 +36,14 @@ fn are_of_two_arrays(run: &Recording<'_>, pair: &Pair<'_>, rows: [TermId; 2]) ->
     let calls: Vec<_> =
         [first, second].into_iter().flat_map(Consumption::chain).map(|(_, place)| place_key(place)).collect();
     let is_drawn = |term: TermId, draw: &Consumption| {
-        // What there was before the key, no call drew from the key.
-        let root = run.terms.root(term);
-        let made = run.terms.symbol(root).filter(|_| root > draw.target.term).and_then(|info| info.place);
         let may_be_own = first.place != second.place || is_of_targets(run, pair);
         let is_own = |made: PlaceKey| may_be_own && made == place_key(draw.place);
-        made.is_some_and(|made| calls.contains(&made) && !is_own(made))
+        // What there was before the key, no call drew from the key.
+        let is_made = |part: TermId| {
+            let made = run.terms.symbol(part).filter(|_| part > draw.target.term).and_then(|info| info.place);
+            made.is_some_and(|made| calls.contains(&made) && !is_own(made))
+        };
+        run.terms.mentions(term, &is_made)
     };
     let is_computed =
         |part: TermId| pair.repeated_by.is_some() && is_part(run, part) && !are_same_rows_of_two(run, rows);

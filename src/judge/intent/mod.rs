@@ -92,7 +92,7 @@ fn as_written(run: &Recording<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<I
         ReuseKind::SplitTwice => &[&PAIRED],
         // A function that folds is called twice.
         ReuseKind::FoldedTwice if pair.first.place == pair.second.place => &[&PAIRED],
-        ReuseKind::SeededTwice => &[&[default_key::documented_default, timing::run_again]],
+        ReuseKind::SeededTwice => &[&[default_key::documented_default, timing::run_again, target_copy::target_copy]],
         ReuseKind::Sampled => &[&[aligned_rows::aligned_rows], &PAIRED],
         ReuseKind::Iterated => &[
             &[aligned_rows::aligned_rows, sweep::seed_sweep, sweep::methods_compared],

@@ -13,13 +13,13 @@ use rustc_hash::FxHashSet;
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::record::{Chain, Consumption, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
-use crate::ir::{FunctionKind, OpKind, Variable};
+use crate::ir::{FunctionKind, Name, OpKind, Variable};
 use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::repeating_loop::{Kept, RepeatingLoop, returns_results};
 use crate::judge::consequence::unused_children::is_drawn_from;
 use crate::judge::consequence::{Code, Flows, Frame};
 use crate::judge::facts::{ReuseKind, Role};
-use crate::judge::intent::{Pair, calls_apart};
+use crate::judge::intent::{Pair, STEPS, calls_apart};
 
 /// The reason if computations make their keys from one seed and their results meet.
 const ONE_SEED: &str = "each computation makes its own key, from the same seed";
@@ -85,9 +85,7 @@ fn are_separate_seeds(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Conseque
     let run = flows.run;
     let are = |role: Role| pair.first.role == role && pair.second.role == role;
     let is_one_body = pair.first.activation.id == pair.second.activation.id;
-    // The networks of one object: `self.actor = …`, `self.critic = …`.
-    let are_stored = consequence.kind == ConsequenceKind::Stored;
-    if is_one_body && are_stored && !are(Role::Split) && are_kept_together(flows, pair) {
+    if is_one_body && consequence.kind == ConsequenceKind::Stored && are_networks_of_one_object(run, pair) {
         return false;
     }
     if !matches!(consequence.kind, ConsequenceKind::Meet | ConsequenceKind::Returned) {
@@ -99,6 +97,47 @@ fn are_separate_seeds(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Conseque
         && may_draw(flows, pair.reuse.first)
         && may_draw(flows, pair.reuse.second);
     !are(Role::Sample) && !are_alike
+}
+
+/// Whether two networks, or modules that get streams of keys, are made for two attributes of one object: `self.actor = …`, `self.critic = …`.
+/// One network made twice may be intended as its own copy.
+fn are_networks_of_one_object(run: &Recording<'_>, pair: &Pair<'_>) -> bool {
+    let makes = |event: &Consumption| {
+        let method = event.callee.rsplit('.').next().unwrap_or(&event.callee);
+        match event.role {
+            Role::Library => true,
+            Role::Protocol => run.program.models.protocols(method).iter().any(|protocol| protocol.declares.is_some()),
+            Role::Sample | Role::Split | Role::Fold | Role::Unresolved => false,
+        }
+    };
+    let are_two = pair.first.role == Role::Library || pair.first.callee != pair.second.callee;
+    are_two
+        && makes(pair.first)
+        && makes(pair.second)
+        && match (attribute_for(run, pair.first), attribute_for(run, pair.second)) {
+            (Some((one, name)), Some((other, named))) => one == other && name != named,
+            _ => false,
+        }
+}
+
+/// The variable and the attribute of it to which a body stores what it makes with a key.
+fn attribute_for<'r>(run: &Recording<'r>, event: &Consumption) -> Option<(&'r Variable, &'r Name)> {
+    let (code, uses) = (run.code(&event.activation), run.uses_of(event.activation.module, event.activation.function));
+    let mut made = run.call_at(&event.activation, event.place)?;
+    for _ in 0..STEPS {
+        let [reader] = uses.readers(made) else { return None };
+        match &code.ops[*reader as usize].kind {
+            OpKind::StoreAttribute(object, name, _) => {
+                return match &code.ops[*object as usize].kind {
+                    OpKind::Load(variable) => Some((variable, name)),
+                    _ => None,
+                };
+            }
+            OpKind::Call(..) | OpKind::Item(..) | OpKind::Attribute(..) => made = *reader,
+            _ => return None,
+        }
+    }
+    None
 }
 
 /// Whether numbers are drawn from a key, or may be: a split takes none if nothing visible draws from its children and no caller gets them.

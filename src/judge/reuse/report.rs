@@ -236,15 +236,17 @@ pub fn report(
         placed.confidence = Confidence::Low;
     }
     let mut intended_child = unused_sibling(run, &first, &second, kind);
-    if kind == ReuseKind::Sampled && has_child_for_each(run, (&first, &second), intended_child.as_ref()) {
-        placed.confidence = placed.confidence.max(Confidence::Medium);
-    }
     let pair = Pair { first: &first, second: &second, reuse, repeated_by: repeated_by.clone() };
     let mut consequence = consequence(flows, reuse.first, reuse.second);
     if matches!(consequence.kind, ConsequenceKind::Stored | ConsequenceKind::Escapes) && is_carried(flows, &pair) {
         consequence = Consequence::of(ConsequenceKind::Carried, None);
     }
     let intent = intent::of(flows, kind, &pair, &consequence);
+    let come_together = || meets(run, &second, &consequence) || are_kept_together(flows, &pair);
+    if kind == ReuseKind::Sampled && has_child_for_each(run, (&first, &second), intended_child.as_ref(), &come_together)
+    {
+        placed.confidence = placed.confidence.max(Confidence::Medium);
+    }
     if is_beside_unknown(&first, &second) && !(meets(run, &second, &consequence) && placed.direct) {
         placed.confidence = Confidence::Low;
     }
@@ -449,14 +451,33 @@ fn is_for_a_call(run: &Recording<'_>, event: &Consumption, child: Option<&Unused
     })
 }
 
-/// Whether an unknown function, which may draw from neither of two equal keys, gets both, and the author made a child for each of its calls.
+/// Whether unknown code, which may draw from neither of two equal keys, gets both, and the author made a child for each call. Two calls of
+/// different functions also have to return something, which comes together.
 fn has_child_for_each(
     run: &Recording<'_>,
     (first, second): (&Consumption, &Consumption),
     child: Option<&UnusedChild>,
+    come_together: &dyn Fn() -> bool,
 ) -> bool {
     let is_unknown = first.role == Role::Unresolved && second.role == Role::Unresolved;
-    is_unknown && is_for_a_call(run, second, child)
+    let is_read = |event: &Consumption| {
+        let uses = run.uses_of(event.activation.module, event.activation.function);
+        run.call_at(&event.activation, event.place).is_some_and(|call| !uses.readers(call).is_empty())
+    };
+    is_unknown
+        && is_for_a_call(run, second, child)
+        && (first.callee == second.callee
+            || splits_a_variable(run, second) && is_read(first) && is_read(second) && come_together())
+}
+
+/// Whether a variable holds the key of which a key is a child. A child of `self.key` or of a new key may be intended for the next split.
+fn splits_a_variable(run: &Recording<'_>, event: &Consumption) -> bool {
+    run.derivation(event.target.derivation).is_some_and(|made| {
+        let code = run.code(&made.activation);
+        let split = run.call_at(&made.activation, made.place).map(|call| &code.ops[call as usize].kind);
+        let is_variable = |given: &Argument| matches!(code.ops[given.value() as usize].kind, OpKind::Load(_));
+        matches!(split, Some(OpKind::Call(_, arguments)) if arguments.first().is_some_and(is_variable))
+    })
 }
 
 /// Whether there is evidence besides a protocol or an unknown call that a value is a key: its name is enough in addition to a protocol.

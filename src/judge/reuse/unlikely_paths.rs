@@ -9,7 +9,7 @@ use crate::analysis::domain::marks::{RAISES, raised_in};
 use crate::analysis::domain::term::{PlaceKey, Symbol, Term, TermId};
 use crate::analysis::record::{Activation, Consumption, LoggedLoop, Recording};
 use crate::finding::Place;
-use crate::ir::{Constant, Function, Name, Op, OpKind, Operator, Temp, Variable};
+use crate::ir::{Constant, Op, OpKind, Operator, Temp, Variable};
 use crate::judge::paths::PathQueries;
 use crate::text::{FileId, Span};
 
@@ -109,10 +109,11 @@ pub fn needs_repeated_element(run: &Recording<'_>, paths: &mut PathQueries<'_>, 
     needed.next().is_some() && needed.next().is_some()
 }
 
-/// Whether every path of a guard needs a call of unknown code to have returned `None`, and the code around it expects something else.
+/// Whether every path of a guard needs a call of unknown code to have returned nothing, and the code around it expects something.
 ///
-/// `if state is None` tests for the first iteration, and an update at its end returns a state. What is `None` or empty unless it gets the
-/// result of a call is tested for whether it did.
+/// `if state is None` tests for the first iteration, and an update at its end returns a state. The next iteration skips what
+/// `if not params: params = make(key)` did. Retries are different: `while not ok: ok = check(normal(key))` goes on because a call returned
+/// nothing.
 pub fn needs_nothing_returned(
     run: &Recording<'_>,
     paths: &mut PathQueries<'_>,
@@ -120,29 +121,31 @@ pub fn needs_nothing_returned(
     (is_repeated, guard): (bool, Guard),
 ) -> bool {
     let chains = [second, first].map(|event| run.log.consumptions[event].chain());
-    // The draw, and the code after it in a function that led to it, ran in an earlier iteration.
+    // The code after the draw, in a function that led to it, ran in an earlier iteration.
     let is_before = |(file, start, _): PlaceKey| {
         chains[0].iter().any(|(activation, place)| {
             let is_here = place.file.0 == file && run.code(activation).full.contains(start);
-            is_here && place.span.start <= start
+            is_here && place.span.start < start
         })
     };
     let made = |term: TermId| {
         let info = run.terms.symbol(run.terms.root(term)).filter(|info| info.symbol == Symbol::Opaque);
         info.and_then(|info| info.place)
     };
-    let is_alternative = |made: PlaceKey| {
-        let mut frames = chains.iter().flatten().map(|(activation, _)| activation);
-        frames.any(|frame| is_empty_unless_called(run, frame, made))
+    let is_set = |made: PlaceKey, expects: Expects| {
+        chains.iter().flatten().any(|(frame, draw)| is_set_beside(run, frame, (*draw, made), expects))
     };
     // The literal, and how it is decided where something was returned.
     let returned = |literal: TermId| match run.terms.get(literal) {
         Term::Operate(Operator::Is, parts) if matches!(run.terms.get(parts[1]), Term::None) => {
-            let is_returned = |made: PlaceKey| is_repeated && is_before(made) || is_alternative(made);
+            let is_returned = |made: PlaceKey| {
+                is_repeated && (is_before(made) || is_set(made, Expects::Guard)) || is_set(made, Expects::Default)
+            };
             made(parts[0]).is_some_and(is_returned).then_some(false)
         }
-        // `if not params`, but not `if not done`.
-        Term::Symbol(_) => made(literal).is_some_and(is_alternative).then_some(true),
+        Term::Symbol(_) if is_repeated => {
+            made(literal).is_some_and(|made| is_set(made, Expects::Guard)).then_some(true)
+        }
         _ => None,
     };
     if !paths.support(guard).into_iter().any(|literal| returned(literal).is_some()) {
@@ -152,43 +155,53 @@ pub fn needs_nothing_returned(
     !paths.feasible(without)
 }
 
-/// Whether the result of a call is stored in a variable of a frame, or in an attribute, that is also set to `None` or an empty container, or to
-/// a parameter with a default.
-fn is_empty_unless_called(run: &Recording<'_>, frame: &Activation, (file, start, end): PlaceKey) -> bool {
+/// Why the result of a call is expected to be something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expects {
+    /// The branch that draws and calls runs only while what it sets is missing: `if not params: params = make(key)`.
+    Guard,
+    /// What the branch sets is `None` otherwise: `target = None`, `if is_given: target = make(key)`.
+    Default,
+}
+
+/// Whether a branch of a frame both draws and stores the result of a call, which is then expected to be something.
+fn is_set_beside(
+    run: &Recording<'_>,
+    frame: &Activation,
+    (draw, (file, start, end)): (Place, PlaceKey),
+    expects: Expects,
+) -> bool {
     let made = Place { file: FileId(file), span: Span::new(start, end) };
-    let (module, code, uses) = (run.module(frame.module), run.code(frame), run.uses_of(frame.module, frame.function));
-    let Some(mut result) = run.call_at(frame, made) else { return false };
-    // What only passes a value on, such as `stop_gradient`, is around it.
+    let (code, uses) = (run.code(frame), run.uses_of(frame.module, frame.function));
+    let (Some(call), Some(draw)) = (run.call_at(frame, made), run.call_at(frame, draw)) else { return false };
+    // The calls around it, such as that of `stop_gradient`, get the result first.
+    let mut result = call;
     while let [reader] = uses.readers(result)
         && matches!(code.ops[*reader as usize].kind, OpKind::Call(..))
     {
         result = *reader;
     }
-    let is_empty = |code: &Function, value: Temp| match &code.ops[value as usize].kind {
-        OpKind::Constant(Constant::None) => true,
-        OpKind::Build(_, elements) => elements.is_empty(),
-        OpKind::Load(Variable::Local(slot)) => {
-            code.parameters.get(*slot as usize).is_some_and(|parameter| parameter.has_default)
+    let kind = |temp: Temp| &code.ops[temp as usize].kind;
+    let is_none = |temp: Temp| matches!(kind(temp), OpKind::Constant(Constant::None));
+    let reads = |read: Temp, store: &OpKind| match (kind(read), store) {
+        (OpKind::Load(variable), OpKind::Store(stored, _)) => variable == stored,
+        (OpKind::Attribute(_, name), OpKind::StoreAttribute(_, stored, _)) => name == stored,
+        _ => false,
+    };
+    let is_expected = |branch: Temp, store: &OpKind| match (expects, kind(branch), store) {
+        (Expects::Guard, OpKind::If { test, .. }, _) => match kind(*test) {
+            OpKind::Operate(Operator::Not, [Some(read), ..], _) => reads(*read, store),
+            OpKind::Operate(Operator::Is, [Some(read), Some(other)], _) => is_none(*other) && reads(*read, store),
+            _ => false,
+        },
+        (Expects::Default, OpKind::If { .. }, OpKind::Store(Variable::Local(slot), _)) => {
+            uses.stores_of(*slot).iter().any(|store| matches!(kind(*store), OpKind::Store(_, value) if is_none(*value)))
         }
         _ => false,
     };
-    let is_emptied = |store: &Temp| match &code.ops[*store as usize].kind {
-        OpKind::Store(_, value) => is_empty(code, *value),
-        _ => false,
-    };
-    let starts_empty = |attribute: &Name| {
-        module.functions.iter().any(|code| {
-            code.ops.iter().any(|op| match &op.kind {
-                OpKind::StoreAttribute(_, name, value) => name == attribute && is_empty(code, *value),
-                _ => false,
-            })
-        })
-    };
-    uses.readers(result).iter().any(|reader| match &code.ops[*reader as usize].kind {
-        OpKind::Store(Variable::Local(slot), _) => uses.stores_of(*slot).iter().any(is_emptied),
-        OpKind::StoreAttribute(_, name, _) => starts_empty(name),
-        _ => false,
-    })
+    let branches: Vec<(Temp, usize)> = uses.around(draw).collect();
+    let shared = || uses.around(call).filter(|branch| branches.contains(branch));
+    uses.readers(result).iter().any(|reader| shared().any(|(branch, _)| is_expected(branch, kind(*reader))))
 }
 
 /// The exception edges before which a draw happened: those of its own frame, and those of the calling frames if a `raise` follows it.
