@@ -66,6 +66,8 @@ lists! {
     test_cases => is_test_case,
     /// Names of functions that show their arguments to people.
     logs => is_log,
+    /// Names of functions that combine the lanes of a mapped function.
+    collectives => is_collective,
     /// Names of functions that bring elements of an array to other places, or sums of them.
     moving => moves_elements,
     /// First words of names of functions that check something.

@@ -150,11 +150,18 @@ pub(super) fn two_names(hit: &KeyReuse) -> Option<String> {
 }
 
 /// An index, as written, that is beyond the keys of a split: JAX then takes the last one.
-pub(super) fn index_beyond(hit: &KeyReuse) -> Option<u32> {
-    let DerivationKind::Child(_, Some(taken)) = hit.derivation.kind() else { return None };
-    let index = |used: &Use| used.name.as_ref()?.text.strip_suffix(']')?.rsplit_once('[')?.1.parse::<u32>().ok();
+pub(super) fn index_beyond(hit: &KeyReuse) -> Option<String> {
+    let DerivationKind::Child(_, taken) = hit.derivation.kind() else { return None };
+    let derivation = hit.derivation.to_string();
+    let index = |used: &Use| Some(used.name.as_ref()?.text.strip_suffix(']')?.rsplit_once('[')?.1.to_owned());
     let mut written = [&hit.first, &hit.second].into_iter().filter_map(index);
-    written.find(|index| i128::from(*index) > *taken)
+    match taken {
+        Some(taken) => written.find(|index| index.parse::<u32>().is_ok_and(|index| i128::from(index) > *taken)),
+        // `keys[n]` of `split(key, n)`
+        None => {
+            written.find(|index| derivation.ends_with(&format!("[{index} - 1]"))).map(|index| wording::code(&index))
+        }
+    }
 }
 
 /// Why a key that `fold_in` derived equals a child of a `split`.

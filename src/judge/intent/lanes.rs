@@ -1,13 +1,15 @@
 //! Keys that all lanes of a mapped function share on purpose.
 //!
-//! **Invariant:** a lane has its own key only if a value of the lane is folded in.
+//! **Invariant:** a single lane is considered only if every read of the mapped result selects one element; a lane has
+//! its own key only if a value of the lane is folded in.
 
 use crate::analysis::domain::term::{Symbol, Term, TermId};
 use crate::analysis::domain::value::{Val, Value};
 use crate::analysis::record::{Activation, Consumption, Derivation, LoggedBroadcast, Recording};
 use crate::finding::{Intent, IntentKind};
+use crate::ir::{Argument, OpKind, Temp, Variable};
 use crate::judge::facts::Role;
-use crate::judge::intent::{because, intent};
+use crate::judge::intent::{STEPS, because, intent};
 
 /// Why the lanes of a mapped function probably share a key on purpose, if they do. `made` is the place where the mapped
 /// function itself makes the key from a seed, if it does, and the activation of a lane.
@@ -16,7 +18,8 @@ pub fn of(
     broadcast: &LoggedBroadcast,
     made: Option<(&Derivation, &Activation)>,
 ) -> Option<Intent> {
-    per_lane(run, broadcast)
+    one_lane(run, broadcast)
+        .or_else(|| per_lane(run, broadcast))
         .or_else(|| split_alike(run, broadcast))
         .or_else(|| same_start(run, broadcast))
         .or_else(|| made.and_then(|(made, lane)| starts_alike(made, lane)))
@@ -50,6 +53,61 @@ fn same_start(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent
     let reason = "each lane runs a computation of its own from the same key";
     (event.role == Role::Split && is_passed_on && differ)
         .then(|| because(IntentKind::SeparateRuns, reason, event.place))
+}
+
+/// Only one lane of the result is used: `vmap(lambda row: categorical(key, row))(rows)[state]`.
+fn one_lane(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Intent> {
+    let code = run.code(&broadcast.activation);
+    let uses = run.uses_of(broadcast.activation.module, broadcast.activation.function);
+    let mapped = run.call_at(&broadcast.activation, broadcast.mapped_at)?;
+    let mut work = vec![mapped];
+    let mut selected = None;
+    for _ in 0..STEPS {
+        let Some(temp) = work.pop() else { break };
+        for reader in uses.readers(temp) {
+            match &code.ops[*reader as usize].kind {
+                OpKind::Store(Variable::Local(slot), _)
+                    if uses.stores_of(*slot).len() == 1 && !uses.is_captured(*slot) =>
+                {
+                    work.extend(uses.loads_of(*slot));
+                }
+                OpKind::Item(of, index) if *of == temp && selects_one(run, broadcast, *index) => {
+                    if selected.replace(*index).is_some() {
+                        return None;
+                    }
+                }
+                _ => return None,
+            }
+        }
+    }
+    let selected = selected.filter(|_| work.is_empty() && !combines_lanes(run, broadcast))?;
+    let place = crate::finding::Place { file: broadcast.mapped_at.file, span: code.ops[selected as usize].span };
+    Some(because(IntentKind::DisjointParts, "only one lane of the mapped result is used", place))
+}
+
+/// Whether a mapped function combines the results of its lanes, `jax.lax.pmean(x, "batch")`, so that each holds something of all.
+fn combines_lanes(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> bool {
+    let words = &run.program.models.words;
+    let chain = run.log.consumptions[broadcast.event].chain();
+    let lanes = chain.iter().skip_while(|(activation, _)| activation.id != broadcast.activation.id).skip(1);
+    lanes.map(|(activation, _)| run.code(activation)).any(|code| {
+        let is_collective = |callee: Temp| match &code.ops[callee as usize].kind {
+            OpKind::Attribute(_, name) | OpKind::Load(Variable::Global(name)) => words.is_collective(name),
+            _ => false,
+        };
+        // `psum(1, "batch")` is the number of lanes.
+        let is_number = |of: &Argument| matches!(code.ops[of.value() as usize].kind, OpKind::Constant(_));
+        code.ops.iter().any(|op| match &op.kind {
+            OpKind::Call(callee, given) => is_collective(*callee) && !given.first().is_some_and(is_number),
+            _ => false,
+        })
+    })
+}
+
+/// Whether an index certainly selects no slice: a number, or a plain variable or attribute.
+fn selects_one(run: &Recording<'_>, broadcast: &LoggedBroadcast, index: Temp) -> bool {
+    let index = &run.code(&broadcast.activation).ops[index as usize].kind;
+    matches!(index, OpKind::Constant(crate::ir::Constant::Int(_)) | OpKind::Load(_) | OpKind::Attribute(..))
 }
 
 /// A child of the shared key is used only to derive keys for the lanes: `fold_in(noise_key, axis_index("batch"))` next
