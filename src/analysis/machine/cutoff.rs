@@ -88,8 +88,8 @@ pub fn change<'p>(machine: &mut Machine<'p>, frame: &Frame<'p>, value: &Value, p
     }
 }
 
-/// Whether an object of unknown class is a record that code replaces instead of changing it, since it has `.replace(…)`, and holds no containers,
-/// which may change.
+/// Whether an object of unknown class is a record that the program copies with `.replace(…)` instead of changing it, and that holds no
+/// containers, which may change.
 fn is_record(machine: &Machine<'_>, id: ObjectId) -> bool {
     let object = &machine.state.store.objects[id.0 as usize];
     let is_container = |value: &Value| value.alternatives().iter().any(|one| matches!(one.val, Val::Object(_)));

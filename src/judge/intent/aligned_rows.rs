@@ -18,7 +18,7 @@ use crate::judge::reuse::loop_kind;
 pub fn aligned_rows(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let arranged = |consumption: usize| run.log.row_selections.get(&consumption);
     let (a, b) = (arranged(pair.reuse.first)?, arranged(pair.reuse.second)?);
-    // A function or a comprehension that does so for each array orders as many rows as its array has: `x[permutation(key, len(x))]`.
+    // A function or a comprehension that draws for each array may get the number of its rows: `x[permutation(key, len(x))]`.
     let is_one_function =
         pair.first.place == pair.second.place && (pair.repeated_by.is_none() || is_in_comprehension(run, pair));
     let counted =
@@ -38,7 +38,7 @@ fn are_of_two_arrays(run: &Recording<'_>, pair: &Pair<'_>, rows: [TermId; 2]) ->
     let is_drawn = |term: TermId, draw: &Consumption| {
         let may_be_own = first.place != second.place || is_of_targets(run, pair);
         let is_own = |made: PlaceKey| may_be_own && made == place_key(draw.place);
-        // What there was before the key, no call drew from the key.
+        // Nothing that existed before the key was drawn from it.
         let is_made = |part: TermId| {
             let made = run.terms.symbol(part).filter(|_| part > draw.target.term).and_then(|info| info.place);
             made.is_some_and(|made| calls.contains(&made) && !is_own(made))

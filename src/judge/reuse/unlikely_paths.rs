@@ -1,4 +1,5 @@
-//! Paths on which two consumptions share a key, and which hardly any run takes: loops without an iteration, calls that return nothing, exceptions.
+//! Paths that hardly any run takes, although two consumptions share a key on them: loops without an iteration, calls that return nothing,
+//! exceptions.
 //!
 //! **Invariant:** a path is unlikely only if all paths of a guard need what is unlikely.
 
@@ -156,7 +157,7 @@ pub fn needs_nothing_returned(
 }
 
 /// Why the result of a call is expected to be something.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Expects {
     /// The branch that draws and calls runs only while what it sets is missing: `if not params: params = make(key)`.
     Guard,
@@ -174,7 +175,7 @@ fn is_set_beside(
     let made = Place { file: FileId(file), span: Span::new(start, end) };
     let (code, uses) = (run.code(frame), run.uses_of(frame.module, frame.function));
     let (Some(call), Some(draw)) = (run.call_at(frame, made), run.call_at(frame, draw)) else { return false };
-    // The calls around it, such as that of `stop_gradient`, get the result first.
+    // A call around it, such as `stop_gradient(…)`, passes the result on.
     let mut result = call;
     while let [reader] = uses.readers(result)
         && matches!(code.ops[*reader as usize].kind, OpKind::Call(..))
