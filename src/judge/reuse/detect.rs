@@ -201,8 +201,8 @@ fn meet(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: 
     if events.into_iter().any(|event| is_key_by_test(run, paths, event) || may_leave_out_the_last(paths, event)) {
         confidence = Confidence::Low;
     }
-    let is_unlikely = is_repeated && needs_repeated_element(run, paths, both)
-        || needs_nothing_returned(run, paths, (first, second), (is_repeated, both));
+    let is_unlikely = is_repeated
+        && (needs_repeated_element(run, paths, both) || needs_nothing_returned(run, paths, (first, second), both));
     if is_unlikely || needs_empty_loop(run, paths, first..second, both) {
         confidence = Confidence::Low;
     }

@@ -10,7 +10,7 @@ use crate::analysis::domain::marks::{RAISES, raised_in};
 use crate::analysis::domain::term::{PlaceKey, Symbol, Term, TermId};
 use crate::analysis::record::{Activation, Consumption, LoggedLoop, Recording};
 use crate::finding::Place;
-use crate::ir::{Constant, Op, OpKind, Operator, Temp, Variable};
+use crate::ir::{Constant, Op, OpKind, Operator, Temp};
 use crate::judge::paths::PathQueries;
 use crate::text::{FileId, Span};
 
@@ -119,7 +119,7 @@ pub fn needs_nothing_returned(
     run: &Recording<'_>,
     paths: &mut PathQueries<'_>,
     (first, second): (usize, usize),
-    (is_repeated, guard): (bool, Guard),
+    guard: Guard,
 ) -> bool {
     let chains = [second, first].map(|event| run.log.consumptions[event].chain());
     // The code after the draw, in a function that led to it, ran in an earlier iteration.
@@ -133,20 +133,13 @@ pub fn needs_nothing_returned(
         let info = run.terms.symbol(run.terms.root(term)).filter(|info| info.symbol == Symbol::Opaque);
         info.and_then(|info| info.place)
     };
-    let is_set = |made: PlaceKey, expects: Expects| {
-        chains.iter().flatten().any(|(frame, draw)| is_set_beside(run, frame, (*draw, made), expects))
-    };
+    let is_set = |made: PlaceKey| chains.iter().flatten().any(|(frame, draw)| is_set_beside(run, frame, (*draw, made)));
     // The literal, and how it is decided where something was returned.
     let returned = |literal: TermId| match run.terms.get(literal) {
         Term::Operate(Operator::Is, parts) if matches!(run.terms.get(parts[1]), Term::None) => {
-            let is_returned = |made: PlaceKey| {
-                is_repeated && (is_before(made) || is_set(made, Expects::Guard)) || is_set(made, Expects::Default)
-            };
-            made(parts[0]).is_some_and(is_returned).then_some(false)
+            made(parts[0]).is_some_and(|made| is_before(made) || is_set(made)).then_some(false)
         }
-        Term::Symbol(_) if is_repeated => {
-            made(literal).is_some_and(|made| is_set(made, Expects::Guard)).then_some(true)
-        }
+        Term::Symbol(_) => made(literal).is_some_and(is_set).then_some(true),
         _ => None,
     };
     if !paths.support(guard).into_iter().any(|literal| returned(literal).is_some()) {
@@ -156,22 +149,9 @@ pub fn needs_nothing_returned(
     !paths.feasible(without)
 }
 
-/// Why the result of a call is expected to be something.
-#[derive(Clone, Copy)]
-enum Expects {
-    /// The branch that draws and calls runs only while what it sets is missing: `if not params: params = make(key)`.
-    Guard,
-    /// What the branch sets is `None` otherwise: `target = None`, `if is_given: target = make(key)`.
-    Default,
-}
-
-/// Whether a branch of a frame both draws and stores the result of a call, which is then expected to be something.
-fn is_set_beside(
-    run: &Recording<'_>,
-    frame: &Activation,
-    (draw, (file, start, end)): (Place, PlaceKey),
-    expects: Expects,
-) -> bool {
+/// Whether a branch of a frame draws, stores the result of a call, and runs only while what it stores is missing:
+/// `if not params: params = make(key)`.
+fn is_set_beside(run: &Recording<'_>, frame: &Activation, (draw, (file, start, end)): (Place, PlaceKey)) -> bool {
     let made = Place { file: FileId(file), span: Span::new(start, end) };
     let (code, uses) = (run.code(frame), run.uses_of(frame.module, frame.function));
     let (Some(call), Some(draw)) = (run.call_at(frame, made), run.call_at(frame, draw)) else { return false };
@@ -189,16 +169,13 @@ fn is_set_beside(
         (OpKind::Attribute(_, name), OpKind::StoreAttribute(_, stored, _)) => name == stored,
         _ => false,
     };
-    let is_expected = |branch: Temp, store: &OpKind| match (expects, kind(branch), store) {
-        (Expects::Guard, OpKind::If { test, .. }, _) => match kind(*test) {
+    let is_expected = |branch: Temp, store: &OpKind| {
+        let OpKind::If { test, .. } = kind(branch) else { return false };
+        match kind(*test) {
             OpKind::Operate(Operator::Not, [Some(read), ..], _) => reads(*read, store),
             OpKind::Operate(Operator::Is, [Some(read), Some(other)], _) => is_none(*other) && reads(*read, store),
             _ => false,
-        },
-        (Expects::Default, OpKind::If { .. }, OpKind::Store(Variable::Local(slot), _)) => {
-            uses.stores_of(*slot).iter().any(|store| matches!(kind(*store), OpKind::Store(_, value) if is_none(*value)))
         }
-        _ => false,
     };
     let branches: Vec<(Temp, usize)> = uses.around(draw).collect();
     let shared = || uses.around(call).filter(|branch| branches.contains(branch));
