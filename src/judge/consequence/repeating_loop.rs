@@ -226,23 +226,37 @@ impl<'r> RepeatingLoop<'r> {
         })
     }
 
-    /// Whether the call that leads to the draw gets something of an earlier iteration's draw.
-    pub fn continues(&self, reach: &Reach) -> bool {
+    /// Whether a call that draws gets something of an earlier iteration's draw: the one that leads to the draw, or, if the body splits the key,
+    /// one that gets a child of it.
+    pub fn continues(&self, draw: &Consumption, reach: &Reach) -> bool {
         let Some(frame) = self.frame(reach).filter(|_| self.kept(reach).carried) else { return false };
-        let arguments: &[Argument] = match self.call.map(|call| self.kind(call)) {
-            Some(OpKind::Call(_, arguments)) => arguments,
-            _ => &[],
-        };
+        let Some(source) = self.call else { return false };
+        let reached = &frame.effects.reached;
         let is_earlier = |load: Temp| match self.kind(load) {
             OpKind::Load(variable) => {
-                frame.effects.reached.contains(&load)
-                    && (self.first_store(variable).is_none()
-                        || self.is_of_earlier((load, variable), &frame.effects.reached))
+                reached.contains(&load)
+                    && (self.first_store(variable).is_none() || self.is_of_earlier((load, variable), reached))
             }
             _ => false,
         };
-        let is_reached = |argument: &Argument| self.operands_of(argument.value()).into_iter().any(is_earlier);
-        arguments.iter().any(is_reached)
+        let gets_earlier = |call: Temp| match self.kind(call) {
+            OpKind::Call(_, arguments) => {
+                arguments.iter().any(|argument| self.operands_of(argument.value()).into_iter().any(is_earlier))
+            }
+            _ => false,
+        };
+        let is_child = |argument: &Argument| match self.kind(argument.value()) {
+            OpKind::Load(variable) => self.body.iter().any(|temp| match self.kind(*temp) {
+                OpKind::Store(stored, value) => stored == variable && self.operands_of(*value).contains(&source),
+                _ => false,
+            }),
+            _ => false,
+        };
+        let draws_from_child = |call: &Temp| match self.kind(*call) {
+            OpKind::Call(_, arguments) => arguments.iter().any(is_child) && gets_earlier(*call),
+            _ => false,
+        };
+        gets_earlier(source) || draw.role == Role::Split && !self.is_in_call() && self.body.iter().any(draws_from_child)
     }
 
     /// The names of the functions within whose calls in the body the draw happens, outermost first.

@@ -6,7 +6,8 @@
 //! of a script whose name does. A name between the draws and that function that indicates training, or any name that
 //! indicates an evolutionary search, is evidence against it. Draws that meet or are returned together are not excused,
 //! since an average over equal episodes is not an average, and a renderer may be what a training step differentiates.
-//! Only a split of a key that was used before is.
+//! Nor are the steps of one episode, each of which continues with what the earlier ones drew. Only a split of a key that
+//! was used before is.
 
 use crate::finding::{ConsequenceKind, Finding, Intent, IntentKind, Level, Place, RuleId};
 use crate::models::Words;
@@ -42,11 +43,11 @@ pub fn note_evaluations(written: Written<'_>, words: &Words, script: &str, findi
     }
 }
 
-/// Whether draws meet or are returned together, other than by a split of a key that was used before: an episode often
-/// splits the key from which its initial state was drawn.
+/// Whether draws meet, are returned together or are carried on, other than by a split of a key that was used before: an
+/// episode often splits the key from which its initial state was drawn.
 fn is_certain_mistake(finding: &Finding) -> bool {
     let kind = finding.consequence.as_ref().map(|consequence| consequence.kind);
-    let meet = matches!(kind, Some(ConsequenceKind::Meet | ConsequenceKind::Returned));
+    let meet = matches!(kind, Some(ConsequenceKind::Meet | ConsequenceKind::Returned | ConsequenceKind::Carried));
     let ends_in_split = finding.evidence.as_ref().is_some_and(|evidence| evidence.ends_in_split);
     meet && !(ends_in_split && matches!(finding.rule, RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice))
 }

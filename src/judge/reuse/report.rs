@@ -363,7 +363,7 @@ fn is_doubtful_in_loop(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequ
 fn repeats_or_carries(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
     let Some(around) = loop_around(flows, pair) else { return continues_in_transform(flows, pair) };
     let reach = flows.reach(pair.reuse.second);
-    !around.gets_another() || around.continues(&reach) || around.is_stored_as_state(&reach)
+    !around.gets_another() || around.continues(pair.second, &reach) || around.is_stored_as_state(&reach)
 }
 
 /// The loop that repeats the second draw, if there is one.
@@ -373,7 +373,7 @@ fn loop_around<'r>(flows: &Flows<'r>, pair: &Pair<'_>) -> Option<RepeatingLoop<'
 
 /// Whether the call that repeats a draw gets what an earlier iteration drew: `w, loss = step(w, key)`. A list or a sum of results is no such state.
 fn is_carried(flows: &Flows<'_>, pair: &Pair<'_>) -> bool {
-    loop_around(flows, pair).is_some_and(|around| around.continues(&flows.reach(pair.reuse.second)))
+    loop_around(flows, pair).is_some_and(|around| around.continues(pair.second, &flows.reach(pair.reuse.second)))
 }
 
 /// Whether a key is stored in an attribute, or in a container that is.
@@ -470,13 +470,20 @@ fn has_child_for_each(
             || splits_a_variable(run, second) && is_read(first) && is_read(second) && come_together())
 }
 
-/// Whether a variable holds the key of which a key is a child. A child of `self.key` or of a new key may be intended for the next split.
+/// Whether a variable holds the key of which a key is a child. A child of `self.key` or of a new key may be intended for the next split, unless
+/// another child is stored for it: `self.key, a, b = split(self.key, 3)`.
 fn splits_a_variable(run: &Recording<'_>, event: &Consumption) -> bool {
     run.derivation(event.target.derivation).is_some_and(|made| {
-        let code = run.code(&made.activation);
-        let split = run.call_at(&made.activation, made.place).map(|call| &code.ops[call as usize].kind);
-        let is_variable = |given: &Argument| matches!(code.ops[given.value() as usize].kind, OpKind::Load(_));
-        matches!(split, Some(OpKind::Call(_, arguments)) if arguments.first().is_some_and(is_variable))
+        let (code, uses) = (run.code(&made.activation), run.uses_of(made.activation.module, made.activation.function));
+        let Some(call) = run.call_at(&made.activation, made.place) else { return false };
+        let kind = |temp: Temp| &code.ops[temp as usize].kind;
+        let is_variable = |given: &Argument| matches!(kind(given.value()), OpKind::Load(_));
+        let stores_one = |unpack: &Temp| {
+            let mut children = uses.readers(*unpack).iter().flat_map(|child| uses.readers(*child));
+            children.any(|reader| matches!(kind(*reader), OpKind::StoreAttribute(..)))
+        };
+        matches!(kind(call), OpKind::Call(_, arguments) if arguments.first().is_some_and(is_variable))
+            || uses.readers(call).iter().any(stores_one)
     })
 }
 
