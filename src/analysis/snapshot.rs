@@ -158,7 +158,7 @@ pub fn within<'p>(snapshot: &mut ImportSnapshot, program: &'p Program<'p>, home:
         state: State {
             terms: std::mem::take(&mut snapshot.terms),
             paths: Paths::of(guards),
-            store: Store { libraries, ..snapshot.store.clone() },
+            store: Store { libraries, named: program.models.names(), ..snapshot.store.clone() },
         },
         library: &MODELS,
         budget: Budget::default(),

@@ -3,6 +3,8 @@
 //! **Invariant:** reading does no I/O and cannot fail: it returns models or every problem found, each with its
 //! position. A row is checked alone, so that one bad row does not hide the problems of the next.
 
+use std::sync::Arc;
+
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
@@ -212,8 +214,9 @@ impl<'t> Reader<'t> {
         if !self.models.roots.contains(root) {
             self.models.roots.insert(root.to_owned());
         }
+        let named = Arc::make_mut(&mut self.models.named);
         for around in std::iter::once(path).chain(prefixes(path)) {
-            if !self.models.named.insert(around.to_owned()) {
+            if !named.insert(around.to_owned()) {
                 break;
             }
         }

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -59,7 +60,7 @@ pub struct Models {
     /// First segments of all modelled names: most names of a program are none of them.
     pub(super) roots: FxHashSet<String>,
     /// All modelled names, and the packages around them.
-    pub(super) named: FxHashSet<String>,
+    pub(super) named: Arc<FxHashSet<String>>,
     /// Modules that come with a library, whether a row speaks of them or not.
     pub(super) modules: FxHashSet<String>,
 }
@@ -266,7 +267,7 @@ impl Models {
         self.annotations.extend(other.annotations);
         self.aliases.extend(other.aliases);
         self.roots.extend(other.roots);
-        self.named.extend(other.named);
+        Arc::make_mut(&mut self.named).extend(other.named.iter().cloned());
         self.modules.extend(other.modules);
         self.typed.extend(other.typed);
         self.equivalents.extend(other.equivalents);
@@ -292,6 +293,11 @@ impl Models {
     /// The libraries described, in the order in which they were merged.
     pub fn libraries(&self) -> &[Library] {
         &self.libraries
+    }
+
+    /// All modelled names, and the packages around them.
+    pub fn names(&self) -> Arc<FxHashSet<String>> {
+        Arc::clone(&self.named)
     }
 
     /// All rows for functions, by path.

@@ -21,7 +21,7 @@ use heap::{
 };
 use lengths::Lengths;
 use paths::Paths;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::domain::size;
 use crate::analysis::domain::term::{TermId, Terms};
@@ -52,8 +52,10 @@ pub struct Store {
     pub definitions: Layered<(ModuleIndex, FunctionId), Arc<Closure>>,
     /// The functions of the program from which a library made something: `hk.transform(forward)`.
     pub transformed: Layered<TermId, (ModuleIndex, FunctionId)>,
-    /// The libraries that models describe. A name of one is no flag.
+    /// The libraries that models describe.
     pub libraries: Arc<[String]>,
+    /// The modules, functions and classes that models describe. None of them is a flag.
+    pub named: Arc<FxHashSet<String>>,
     /// Number of closures made.
     pub closures: u32,
     /// Number of writes.

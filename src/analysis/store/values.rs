@@ -204,10 +204,6 @@ impl State {
         result
     }
 
-    fn is_library(&self, root: &str) -> bool {
-        self.store.libraries.iter().any(|library| library == root)
-    }
-
     fn truth_of_val(&mut self, val: &Val) -> Guard {
         let known = |value: bool| if value { Guard::TRUE } else { Guard::FALSE };
         match val {
@@ -221,8 +217,8 @@ impl State {
             | Val::Partial(_)
             | Val::Slice(_)
             | Val::UnknownMethod(_) => Guard::TRUE,
-            Val::Library(path) if path.split('.').next().is_some_and(|root| self.is_library(root)) => Guard::TRUE,
-            // It may be a flag: `if FLAGS.debug`.
+            Val::Library(path) if self.store.named.contains(&**path) => Guard::TRUE,
+            // It may be a flag: `if FLAGS.debug`, `if jax.config.jax_enable_x64`.
             Val::Library(_) | Val::Import(_) => {
                 let term = self.term_of_val(val);
                 self.truth_of_term(term)

@@ -506,15 +506,44 @@ impl<'a, 'r> Body<'a, 'r> {
             if !effects.mutated.is_empty() {
                 self.add(Sinks::STORED);
             }
-            // Code that runs the function gets something from the value.
             if !effects.returned.is_empty() {
-                let makes_it = |op: &Op| matches!(op.kind, OpKind::Function(made, _) if made == id);
-                for (temp, _) in (0u32..).zip(&self.code.ops).filter(|(_, op)| makes_it(op)) {
-                    if !self.excluded.contains(&temp) {
-                        self.hold(temp, Path::new());
-                    }
+                self.hold_function(id);
+            }
+        }
+    }
+
+    /// A function within this one returns something of a value that it captured: code that runs the function gets it, in this function or in
+    /// those between.
+    fn hold_function(&mut self, id: FunctionId) {
+        let module = self.flows.run.module(self.module);
+        let makers = |code: &Function, id: FunctionId| {
+            let makes_it = |op: &Op| matches!(op.kind, OpKind::Function(made, _) if made == id);
+            (0u32..).zip(&code.ops).filter(|(_, op)| makes_it(op)).map(|(temp, _)| temp).collect::<Vec<Temp>>()
+        };
+        let Some(around) = module.function(id).parent else { return };
+        if around == self.id {
+            for temp in makers(self.code, id) {
+                if !self.excluded.contains(&temp) {
+                    self.hold(temp, Path::new());
                 }
             }
+            return;
+        }
+        let mut is_returned = false;
+        for temp in makers(module.function(around), id) {
+            let Some(effects) = self.flows.of_load((self.module, around), temp, &Path::new(), self.depth) else {
+                self.add(Sinks::ESCAPES);
+                continue;
+            };
+            self.effects.sinks.add(effects.sinks);
+            if !effects.mutated.is_empty() {
+                self.add(Sinks::STORED);
+            }
+            is_returned |= !effects.returned.is_empty();
+        }
+        // Functions are nested as deep as the text, which is bounded.
+        if is_returned {
+            self.hold_function(around);
         }
     }
 
@@ -551,6 +580,9 @@ impl<'a, 'r> Body<'a, 'r> {
             Some((Part::Field(field) | Part::Member(field, _), rest)) => {
                 if field == name {
                     self.hold(reader, rest.to_vec());
+                } else if self.flows.is_method(name) {
+                    // A bound method has its object.
+                    self.hold(reader, path.clone());
                 }
             }
             _ => self.hold(reader, Path::new()),

@@ -8,9 +8,6 @@ use crate::ir::{Argument, FunctionId, Name, OpKind, Temp, Variable};
 use crate::judge::consequence::body::{Body, Part, Passed, Path, Sinks, within};
 use crate::models::{BuiltinOp, Callable, Effect, KeyPlace, Protocol, ProtocolEffect, Returns, Runs, TreeOp};
 
-/// The method that an instance runs when it is called.
-const CALLED: &str = "__call__";
-
 /// Most elements of a result that a model declares to be structure.
 const PARTS: u32 = 4;
 
@@ -24,6 +21,9 @@ enum ArgumentRole {
     /// As the callee.
     Callee,
 }
+
+/// The method that an instance runs when it is called.
+const CALLED: &str = "__call__";
 
 impl Body<'_, '_> {
     /// A call reads a part of a value.
@@ -257,8 +257,8 @@ impl Body<'_, '_> {
         let callee = self.flows.run.module(module).function(id);
         let (prebound, keeps) = self.flows.prebound(self.place(call), (module, id));
         let slots = match (prebound, given) {
-            // An instance that is called.
-            (Some(1), ArgumentRole::Callee) if callee.class.is_some() && &*callee.name == CALLED => Some(vec![0]),
+            // An instance that is called, or a bound method.
+            (Some(1), ArgumentRole::Callee) if callee.class.is_some() => Some(vec![0]),
             (Some(1), ArgumentRole::Argument) if self.receiver(call) == Some(temp) => Some(vec![0]),
             // Values that the function captured were followed where it was created.
             (_, ArgumentRole::Callee) => {

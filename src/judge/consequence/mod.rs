@@ -20,7 +20,7 @@ pub mod repeating_loop;
 mod settings;
 pub mod unused_children;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -81,6 +81,8 @@ pub struct Flows<'r> {
     steps: Cell<usize>,
     /// What becomes of the arguments of unknown functions; `None` while that is being found out.
     by_unknown: RefCell<FxHashMap<(Code, Temp), Option<Sinks>>>,
+    /// The names of the methods of classes that ran.
+    methods: OnceCell<FxHashSet<&'r Name>>,
     /// Calls that have a model for their effect on keys.
     modelled: FxHashMap<Place, usize>,
     /// Calls whose results are the same for every key.
@@ -181,6 +183,7 @@ impl<'r> Flows<'r> {
             frames: RefCell::default(),
             captured: RefCell::default(),
             by_unknown: RefCell::default(),
+            methods: OnceCell::new(),
             steps: Cell::new(ALL_STEPS),
             modelled: modelled.map(|(index, event)| (event.place, index)).collect(),
         }
@@ -217,6 +220,16 @@ impl<'r> Flows<'r> {
             .entry((code, slot))
             .or_insert_with(|| body::readers_within(self.run.module(code.0), code.1, slot))
             .clone()
+    }
+
+    /// Whether a class has a method of this name.
+    fn is_method(&self, name: &Name) -> bool {
+        let methods = self.methods.get_or_init(|| {
+            let modules: FxHashSet<ModuleIndex> = self.run.classes.iter().map(|class| class.module).collect();
+            let functions = modules.into_iter().flat_map(|module| &self.run.module(module).functions);
+            functions.filter(|function| function.class.is_some()).map(|function| &function.name).collect()
+        });
+        methods.contains(name)
     }
 
     /// Whether a call has a model for its effect on keys.
