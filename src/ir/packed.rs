@@ -148,76 +148,101 @@ pub(super) fn pack<'a>(functions: impl Iterator<Item = &'a mut Ops>) {
     }
 }
 
-/// The kinds of operations, as bytes.
-mod kind {
-    pub(super) const RARE: u8 = 0;
-    pub(super) const NONE: u8 = 1;
-    pub(super) const FALSE: u8 = 2;
-    pub(super) const TRUE: u8 = 3;
-    pub(super) const INT: u8 = 4;
-    pub(super) const FLOAT: u8 = 5;
-    pub(super) const STR: u8 = 6;
-    pub(super) const LOAD_LOCAL: u8 = 7;
-    pub(super) const LOAD_OUTER: u8 = 8;
-    pub(super) const LOAD_GLOBAL: u8 = 9;
-    pub(super) const STORE_LOCAL: u8 = 10;
-    pub(super) const STORE_OUTER: u8 = 11;
-    pub(super) const STORE_GLOBAL: u8 = 12;
-    pub(super) const ATTRIBUTE: u8 = 13;
-    pub(super) const STORE_ATTRIBUTE: u8 = 14;
-    pub(super) const ITEM: u8 = 15;
-    pub(super) const STORE_ITEM: u8 = 16;
-    pub(super) const TUPLE: u8 = 17;
-    pub(super) const LIST: u8 = 18;
-    pub(super) const SET: u8 = 19;
-    pub(super) const DICT: u8 = 20;
-    pub(super) const SLICE: u8 = 21;
-    pub(super) const TEXT: u8 = 22;
-    pub(super) const OPERATE: u8 = 23;
-    pub(super) const OPERATE_AUGMENTED: u8 = 24;
-    pub(super) const CALL: u8 = 25;
-    pub(super) const FUNCTION: u8 = 26;
-    pub(super) const CLASS: u8 = 27;
-    pub(super) const PROJECT: u8 = 28;
-    pub(super) const ITERATE: u8 = 29;
-    pub(super) const NEXT: u8 = 30;
-    pub(super) const IF: u8 = 31;
-    pub(super) const LOOP: u8 = 32;
-    pub(super) const RETURN: u8 = 33;
-    pub(super) const RAISE: u8 = 34;
+/// Writes and reads the values of a type by one table: for each form, a byte, the parts with the methods that write and read them, in order,
+/// and the form itself. Nothing is written of a value without a row, and `$other` reads what has another byte.
+macro_rules! packed {
+    ($type:ty, $method:ident, $other:path, { $($tag:literal [$($part:ident: $how:ident),*] { $($form:tt)+ })+ }) => {
+        impl Packer {
+            fn $method(&mut self, value: &$type) -> bool {
+                #[allow(unreachable_patterns, reason = "some tables have a row for each form")]
+                match value {
+                    $($($form)+ => {
+                        self.tag($tag);
+                        $(self.$how($part);)*
+                    })+
+                    _ => return false,
+                }
+                true
+            }
+        }
+
+        impl Unpacker<'_> {
+            fn $method(&mut self) -> $type {
+                match self.tag() {
+                    $($tag => {
+                        $(let $part = self.$how();)*
+                        $($form)+
+                    })+
+                    _ => $other(self),
+                }
+            }
+        }
+    };
 }
 
+// Zero stands for the kinds that are rare.
+packed!(OpKind, kind, Unpacker::rare, {
+    1 [] { OpKind::Constant(Constant::None) }
+    2 [] { OpKind::Constant(Constant::Bool(false)) }
+    3 [] { OpKind::Constant(Constant::Bool(true)) }
+    4 [number: int] { OpKind::Constant(Constant::Int(number)) }
+    5 [number: float] { OpKind::Constant(Constant::Float(number)) }
+    6 [text: name] { OpKind::Constant(Constant::Str(text)) }
+    7 [slot: index] { OpKind::Load(Variable::Local(slot)) }
+    8 [depth: index, slot: index] { OpKind::Load(Variable::Outer(depth, slot)) }
+    9 [name: name] { OpKind::Load(Variable::Global(name)) }
+    10 [slot: index, value: temp] { OpKind::Store(Variable::Local(slot), value) }
+    11 [depth: index, slot: index, value: temp] { OpKind::Store(Variable::Outer(depth, slot), value) }
+    12 [name: name, value: temp] { OpKind::Store(Variable::Global(name), value) }
+    13 [object: temp, name: name] { OpKind::Attribute(object, name) }
+    14 [object: temp, value: temp, name: name] { OpKind::StoreAttribute(object, name, value) }
+    15 [object: temp, index: temp] { OpKind::Item(object, index) }
+    16 [object: temp, index: temp, value: temp] { OpKind::StoreItem(object, index, value) }
+    17 [elements: elements] { OpKind::Build(Collection::Tuple, elements) }
+    18 [elements: elements] { OpKind::Build(Collection::List, elements) }
+    19 [elements: elements] { OpKind::Build(Collection::Set, elements) }
+    20 [elements: elements] { OpKind::Build(Collection::Dict, elements) }
+    21 [elements: elements] { OpKind::Build(Collection::Slice, elements) }
+    22 [elements: elements] { OpKind::Build(Collection::Text, elements) }
+    23 [operator: operator, left: optional, right: optional] { OpKind::Operate(operator, [left, right], false) }
+    24 [operator: operator, left: optional, right: optional] { OpKind::Operate(operator, [left, right], true) }
+    25 [callee: temp, arguments: arguments] { OpKind::Call(callee, arguments) }
+    26 [id: index, defaults: defaults] { OpKind::Function(FunctionId(id), defaults) }
+    27 [id: index, arguments: arguments] { OpKind::Class(ClassId(id), arguments) }
+    28 [value: temp, index: index] { OpKind::Project(value, index) }
+    29 [value: temp] { OpKind::Iterate(value) }
+    30 [value: temp] { OpKind::Next(value) }
+    31 [test: temp, then: block, orelse: block] { OpKind::If { test, then, orelse } }
+    32 [test: optional, head: block, body: block, orelse: block] { OpKind::Loop { head, test, body, orelse } }
+    33 [value: optional] { OpKind::Return(value) }
+    34 [value: optional] { OpKind::Raise(value) }
+});
+
+packed!(Element, element, Unpacker::unknown, {
+    0 [value: temp] { Element::Value(value) }
+    1 [value: temp] { Element::Spread(value) }
+    2 [value: temp] { Element::SpreadMapping(value) }
+    3 [key: temp, value: temp] { Element::Pair(key, value) }
+});
+
+packed!(Argument, argument, Unpacker::unknown, {
+    0 [value: temp] { Argument::Positional(value) }
+    1 [value: temp] { Argument::Spread(value) }
+    2 [value: temp] { Argument::SpreadMapping(value) }
+    3 [value: temp, name: name] { Argument::Keyword(name, value) }
+});
+
 /// The operators whose number is packed.
-const OPERATORS: [Operator; 28] = [
-    Operator::Add,
-    Operator::Sub,
-    Operator::Mul,
-    Operator::MatMul,
-    Operator::Div,
-    Operator::FloorDiv,
-    Operator::Mod,
-    Operator::Pow,
-    Operator::Shl,
-    Operator::Shr,
-    Operator::Or,
-    Operator::Xor,
-    Operator::And,
-    Operator::Invert,
-    Operator::Not,
-    Operator::Neg,
-    Operator::Pos,
-    Operator::Eq,
-    Operator::Ne,
-    Operator::Lt,
-    Operator::Le,
-    Operator::Gt,
-    Operator::Ge,
-    Operator::Is,
-    Operator::IsNot,
-    Operator::In,
-    Operator::NotIn,
-    Operator::MatchClass,
-];
+const OPERATORS: [Operator; 28] = {
+    use Operator::{
+        Add, And, Div, Eq, FloorDiv, Ge, Gt, In, Invert, Is, IsNot, Le, Lt, MatMul, MatchClass, Mod, Mul, Ne, Neg, Not,
+    };
+    use Operator::{NotIn, Or, Pos, Pow, Shl, Shr, Sub, Xor};
+    [
+        Add, Sub, Mul, MatMul, Div, FloorDiv, Mod, Pow, Shl, Shr, Or, Xor, And, Invert, Not, Neg, Pos, Eq, Ne, Lt, Le,
+        Gt, Ge, Is, IsNot, In, NotIn, MatchClass,
+    ]
+};
 
 /// Writes the operations of a module.
 struct Packer {
@@ -229,10 +254,11 @@ struct Packer {
     start: u32,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the tables pass parts of what is packed")]
 impl Packer {
     fn ops(&mut self, ops: &[Op]) {
         self.start = 0;
-        self.number(ops.len() as u64);
+        self.length(ops.len());
         for (at, op) in (0..).zip(ops) {
             self.at = at;
             self.op(op);
@@ -240,9 +266,14 @@ impl Packer {
     }
 
     fn op(&mut self, op: &Op) {
-        if !self.kind(&op.kind) {
-            self.tag(kind::RARE);
-            self.number(self.module.rare.len() as u64);
+        let is_rare = match &op.kind {
+            OpKind::Operate(operator, ..) => !OPERATORS.contains(operator),
+            OpKind::Constant(Constant::Int(number)) => i64::try_from(**number).is_err(),
+            _ => false,
+        };
+        if is_rare || !self.kind(&op.kind) {
+            self.tag(0);
+            self.length(self.module.rare.len());
             self.module.rare.push(op.kind.clone());
         }
         self.signed(i64::from(op.span.start) - i64::from(self.start));
@@ -250,172 +281,29 @@ impl Packer {
         self.start = op.span.start;
     }
 
-    /// Writes an operation of a frequent kind; false for others, of which nothing is written.
-    fn kind(&mut self, op: &OpKind) -> bool {
-        match op {
-            OpKind::Constant(constant) => return self.constant(constant),
-            OpKind::Load(variable) => {
-                self.variable([kind::LOAD_LOCAL, kind::LOAD_OUTER, kind::LOAD_GLOBAL], variable);
-            }
-            OpKind::Store(variable, value) => {
-                self.variable([kind::STORE_LOCAL, kind::STORE_OUTER, kind::STORE_GLOBAL], variable);
-                self.temp(*value);
-            }
-            OpKind::Attribute(object, name) => {
-                self.with_temps(kind::ATTRIBUTE, &[*object]);
-                self.name(name);
-            }
-            OpKind::StoreAttribute(object, name, value) => {
-                self.with_temps(kind::STORE_ATTRIBUTE, &[*object, *value]);
-                self.name(name);
-            }
-            OpKind::Item(object, index) => self.with_temps(kind::ITEM, &[*object, *index]),
-            OpKind::StoreItem(object, index, value) => self.with_temps(kind::STORE_ITEM, &[*object, *index, *value]),
-            OpKind::Build(collection, elements) => self.build(*collection, elements),
-            OpKind::Operate(operator, [left, right], is_augmented) => {
-                let Some(number) = OPERATORS.iter().position(|known| known == operator) else { return false };
-                self.tag(if *is_augmented { kind::OPERATE_AUGMENTED } else { kind::OPERATE });
-                self.number(number as u64);
-                self.optional(*left);
-                self.optional(*right);
-            }
-            OpKind::Call(callee, arguments) => {
-                self.with_temps(kind::CALL, &[*callee]);
-                self.arguments(arguments);
-            }
-            OpKind::Function(id, defaults) => {
-                self.tag(kind::FUNCTION);
-                self.number(u64::from(id.0));
-                self.number(defaults.len() as u64);
-                for (parameter, value) in defaults {
-                    self.number(u64::from(*parameter));
-                    self.temp(*value);
-                }
-            }
-            OpKind::Class(id, arguments) => {
-                self.tag(kind::CLASS);
-                self.number(u64::from(id.0));
-                self.arguments(arguments);
-            }
-            OpKind::Project(value, index) => {
-                self.with_temps(kind::PROJECT, &[*value]);
-                self.number(u64::from(*index));
-            }
-            OpKind::Iterate(value) => self.with_temps(kind::ITERATE, &[*value]),
-            OpKind::Next(value) => self.with_temps(kind::NEXT, &[*value]),
-            OpKind::If { test, then, orelse } => {
-                self.with_temps(kind::IF, &[*test]);
-                self.block(then);
-                self.block(orelse);
-            }
-            OpKind::Loop { head, test, body, orelse } => {
-                self.tag(kind::LOOP);
-                self.optional(*test);
-                for block in [head, body, orelse] {
-                    self.block(block);
-                }
-            }
-            OpKind::Return(value) => {
-                self.tag(kind::RETURN);
-                self.optional(*value);
-            }
-            OpKind::Raise(value) => {
-                self.tag(kind::RAISE);
-                self.optional(*value);
-            }
-            OpKind::Delete(_)
-            | OpKind::DeleteAttribute(..)
-            | OpKind::DeleteItem(..)
-            | OpKind::Import { .. }
-            | OpKind::ImportFrom { .. }
-            | OpKind::Unpack { .. }
-            | OpKind::Append(..)
-            | OpKind::Try { .. }
-            | OpKind::Enter(_)
-            | OpKind::Leave(_)
-            | OpKind::Break
-            | OpKind::Continue
-            | OpKind::Yield { .. }
-            | OpKind::Await(_)
-            | OpKind::Annotate(..)
-            | OpKind::Unsupported(_) => return false,
-        }
-        true
+    fn operator(&mut self, operator: &Operator) {
+        self.length(OPERATORS.iter().position(|known| known == operator).unwrap_or_default());
     }
 
-    fn build(&mut self, collection: Collection, elements: &[Element]) {
-        self.tag(match collection {
-            Collection::Tuple => kind::TUPLE,
-            Collection::List => kind::LIST,
-            Collection::Set => kind::SET,
-            Collection::Dict => kind::DICT,
-            Collection::Slice => kind::SLICE,
-            Collection::Text => kind::TEXT,
-        });
-        self.number(elements.len() as u64);
+    fn elements(&mut self, elements: &[Element]) {
+        self.length(elements.len());
         for element in elements {
-            match *element {
-                Element::Value(value) => self.with_temps(0, &[value]),
-                Element::Spread(value) => self.with_temps(1, &[value]),
-                Element::SpreadMapping(value) => self.with_temps(2, &[value]),
-                Element::Pair(key, value) => self.with_temps(3, &[key, value]),
-            }
-        }
-    }
-
-    fn constant(&mut self, constant: &Constant) -> bool {
-        match constant {
-            Constant::None => self.tag(kind::NONE),
-            Constant::Bool(false) => self.tag(kind::FALSE),
-            Constant::Bool(true) => self.tag(kind::TRUE),
-            Constant::Int(number) => {
-                let Ok(number) = i64::try_from(**number) else { return false };
-                self.tag(kind::INT);
-                self.signed(number);
-            }
-            Constant::Float(number) => {
-                self.tag(kind::FLOAT);
-                self.module.bytes.extend(number.to_bits().to_le_bytes());
-            }
-            Constant::Str(text) => {
-                self.tag(kind::STR);
-                self.name(text);
-            }
-            Constant::Ellipsis | Constant::BigInt | Constant::Imaginary(_) | Constant::Other => return false,
-        }
-        true
-    }
-
-    fn variable(&mut self, [local, outer, global]: [u8; 3], variable: &Variable) {
-        match variable {
-            Variable::Local(slot) => {
-                self.tag(local);
-                self.number(u64::from(*slot));
-            }
-            Variable::Outer(depth, slot) => {
-                self.tag(outer);
-                self.number(u64::from(*depth));
-                self.number(u64::from(*slot));
-            }
-            Variable::Global(name) => {
-                self.tag(global);
-                self.name(name);
-            }
+            self.element(element);
         }
     }
 
     fn arguments(&mut self, arguments: &[Argument]) {
-        self.number(arguments.len() as u64);
+        self.length(arguments.len());
         for argument in arguments {
-            match argument {
-                Argument::Positional(value) => self.with_temps(0, &[*value]),
-                Argument::Spread(value) => self.with_temps(1, &[*value]),
-                Argument::SpreadMapping(value) => self.with_temps(2, &[*value]),
-                Argument::Keyword(name, value) => {
-                    self.with_temps(3, &[*value]);
-                    self.name(name);
-                }
-            }
+            self.argument(argument);
+        }
+    }
+
+    fn defaults(&mut self, defaults: &[(u32, Temp)]) {
+        self.length(defaults.len());
+        for (parameter, value) in defaults {
+            self.index(parameter);
+            self.temp(value);
         }
     }
 
@@ -425,7 +313,7 @@ impl Packer {
         let mut next = self.at;
         while let Some(first) = rest.first() {
             let length = rest.iter().zip(*first..).take_while(|(temp, next)| *temp == next).count();
-            self.number(length as u64);
+            self.length(length);
             self.signed(i64::from(*first) - i64::from(next));
             rest = &rest[length..];
             next = first + u32::try_from(length).unwrap_or(u32::MAX);
@@ -433,20 +321,13 @@ impl Packer {
         self.number(0);
     }
 
-    fn with_temps(&mut self, tag: u8, temps: &[Temp]) {
-        self.tag(tag);
-        for temp in temps {
-            self.temp(*temp);
-        }
+    fn temp(&mut self, temp: &Temp) {
+        self.signed(i64::from(self.at) - i64::from(*temp));
     }
 
-    fn temp(&mut self, temp: Temp) {
-        self.signed(i64::from(self.at) - i64::from(temp));
-    }
-
-    fn optional(&mut self, temp: Option<Temp>) {
+    fn optional(&mut self, temp: &Option<Temp>) {
         // No operation reads itself.
-        self.temp(temp.unwrap_or(self.at));
+        self.temp(&temp.unwrap_or(self.at));
     }
 
     fn name(&mut self, name: &Name) {
@@ -459,6 +340,22 @@ impl Packer {
             fresh
         };
         self.number(number);
+    }
+
+    fn int(&mut self, number: &i128) {
+        self.signed(i64::try_from(*number).unwrap_or_default());
+    }
+
+    fn float(&mut self, number: &f64) {
+        self.module.bytes.extend(number.to_bits().to_le_bytes());
+    }
+
+    fn index(&mut self, index: &u32) {
+        self.number(u64::from(*index));
+    }
+
+    fn length(&mut self, length: usize) {
+        self.number(length as u64);
     }
 
     fn tag(&mut self, tag: u8) {
@@ -513,87 +410,29 @@ impl Unpacker<'_> {
         ops
     }
 
-    fn kind(&mut self) -> OpKind {
-        match self.tag() {
-            kind::NONE => OpKind::Constant(Constant::None),
-            kind::FALSE => OpKind::Constant(Constant::Bool(false)),
-            kind::TRUE => OpKind::Constant(Constant::Bool(true)),
-            kind::INT => OpKind::Constant(Constant::Int(Box::new(i128::from(self.signed())))),
-            kind::FLOAT => OpKind::Constant(Constant::Float(self.float())),
-            kind::STR => OpKind::Constant(Constant::Str(self.name())),
-            kind::LOAD_LOCAL => OpKind::Load(Variable::Local(self.index())),
-            kind::LOAD_OUTER => OpKind::Load(Variable::Outer(self.index(), self.index())),
-            kind::LOAD_GLOBAL => OpKind::Load(Variable::Global(self.name())),
-            kind::STORE_LOCAL => OpKind::Store(Variable::Local(self.index()), self.temp()),
-            kind::STORE_OUTER => OpKind::Store(Variable::Outer(self.index(), self.index()), self.temp()),
-            kind::STORE_GLOBAL => OpKind::Store(Variable::Global(self.name()), self.temp()),
-            kind::ATTRIBUTE => OpKind::Attribute(self.temp(), self.name()),
-            kind::STORE_ATTRIBUTE => {
-                let (object, value) = (self.temp(), self.temp());
-                OpKind::StoreAttribute(object, self.name(), value)
-            }
-            kind::ITEM => OpKind::Item(self.temp(), self.temp()),
-            kind::STORE_ITEM => OpKind::StoreItem(self.temp(), self.temp(), self.temp()),
-            kind::TUPLE => OpKind::Build(Collection::Tuple, self.elements()),
-            kind::LIST => OpKind::Build(Collection::List, self.elements()),
-            kind::SET => OpKind::Build(Collection::Set, self.elements()),
-            kind::DICT => OpKind::Build(Collection::Dict, self.elements()),
-            kind::SLICE => OpKind::Build(Collection::Slice, self.elements()),
-            kind::TEXT => OpKind::Build(Collection::Text, self.elements()),
-            kind::OPERATE => self.operate(false),
-            kind::OPERATE_AUGMENTED => self.operate(true),
-            kind::CALL => OpKind::Call(self.temp(), self.arguments()),
-            kind::FUNCTION => {
-                let id = FunctionId(self.index());
-                let count = self.index();
-                OpKind::Function(id, (0..count).map(|_| (self.index(), self.temp())).collect())
-            }
-            kind::CLASS => OpKind::Class(ClassId(self.index()), self.arguments()),
-            kind::PROJECT => OpKind::Project(self.temp(), self.index()),
-            kind::ITERATE => OpKind::Iterate(self.temp()),
-            kind::NEXT => OpKind::Next(self.temp()),
-            kind::IF => OpKind::If { test: self.temp(), then: self.block(), orelse: self.block() },
-            kind::LOOP => {
-                let test = self.optional();
-                OpKind::Loop { head: self.block(), test, body: self.block(), orelse: self.block() }
-            }
-            kind::RETURN => OpKind::Return(self.optional()),
-            kind::RAISE => OpKind::Raise(self.optional()),
-            _ => {
-                let number = self.index() as usize;
-                self.module.rare[number].clone()
-            }
-        }
+    fn rare(&mut self) -> OpKind {
+        let number = self.index() as usize;
+        self.module.rare[number].clone()
     }
 
-    fn operate(&mut self, is_augmented: bool) -> OpKind {
-        let operator = OPERATORS[self.index() as usize];
-        OpKind::Operate(operator, [self.optional(), self.optional()], is_augmented)
+    fn unknown<T>(&mut self) -> T {
+        unreachable!("each byte has a row, {} bytes before the end", self.bytes.len())
+    }
+
+    fn operator(&mut self) -> Operator {
+        OPERATORS[self.index() as usize]
     }
 
     fn elements(&mut self) -> Box<[Element]> {
-        let count = self.index();
-        let element = |_| match self.tag() {
-            0 => Element::Value(self.temp()),
-            1 => Element::Spread(self.temp()),
-            2 => Element::SpreadMapping(self.temp()),
-            _ => Element::Pair(self.temp(), self.temp()),
-        };
-        (0..count).map(element).collect()
+        (0..self.index()).map(|_| self.element()).collect()
     }
 
     fn arguments(&mut self) -> Box<[Argument]> {
-        let count = self.index();
-        let argument = |_| match self.tag() {
-            0 => Argument::Positional(self.temp()),
-            1 => Argument::Spread(self.temp()),
-            2 => Argument::SpreadMapping(self.temp()),
-            _ => {
-                let value = self.temp();
-                Argument::Keyword(self.name(), value)
-            }
-        };
-        (0..count).map(argument).collect()
+        (0..self.index()).map(|_| self.argument()).collect()
+    }
+
+    fn defaults(&mut self) -> Box<[(u32, Temp)]> {
+        (0..self.index()).map(|_| (self.index(), self.temp())).collect()
     }
 
     fn block(&mut self) -> Block {
@@ -622,6 +461,10 @@ impl Unpacker<'_> {
     fn name(&mut self) -> Name {
         let number = self.index() as usize;
         self.module.names[number].clone()
+    }
+
+    fn int(&mut self) -> Box<i128> {
+        Box::new(i128::from(self.signed()))
     }
 
     fn float(&mut self) -> f64 {
