@@ -3,8 +3,8 @@
 //! **Invariant:** reading does no I/O and cannot fail: it returns models or every problem found, each with its
 //! position. A row is checked alone, so that one bad row does not hide the problems of the next.
 
+use std::mem::take;
 use std::sync::Arc;
-
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
@@ -14,10 +14,8 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use super::array_objects::{RawArrayObject, RawProtocolNames};
 use super::implementations::Implementation;
 use super::lookup::{Models, prefixes};
-use super::objects::{Annotation, AnnotationRank, Class, Construct, DrawsBy, KeyPlace, Protocol, Submodules, Yield};
-use super::raw::{
-    ConstructName, OneOrMany, RawAlias, RawAnnotation, RawCallable, RawClass, RawLibrary, RawProtocol, RawRank,
-};
+use super::objects::{Annotation, Class, Construct, DrawsBy, Protocol, Yield};
+use super::raw::{ConstructName, OneOrMany, RawAlias, RawCallable, RawClass};
 use super::schema::{Callable, Effect, Library, Param, ParamKind};
 use super::typed::RawTyped;
 use crate::text::Span;
@@ -89,7 +87,7 @@ impl<'t> Reader<'t> {
             let span = key.span();
             match key.into_inner().as_ref() {
                 "library" if value.get_ref().is_table() => {
-                    if let Some((row, raw)) = self.row::<RawLibrary>(value) {
+                    if let Some((row, raw)) = self.row(value) {
                         self.library(&row, raw);
                     }
                 }
@@ -181,7 +179,7 @@ impl<'t> Reader<'t> {
     }
 
     pub(super) fn paths(&mut self, row: &Row, path: Option<String>, paths: Vec<String>) -> Vec<String> {
-        let all: Vec<String> = path.into_iter().chain(paths).collect();
+        let all: Vec<String> = path.into_iter().filter(|path| !path.is_empty()).chain(paths).collect();
         if all.is_empty() {
             self.problem(row.span.clone(), "a row needs `path` or `paths`".to_owned());
         }
@@ -190,6 +188,15 @@ impl<'t> Reader<'t> {
             self.root(path);
         }
         all
+    }
+
+    /// Adds what a row says of each of its paths; `add` returns whether another row has said it.
+    pub(super) fn add(&mut self, row: &Row, paths: Vec<String>, mut add: impl FnMut(&mut Models, String) -> bool) {
+        for path in paths {
+            if add(&mut self.models, path.clone()) {
+                self.problem(row.span.clone(), format!("`{path}` has two rows"));
+            }
+        }
     }
 
     /// Checks that a field is a version.
@@ -222,10 +229,10 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn library(&mut self, row: &Row, raw: RawLibrary) {
-        self.dotted(row, &raw.name);
-        self.models.modules.extend(raw.modules);
-        self.models.libraries.push(Library { name: raw.name, versions: raw.versions });
+    fn library(&mut self, row: &Row, mut library: Library) {
+        self.dotted(row, &library.name);
+        self.models.modules.extend(take(&mut library.modules));
+        self.models.libraries.push(library);
     }
 
     fn alias(&mut self, row: &Row, raw: RawAlias) {
@@ -242,29 +249,38 @@ impl<'t> Reader<'t> {
     fn callable(&mut self, row: &Row, raw: RawCallable, exact: bool) {
         let paths = self.paths(row, raw.path.clone(), raw.paths.clone());
         let params = self.params(row, &raw.params);
-        let (since, removed, structure) = (raw.since.clone(), raw.removed.clone(), raw.structure.clone());
-        let (host, seeded_by) = (raw.host, raw.seeded_by.clone());
-        let (writes, patterns) = (raw.writes, raw.patterns.clone());
         // A sampler's shape is that of its result, whether a row lists it or not; along an axis it takes the place of one.
         let has = |name: &str| params.iter().any(|param| param.name == name);
         let is_shaped = raw.effect == super::raw::EffectName::Sample && has("shape") && !has("axis");
         let lengths = raw.lengths.clone().or_else(|| is_shaped.then(|| "shape".to_owned()));
-        if let Some(name) = lengths.as_ref().filter(|name| !params.iter().any(|param| param.name == **name)) {
-            self.problem(row.field("lengths"), format!("`{name}` is not among `params`"));
+        let named =
+            lengths.iter().map(|name| ("lengths", name)).chain(raw.seeded_by.iter().map(|name| ("seeded-by", name)));
+        for (field, name) in
+            named.chain(raw.patterns.iter().map(|name| ("patterns", name))).filter(|(_, name)| !has(name))
+        {
+            self.problem(row.field(field), format!("`{name}` is not among `params`"));
         }
-        if let Some(name) = seeded_by.as_ref().filter(|name| !params.iter().any(|param| param.name == **name)) {
-            self.problem(row.field("seeded-by"), format!("`{name}` is not among `params`"));
-        }
-        for name in patterns.iter().filter(|name| !params.iter().any(|param| param.name == **name)) {
-            self.problem(row.field("patterns"), format!("`{name}` is not among `params`"));
-        }
-        for (version, field) in [(&since, "since"), (&removed, "removed")] {
+        for (version, field) in [(&raw.since, "since"), (&raw.removed, "removed")] {
             if let Some(version) = version {
                 self.version(row, field, version);
             }
         }
-        let Some(effect) = self.effect(row, raw, &params, exact) else { return };
-        for path in paths {
+        let Some(effect) = self.effect(row, raw.clone(), &params, exact) else { return };
+        let model = Callable {
+            path: String::new(),
+            params,
+            effect: Effect::Observe,
+            lengths,
+            structure: raw.structure,
+            patterns: raw.patterns,
+            writes: raw.writes,
+            host: raw.host,
+            seeded_by: raw.seeded_by,
+            exact,
+            since: raw.since,
+            removed: raw.removed,
+        };
+        self.add(row, paths, |models, path| {
             let effect = match &effect {
                 Effect::Factory { makes } => {
                     Effect::Factory { makes: Box::new(Callable { path: format!("{path}()"), ..(**makes).clone() }) }
@@ -274,25 +290,9 @@ impl<'t> Reader<'t> {
                 }
                 other => other.clone(),
             };
-            let model = Callable {
-                path: path.clone(),
-                params: params.clone(),
-                effect,
-                lengths: lengths.clone(),
-                structure: structure.clone(),
-                patterns: patterns.clone(),
-                writes,
-                host,
-                seeded_by: seeded_by.clone(),
-                exact,
-                since: since.clone(),
-                removed: removed.clone(),
-            };
-            let rows = if exact { &mut self.models.callables } else { &mut self.models.namespaces };
-            if rows.insert(path.clone(), model).is_some() {
-                self.problem(row.span.clone(), format!("`{path}` has two rows"));
-            }
-        }
+            let rows = if exact { &mut models.callables } else { &mut models.namespaces };
+            rows.insert(path.clone(), Callable { path, effect, ..model.clone() }).is_some()
+        });
     }
 
     pub(super) fn params(&mut self, row: &Row, written: &[String]) -> Vec<Param> {
@@ -364,45 +364,23 @@ impl<'t> Reader<'t> {
             }
         }
         let makers = names(raw.makers);
-        for path in paths {
-            let class = Class {
-                path: path.clone(),
-                params: params.clone(),
-                construct: construct.clone(),
-                forward: raw.forward.clone(),
-                makers: makers.clone(),
-            };
-            if self.models.classes.insert(path.clone(), class).is_some() {
-                self.problem(row.span.clone(), format!("`{path}` has two rows"));
-            }
-        }
+        let class = Class { path: String::new(), params, construct, forward: raw.forward, makers };
+        self.add(row, paths, |models, path| {
+            models.classes.insert(path.clone(), Class { path, ..class.clone() }).is_some()
+        });
     }
 
-    fn annotation(&mut self, row: &Row, raw: RawAnnotation) {
-        let rank = match raw.rank {
-            None => AnnotationRank::Unknown,
-            Some(RawRank::Known(rank)) => AnnotationRank::Known(rank),
-            Some(RawRank::Text(text)) if text == "shape" => AnnotationRank::Shape,
-            Some(RawRank::Text(_)) => {
-                self.problem(row.field("rank"), "expected a number of axes or `shape`".to_owned());
-                return;
-            }
-        };
-        for path in self.paths(row, raw.path, raw.paths) {
-            let annotation = Annotation { path: path.clone(), kind: raw.kind, rank, goes: raw.goes };
-            if self.models.annotations.insert(path.clone(), annotation).is_some() {
-                self.problem(row.span.clone(), format!("`{path}` has two rows"));
-            }
-        }
+    fn annotation(&mut self, row: &Row, mut raw: Annotation) {
+        let paths = self.paths(row, Some(take(&mut raw.path)), take(&mut raw.paths));
+        self.add(row, paths, |models, path| {
+            models.annotations.insert(path.clone(), Annotation { path, ..raw.clone() }).is_some()
+        });
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "rows are passed whole")]
     fn typed(&mut self, row: &Row, raw: RawTyped) {
-        for path in self.paths(row, raw.path.clone(), raw.paths.clone()) {
-            if self.models.typed.insert(path.clone(), raw.of(path.clone())).is_some() {
-                self.problem(row.span.clone(), format!("`{path}` has two rows"));
-            }
-        }
+        let paths = self.paths(row, raw.path.clone(), raw.paths.clone());
+        self.add(row, paths, |models, path| models.typed.insert(path.clone(), raw.of(path)).is_some());
     }
 
     fn array_object(&mut self, row: &Row, raw: &RawArrayObject) {
@@ -412,14 +390,11 @@ impl<'t> Reader<'t> {
         for (field, version) in raw.versions() {
             self.version(row, field, version);
         }
-        for path in self.paths(row, raw.path.clone(), raw.paths.clone()) {
-            if self.models.array_objects.insert(path.clone(), raw.of(path.clone())).is_some() {
-                self.problem(row.span.clone(), format!("`{path}` has two rows"));
-            }
-        }
+        let paths = self.paths(row, raw.path.clone(), raw.paths.clone());
+        self.add(row, paths, |models, path| models.array_objects.insert(path.clone(), raw.of(path)).is_some());
     }
 
-    fn protocol(&mut self, row: &Row, raw: RawProtocol) {
+    fn protocol(&mut self, row: &Row, mut raw: Protocol) {
         if raw.libraries.is_empty() {
             self.problem(row.field("libraries"), "a protocol needs at least one library".to_owned());
         }
@@ -442,39 +417,13 @@ impl<'t> Reader<'t> {
             let made_in = |library: &String| (library.clone(), submodules.made_in.clone());
             self.models.made_in.extend(raw.libraries.iter().map(made_in));
         }
-        let methods = raw.method.into_vec();
-        if let Some(method) = raw.dropped_streams.keys().find(|method| !methods.contains(method)) {
+        let (methods, mut dropped) = (take(&mut raw.methods), take(&mut raw.dropped));
+        if let Some(method) = dropped.keys().find(|method| !methods.contains(method)) {
             self.problem(row.field("dropped-streams"), format!("`{method}` is no method of this row"));
         }
         for method in methods {
-            let protocol = Protocol {
-                method: method.clone(),
-                libraries: raw.libraries.clone(),
-                key: KeyPlace { position: raw.key.position, names: raw.key.names.clone() },
-                effect: raw.effect,
-                min_positional: raw.min_positional,
-                max_positional: raw.max_positional,
-                runs: raw.runs.clone(),
-                changes: raw.changes.clone(),
-                blank: raw.blank.clone(),
-                reads_shapes: raw.reads_shapes,
-                receivers: raw.receivers.clone(),
-                declares: raw.declares.clone(),
-                requests_no_key: raw.requests_no_key.clone(),
-                folds_path: raw.folds_path,
-                no_draw_by_default: raw.no_draw_by_default,
-                drawn_with: raw.drawn_with.clone(),
-                no_draw_when: raw.no_draw_when.clone(),
-                draws_requested: raw.draws_requested,
-                no_draw_with: raw.no_draw_with.clone(),
-                no_draw_streams: raw.no_draw_streams.clone(),
-                dropped_streams: raw.dropped_streams.get(&method).cloned().unwrap_or_default(),
-                submodules: raw
-                    .submodules
-                    .as_ref()
-                    .map(|row| Submodules { made_in: row.made_in.clone(), named_by: row.named_by.clone() }),
-                keyless: raw.keyless.clone(),
-            };
+            let dropped_streams = dropped.remove(&method).unwrap_or_default();
+            let protocol = Protocol { method: method.clone(), dropped_streams, ..raw.clone() };
             // `train=False` may as well choose the data to draw from.
             let quiet = protocol.no_draw_when.iter().filter(|(_, wanted)| **wanted);
             self.models.quiet_flags.extend(quiet.map(|(flag, wanted)| (flag.clone(), *wanted)));

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
-use super::objects::{AnnotationKind, ProtocolEffect, UndrawnResult, Yield};
+use super::objects::Yield;
 use super::schema::{Host, SeedKind};
 use super::transform::{Returns, Runs, TransformResult};
 
@@ -27,13 +27,9 @@ impl OneOrMany {
     }
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawLibrary {
-    pub name: String,
-    pub versions: String,
-    #[serde(default)]
-    pub modules: Vec<String>,
+/// Reads a list of names of which one may stand alone.
+pub(super) fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    OneOrMany::deserialize(from).map(OneOrMany::into_vec)
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -174,85 +170,4 @@ pub(super) struct RawClass {
     pub items: Option<Yield>,
     pub methods: Option<std::collections::BTreeMap<String, Yield>>,
     pub otherwise: Option<Yield>,
-}
-
-/// A number of axes, or `"shape"` if the subscript gives it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub(super) enum RawRank {
-    Known(u8),
-    Text(String),
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawAnnotation {
-    pub path: Option<String>,
-    #[serde(default)]
-    pub paths: Vec<String>,
-    pub kind: AnnotationKind,
-    pub rank: Option<RawRank>,
-    #[serde(default)]
-    pub goes: bool,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawKeyPlace {
-    pub position: Option<usize>,
-    #[serde(default)]
-    pub names: Vec<String>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct RawSubmodules {
-    pub made_in: String,
-    pub named_by: String,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct RawProtocol {
-    pub method: OneOrMany,
-    pub libraries: Vec<String>,
-    #[serde(default)]
-    pub key: RawKeyPlace,
-    pub effect: ProtocolEffect,
-    #[serde(default)]
-    pub min_positional: usize,
-    pub max_positional: Option<usize>,
-    pub runs: Option<String>,
-    #[serde(default)]
-    pub changes: Vec<String>,
-    #[serde(default)]
-    pub blank: Vec<String>,
-    #[serde(default)]
-    pub reads_shapes: bool,
-    #[serde(default)]
-    pub receivers: Vec<String>,
-    pub declares: Option<String>,
-    #[serde(default)]
-    pub requests_no_key: Vec<String>,
-    #[serde(default)]
-    pub draws_by: BTreeMap<String, Vec<String>>,
-    pub initialiser_suffix: Option<String>,
-    #[serde(default)]
-    pub folds_path: bool,
-    pub no_draw_by_default: Option<UndrawnResult>,
-    #[serde(default)]
-    pub drawn_with: Vec<String>,
-    #[serde(default)]
-    pub no_draw_when: BTreeMap<String, bool>,
-    #[serde(default)]
-    pub draws_requested: bool,
-    #[serde(default)]
-    pub no_draw_with: Vec<String>,
-    #[serde(default)]
-    pub no_draw_streams: Vec<String>,
-    #[serde(default)]
-    pub dropped_streams: BTreeMap<String, Vec<String>>,
-    pub submodules: Option<RawSubmodules>,
-    #[serde(default)]
-    pub keyless: Vec<String>,
 }

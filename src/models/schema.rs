@@ -12,12 +12,15 @@ use super::ops::{BuiltinOp, NumberOp, ShapeOp, ShapeQuery, TreeOp};
 use super::transform::Transform;
 
 /// A library that a model file describes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Library {
     /// Its canonical root: `jax`.
     pub name: String,
     /// The versions that the rows were checked against, as written: `>=0.4.16`.
     pub versions: String,
+    #[serde(default)]
+    pub(super) modules: Vec<String>,
 }
 
 /// How a parameter takes its arguments.

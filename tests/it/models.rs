@@ -445,7 +445,7 @@ instead = "write `my.here`"
         "my.toml:35:1: expected a version such as `0.4.16`",
         "my.toml:37:1: `my.k` has two rows",
         "my.toml:41:3: unknown table `classes`, expected one of `library`",
-        "my.toml:47:1: expected a number of axes or `shape`",
+        "my.toml:47:8: expected a number of axes or `shape`",
         "my.toml:51:1: a protocol needs at least one library",
         "my.toml:56:1: expected a version such as `0.4.16`",
         "my.toml:59:1: a row needs either `removed` or `private = true`",
