@@ -7,39 +7,53 @@ use std::fmt;
 
 use super::mode::Mode;
 
-/// An element type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum DType {
-    /// `bool`
-    Bool,
-    /// `int8`
-    Int8,
-    /// `int16`
-    Int16,
-    /// `int32`
-    Int32,
-    /// `int64`
-    Int64,
-    /// `uint8`
-    Uint8,
-    /// `uint16`
-    Uint16,
-    /// `uint32`
-    Uint32,
-    /// `uint64`
-    Uint64,
-    /// `float16`, IEEE 754 binary16
-    Float16,
-    /// `bfloat16`, the upper half of a binary32
-    Bfloat16,
-    /// `float32`
-    Float32,
-    /// `float64`
-    Float64,
-    /// `complex64`: two `float32`
-    Complex64,
-    /// `complex128`: two `float64`
-    Complex128,
+/// Declares the element types: name, bits in one element, family.
+macro_rules! dtypes {
+    ($($dtype:ident $name:literal $width:literal $kind:ident $(, $about:literal)?;)+) => {
+        /// An element type.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum DType {
+            $(#[doc = concat!("`", $name, "`" $(, ": ", $about)?)] $dtype,)+
+        }
+
+        impl DType {
+            /// Every element type, in declaration order.
+            pub const ALL: &[Self] = &[$(Self::$dtype,)+];
+
+            /// The name that `NumPy` and JAX print.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$dtype => $name,)+ }
+            }
+
+            /// Bits in one element.
+            pub fn width(self) -> u32 {
+                match self { $(Self::$dtype => $width,)+ }
+            }
+
+            /// The family.
+            pub fn kind(self) -> DTypeKind {
+                match self { $(Self::$dtype => DTypeKind::$kind,)+ }
+            }
+        }
+    };
+}
+
+dtypes! {
+    Bool "bool" 8 Bool;
+    Int8 "int8" 8 Signed;
+    Int16 "int16" 16 Signed;
+    Int32 "int32" 32 Signed;
+    Int64 "int64" 64 Signed;
+    Uint8 "uint8" 8 Unsigned;
+    Uint16 "uint16" 16 Unsigned;
+    Uint32 "uint32" 32 Unsigned;
+    Uint64 "uint64" 64 Unsigned;
+    Float16 "float16" 16 Real, "IEEE 754 binary16";
+    Bfloat16 "bfloat16" 16 Real, "the upper half of a binary32";
+    Float32 "float32" 32 Real;
+    Float64 "float64" 64 Real;
+    Complex64 "complex64" 64 Complex, "two `float32`";
+    Complex128 "complex128" 128 Complex, "two `float64`";
 }
 
 /// The families of element types.
@@ -58,71 +72,9 @@ pub enum DTypeKind {
 }
 
 impl DType {
-    /// Every element type, in declaration order.
-    pub const ALL: [Self; 15] = [
-        Self::Bool,
-        Self::Int8,
-        Self::Int16,
-        Self::Int32,
-        Self::Int64,
-        Self::Uint8,
-        Self::Uint16,
-        Self::Uint32,
-        Self::Uint64,
-        Self::Float16,
-        Self::Bfloat16,
-        Self::Float32,
-        Self::Float64,
-        Self::Complex64,
-        Self::Complex128,
-    ];
-
-    /// The name that `NumPy` and JAX print.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bool => "bool",
-            Self::Int8 => "int8",
-            Self::Int16 => "int16",
-            Self::Int32 => "int32",
-            Self::Int64 => "int64",
-            Self::Uint8 => "uint8",
-            Self::Uint16 => "uint16",
-            Self::Uint32 => "uint32",
-            Self::Uint64 => "uint64",
-            Self::Float16 => "float16",
-            Self::Bfloat16 => "bfloat16",
-            Self::Float32 => "float32",
-            Self::Float64 => "float64",
-            Self::Complex64 => "complex64",
-            Self::Complex128 => "complex128",
-        }
-    }
-
     /// The type of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|dtype| dtype.name() == name)
-    }
-
-    /// Bits in one element.
-    pub fn width(self) -> u32 {
-        match self {
-            Self::Bool | Self::Int8 | Self::Uint8 => 8,
-            Self::Int16 | Self::Uint16 | Self::Float16 | Self::Bfloat16 => 16,
-            Self::Int32 | Self::Uint32 | Self::Float32 => 32,
-            Self::Int64 | Self::Uint64 | Self::Float64 | Self::Complex64 => 64,
-            Self::Complex128 => 128,
-        }
-    }
-
-    /// The family.
-    pub fn kind(self) -> DTypeKind {
-        match self {
-            Self::Bool => DTypeKind::Bool,
-            Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64 => DTypeKind::Signed,
-            Self::Uint8 | Self::Uint16 | Self::Uint32 | Self::Uint64 => DTypeKind::Unsigned,
-            Self::Float16 | Self::Bfloat16 | Self::Float32 | Self::Float64 => DTypeKind::Real,
-            Self::Complex64 | Self::Complex128 => DTypeKind::Complex,
-        }
+        Self::ALL.iter().copied().find(|dtype| dtype.name() == name)
     }
 
     /// Whether elements are integers.
