@@ -105,7 +105,8 @@ pub fn unread_children(run: &Recording<'_>, place: Place, activation: &Activatio
 }
 
 /// The children of the split at this place that nothing reads before something else has their names; `None` where that cannot be decided.
-/// Names such as `_unused` say that nothing should, but `_rng` does not. Nothing reads a variable of a module if none of its functions does.
+/// Names such as `_unused` say that nothing should, but `_rng` does not. A function may read any value that a variable of
+/// its module has.
 pub fn dead_children(run: &Recording<'_>, place: Place, activation: &Activation) -> Option<Vec<Child>> {
     let (module, id) = (activation.module, activation.function);
     let (code, uses, words) = (run.module(module).function(id), run.uses_of(module, id), &run.program.models.words);
@@ -117,8 +118,10 @@ pub fn dead_children(run: &Recording<'_>, place: Place, activation: &Activation)
                     && uses.reaching(code, variable).loads_of(store).is_empty()
         }
         Variable::Global(_) => {
-            let mut loads = run.module(module).functions.iter().flat_map(|function| &*function.ops);
+            let others = run.module(module).functions.iter().filter(|function| function.kind != FunctionKind::Module);
+            let mut loads = others.flat_map(|function| &*function.ops);
             code.kind == FunctionKind::Module
+                && uses.reaching(code, variable).loads_of(store).is_empty()
                 && !loads.any(|op| matches!(&op.kind, OpKind::Load(read) if read == variable))
         }
         Variable::Outer(..) => false,

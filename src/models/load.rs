@@ -4,8 +4,8 @@
 //! position. A row is checked alone, so that one bad row does not hide the problems of the next.
 
 use std::mem::take;
-use std::sync::Arc;
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use toml::Spanned;
@@ -274,6 +274,7 @@ impl<'t> Reader<'t> {
             structure: raw.structure,
             patterns: raw.patterns,
             writes: raw.writes,
+            by_lane: raw.by_lane,
             host: raw.host,
             seeded_by: raw.seeded_by,
             exact,

@@ -295,6 +295,11 @@ impl Models {
         &self.libraries
     }
 
+    /// Whether a function's result differs between the lanes of a mapped function.
+    pub fn is_by_lane(&self, path: &str) -> bool {
+        self.callable(path).is_some_and(|callable| callable.by_lane)
+    }
+
     /// All modelled names, and the packages around them.
     pub fn names(&self) -> Arc<FxHashSet<String>> {
         Arc::clone(&self.named)

@@ -81,6 +81,8 @@ pub(super) struct RawCallable {
     pub patterns: Vec<String>,
     #[serde(default)]
     pub writes: bool,
+    #[serde(default)]
+    pub by_lane: bool,
     pub host: Option<Host>,
     pub seeded_by: Option<String>,
     pub since: Option<String>,

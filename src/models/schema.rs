@@ -75,6 +75,8 @@ pub struct Callable {
     pub patterns: Vec<String>,
     /// Whether it writes its arguments, to a file or to a log.
     pub writes: bool,
+    /// Whether its result differs between the lanes of a mapped function, and is the same in each call.
+    pub by_lane: bool,
     /// Its relation to Python's own randomness.
     pub host: Option<Host>,
     /// The parameter with which a call seeds the draws of the host itself.

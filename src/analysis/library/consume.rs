@@ -297,7 +297,9 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
         // A view that the lanes share among them covers a range; a lane's own key mentions the lane.
         let own = machine.state.terms.mentions(target.term, &|term| {
             let is_younger = term.0 >= lane.born.0 && is_symbol(&machine.state.terms, term);
-            lane.symbols.contains(&term) || is_younger && !machine.transforms.shared.contains(&term)
+            lane.symbols.contains(&term)
+                || is_younger && !machine.transforms.shared.contains(&term)
+                || is_by_lane(machine, term)
         });
         // The keys of an array that is divided among the lanes are logged one by one.
         if lane.symbols.iter().any(|symbol| {
@@ -342,6 +344,11 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
         });
         break;
     }
+}
+
+/// Whether a term is what a library says of a lane: `axis_index("batch")`.
+fn is_by_lane(machine: &Machine<'_>, term: TermId) -> bool {
+    matches!(machine.state.terms.get(term), Term::Apply(path, _) if machine.program.models.is_by_lane(path))
 }
 
 /// The conditions of a path that differ between the lanes.

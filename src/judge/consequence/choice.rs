@@ -8,7 +8,7 @@ use crate::finding::Place;
 use crate::ir::{Argument, Function, OpKind, Temp, Variable};
 use crate::judge::consequence::meet::{common, frame_of};
 use crate::judge::consequence::{Frame, Reach};
-use crate::models::Effect;
+use crate::models::{Effect, Runs};
 
 /// A choice in which each of two draws is one side, perhaps through a choice within it: the activation, the call and its place.
 pub fn choice(
@@ -35,9 +35,13 @@ pub fn choice(
     };
     here.effects.sides.iter().find_map(|(call, _)| {
         let (side, opposite) = (side_of(here, *call)?, side_of(there, *call)?);
-        let OpKind::Call(_, arguments) = &code.ops.get(*call as usize)?.kind else { return None };
+        let OpKind::Call(callee, arguments) = &code.ops.get(*call as usize)?.kind else { return None };
         let place = Place { file: run.module(activation.module).file, span: code.ops[*call as usize].span };
-        let test = test_of(run, run.log.choices.get(&place)?, arguments)?;
+        // `tree.map(where, masks, xs, ys)` passes its other arguments on.
+        let called = run.library_named(activation.module, code, *callee);
+        let is_mapped = called.is_some_and(|called| maps_trees(run, &called));
+        let passed = arguments.get(usize::from(is_mapped)..)?;
+        let test = test_of(run, run.log.choices.get(&place)?, passed)? + usize::from(is_mapped);
         let is_choice = side != opposite && side != test && opposite != test;
         // Two indices choose one row twice, and moved elements meet those of the other draw.
         let sides = [(first, here), (second, there)];
@@ -45,6 +49,12 @@ pub fn choice(
             || sides.into_iter().all(|(_, frame)| is_index(code, frame, *call));
         (is_choice && !is_alike).then_some((activation.id, *call, place))
     })
+}
+
+/// Whether a function runs another one on the leaves of trees.
+fn maps_trees(run: &Recording<'_>, path: &str) -> bool {
+    let effect = run.program.models.callable(path).map(|callable| &callable.effect);
+    matches!(effect, Some(Effect::Transform(transform)) if transform.runs == Runs::TreeMap)
 }
 
 /// Which argument of a call of a function that chooses is the choice; the others are sides.

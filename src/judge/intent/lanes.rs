@@ -153,5 +153,6 @@ fn split_alike(run: &Recording<'_>, broadcast: &LoggedBroadcast) -> Option<Inten
 fn is_own(run: &Recording<'_>, broadcast: &LoggedBroadcast, part: TermId) -> bool {
     let is_unknown =
         || run.terms.symbol(part).is_some_and(|info| matches!(info.symbol, Symbol::Opaque | Symbol::Deleted));
-    broadcast.symbols.contains(&part) || part.0 >= broadcast.born.0 && is_unknown()
+    let is_by_lane = || matches!(run.terms.get(part), Term::Apply(path, _) if run.program.models.is_by_lane(path));
+    broadcast.symbols.contains(&part) || part.0 >= broadcast.born.0 && is_unknown() || is_by_lane()
 }

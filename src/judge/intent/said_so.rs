@@ -45,8 +45,15 @@ pub fn said_so(written: Written<'_>, words: &Words, finding: &Finding) -> Option
     let shares = |text, is_docstring| words.clause_on_sharing(text, is_docstring);
     let fixes = |text, _| words.clause_on_fixing(text);
     let created = finding.created_anew.filter(|place| place.file == finding.primary.file);
-    let said = places.iter().find_map(|place| written.said_about(place.span, &shares));
-    let (span, clause) = said.or_else(|| written.said_about(created?.span, &fixes))?;
+    // A function's docstring speaks of what happens in it: of one use in it, and not of another elsewhere.
+    let uses = finding.evidence.iter().flat_map(|evidence| [evidence.first.last(), evidence.second.last()]).flatten();
+    let uses: Vec<&Place> = uses.collect();
+    let speaks = |function: Span| {
+        let is_within = |place: &Place| place.file == finding.primary.file && function.covers(place.span);
+        is_within(&finding.primary) || uses.iter().all(|place| is_within(place))
+    };
+    let said = places.iter().find_map(|place| written.said_about(place.span, &shares, &speaks));
+    let (span, clause) = said.or_else(|| written.said_about(created?.span, &fixes, &speaks))?;
     let reason = format!("the program says so: \"{}\"", quote(written.slice(span), clause));
     Some(Intent { reason, ..Intent::new(IntentKind::SaidSo, Some(Place { file: finding.primary.file, span })) })
 }
@@ -59,10 +66,10 @@ impl<'a> Written<'a> {
     }
 
     /// The comment or docstring about a place that has a clause which says so, and that clause.
-    fn said_about(&self, place: Span, says: &Clause<'a, '_>) -> Option<(Span, &'a str)> {
+    fn said_about(&self, place: Span, says: &Clause<'a, '_>, speaks: &dyn Fn(Span) -> bool) -> Option<(Span, &'a str)> {
         let around = self.around(place);
         let beside = self.beside(says, &around).or_else(|| self.above(says, &around));
-        beside.or_else(|| self.documented(says, &around))
+        beside.or_else(|| self.documented(says, &around, speaks))
     }
 
     /// The comment at the end of a line of the innermost statement, if it says so.
@@ -120,10 +127,15 @@ impl<'a> Written<'a> {
         around.collect()
     }
 
-    /// The docstring of the enclosing function, if it says so.
-    fn documented(&self, says: &Clause<'a, '_>, around: &[&StatementSpan]) -> Option<(Span, &'a str)> {
+    /// The docstring of the enclosing function, if it speaks of the uses and says so.
+    fn documented(
+        &self,
+        says: &Clause<'a, '_>,
+        around: &[&StatementSpan],
+        speaks: &dyn Fn(Span) -> bool,
+    ) -> Option<(Span, &'a str)> {
         let docstring = around.iter().find_map(|statement| match statement.kind {
-            StatementKind::Function { docstring, .. } => Some(docstring),
+            StatementKind::Function { docstring, .. } => Some(docstring.filter(|_| speaks(statement.full))),
             _ => None,
         })??;
         says(self.slice(docstring), true).map(|clause| (docstring, clause))

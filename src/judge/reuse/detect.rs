@@ -202,7 +202,8 @@ fn meet(run: &Recording<'_>, paths: &mut PathQueries<'_>, first: usize, second: 
         confidence = Confidence::Low;
     }
     let is_unlikely = is_repeated
-        && (needs_repeated_element(run, paths, both) || needs_nothing_returned(run, paths, (first, second), both));
+        && (needs_repeated_element(run, paths, target, both)
+            || needs_nothing_returned(run, paths, (first, second), both));
     if is_unlikely || needs_empty_loop(run, paths, first..second, both) {
         confidence = Confidence::Low;
     }

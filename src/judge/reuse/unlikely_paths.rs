@@ -82,16 +82,26 @@ fn is_tested(run: &Recording<'_>, paths: &mut PathQueries<'_>, looped: &LoggedLo
     })
 }
 
-/// Whether every path of a guard needs two elements of one iterable to be the same text: `if name == "noise"` in a loop over names, which
-/// are hardly ever repeated.
-pub fn needs_repeated_element(run: &Recording<'_>, paths: &mut PathQueries<'_>, guard: Guard) -> bool {
+/// Whether every path of a guard needs two elements of one iterable to be the same text, or the same number if it was folded into the key:
+/// `if name == "noise"` in a loop over names, `fold_in(key, workers[i].rank)` in a loop over indices. Neither are often repeated.
+pub fn needs_repeated_element(run: &Recording<'_>, paths: &mut PathQueries<'_>, key: TermId, guard: Guard) -> bool {
     let mut elements: Vec<(TermId, TermId, TermId)> = Vec::new();
-    let is_text = |term: TermId| matches!(run.terms.get(term), Term::Text(_));
+    let is_fold = |term: &TermId| matches!(run.terms.get(*term), Term::Fold(..));
+    let is_folded = is_fold(&key) || run.terms.ancestors(key).iter().any(is_fold);
+    let is_named =
+        |term: TermId| matches!(run.terms.get(term), Term::Text(_)) || is_folded && run.terms.is_constant(term);
     let is_element = |literal: TermId| match run.terms.get(literal) {
-        Term::Operate(Operator::Eq, parts) if is_text(parts[1]) => match run.terms.get(parts[0]) {
-            Term::Item(of, ..) => Some((*of, parts[1])),
-            _ => None,
-        },
+        Term::Operate(Operator::Eq, parts) if is_named(parts[1]) => {
+            // `workers[int(i)]`
+            let element = match run.terms.get(parts[0]) {
+                Term::Apply(_, given) if is_folded && given.len() == 1 => given[0],
+                _ => parts[0],
+            };
+            match run.terms.get(element) {
+                Term::Item(of, ..) => Some((*of, parts[1])),
+                _ => None,
+            }
+        }
         _ => None,
     };
     for literal in paths.support(guard) {
