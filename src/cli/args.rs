@@ -283,6 +283,9 @@ pub struct Selection {
     /// Rules to enable in addition to those configured.
     #[arg(long, value_delimiter = ',', value_name = "RULES")]
     pub extend_select: Option<Vec<String>>,
+    /// The same as `--ignore`.
+    #[arg(long, value_delimiter = ',', value_name = "RULES")]
+    pub extend_ignore: Option<Vec<String>>,
     /// Rules to disable in files that match a pattern: `PATTERN:RULE`, separated by commas.
     #[arg(long, value_delimiter = ',', value_name = "PATTERN:RULE")]
     pub per_file_ignores: Option<Vec<String>>,
@@ -298,6 +301,9 @@ pub struct Selection {
     /// Rules whose findings are never fixed, instead of those configured.
     #[arg(long, value_delimiter = ',', value_name = "RULES")]
     pub unfixable: Option<Vec<String>>,
+    /// Rules whose findings are never fixed, in addition to those configured.
+    #[arg(long, value_delimiter = ',', value_name = "RULES")]
+    pub extend_unfixable: Option<Vec<String>>,
     /// The lowest level to show.
     #[arg(long, value_parser = level_parser(), value_name = "LEVEL")]
     pub min_level: Option<Level>,
@@ -334,11 +340,13 @@ impl Selection {
             select: selectors(self.select.as_deref()),
             ignore: selectors(self.ignore.as_deref()),
             extend_select: selectors(self.extend_select.as_deref()),
+            extend_ignore: selectors(self.extend_ignore.as_deref()),
             per_file_ignores,
             extend_per_file_ignores,
             fixable: selectors(self.fixable.as_deref()),
             extend_fixable: selectors(self.extend_fixable.as_deref()),
             unfixable: selectors(self.unfixable.as_deref()),
+            extend_unfixable: selectors(self.extend_unfixable.as_deref()),
             min_level: self.min_level,
             min_confidence: self.min_confidence,
             cache_dir: self.cache_dir.as_ref().map(|path| path.display().to_string()),

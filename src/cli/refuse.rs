@@ -19,6 +19,12 @@ const RUFF: [(&str, &str); 4] = [
     ("--silent", "redirect the output, and use the exit status"),
 ];
 
+/// The options that write the files of the user. A misspelt word never leads to them.
+const WRITING: [&str; 4] = ["--fix", "--fix-only", "--add-ignores", "--write"];
+
+/// What makes an option its own opposite.
+const OPPOSITES: [(&str, &str); 3] = [("no-", ""), ("un", ""), ("max", "min")];
+
 /// Prints clap's output: help and version are results, anything else is a wrong argument.
 pub(super) fn refuse(mut error: clap::Error, process: &mut Process<'_>) -> Status {
     let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
@@ -80,12 +86,28 @@ fn tip(error: &mut clap::Error, process: &Process<'_>) -> Option<String> {
                 return Some((*tip).to_owned());
             }
             let similar = text(error, ContextKind::SuggestedArg)?;
-            if suggest(&written, [similar.as_str()]).is_none() {
+            let core =
+                |option: &str| OPPOSITES.iter().fold(option.to_owned(), |text, (from, to)| text.replace(from, to));
+            let is_opposite = core(&written) == core(&similar);
+            if !is_close(&written, &similar) || is_opposite || WRITING.contains(&similar.as_str()) {
                 error.remove(ContextKind::SuggestedArg);
                 error.remove(ContextKind::Usage);
             }
             None
         }
+        ErrorKind::InvalidValue => {
+            let written = text(error, ContextKind::InvalidValue)?;
+            let similar = text(error, ContextKind::SuggestedValue)?;
+            if !is_close(&written, &similar) {
+                error.remove(ContextKind::SuggestedValue);
+            }
+            None
+        }
         _ => None,
     }
+}
+
+/// Whether a word is probably a misspelling of another.
+fn is_close(written: &str, similar: &str) -> bool {
+    suggest(written, [similar]).is_some() && strsim::osa_distance(written, similar) <= 2
 }

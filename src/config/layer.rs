@@ -102,9 +102,11 @@ impl Layer {
             ("select", &options.select),
             ("ignore", &options.ignore),
             ("extend-select", &options.extend_select),
+            ("extend-ignore", &options.extend_ignore),
             ("fixable", &options.fixable),
             ("extend-fixable", &options.extend_fixable),
             ("unfixable", &options.unfixable),
+            ("extend-unfixable", &options.extend_unfixable),
             ("exclude", &options.exclude),
             ("extend-exclude", &options.extend_exclude),
         ];

@@ -33,6 +33,8 @@ pub struct Options {
     pub extend_fixable: Option<Vec<String>>,
     /// Rules whose findings are never fixed; overrides `fixable` if both are equally specific.
     pub unfixable: Option<Vec<String>>,
+    /// Rules whose findings are never fixed, in addition to `unfixable`.
+    pub extend_unfixable: Option<Vec<String>>,
     /// Patterns of the files to check in directories, instead of `*.py`, `*.pyi`, `*.pyw` and `*.ipynb`.
     pub include: Option<Vec<String>>,
     /// Patterns of files to check in addition to `include`.

@@ -390,7 +390,7 @@ impl Resolver {
         Ok(out)
     }
 
-    /// Which findings may be fixed: the last `fixable` with all additions, minus the last `unfixable`.
+    /// Which findings may be fixed: the last `fixable` minus the last `unfixable`, each with all additions.
     fn fixable(&self, layers: &[&Layer], sources: &mut BTreeMap<&'static str, Source>) -> Result<Fixable, ConfigError> {
         let mut fixable = Fixable { only: vec![Selector::All], never: Vec::new() };
         for layer in layers {
@@ -404,6 +404,7 @@ impl Resolver {
                 fixable.never = self.selectors(layer, "unfixable", options.unfixable.as_ref())?;
                 sources.insert("unfixable", layer.source_of("unfixable"));
             }
+            fixable.never.extend(self.selectors(layer, "extend-unfixable", options.extend_unfixable.as_ref())?);
         }
         Ok(fixable)
     }

@@ -62,6 +62,42 @@ fn tips_name_existing_commands() {
 }
 
 #[test]
+fn tips_are_close_and_harmless() {
+    let folder = folder(&[]);
+    let err = |arguments: &[&str]| keylint(folder.path(), arguments).2;
+    for (written, meant) in [
+        ("--min-levl", "--min-level"),
+        ("--extend-selct", "--extend-select"),
+        ("--nocache", "--no-cache"),
+        ("--output-format=jsn", "json"),
+    ] {
+        let err = err(&["check", written]);
+        assert!(err.contains("  tip: ") && err.contains(&format!("'{meant}'")), "{err}");
+    }
+    // What differs in more letters, is the opposite, or writes files.
+    for written in [
+        "--no-ignore",
+        "--no-ignore-noqa",
+        "--verify",
+        "--cache",
+        "--progress",
+        "--max-level",
+        "--max-confidence",
+        "--safe-fixes",
+        "--fux",
+        "--fix-onyl",
+        "--ad-ignores",
+        "--output-format=xml",
+    ] {
+        let err = err(&["check", written]);
+        assert!(err.starts_with("error: ") && !err.contains("tip:"), "{err}");
+    }
+    assert!(!err(&["migrate", "--writ"]).contains("tip:"));
+}
+
+}
+
+#[test]
 fn watch_of_nothing_ends() {
     let folder = folder(&[]);
     let (status, _, err) = keylint(folder.path(), &["check", "-w", "nope.py"]);

@@ -102,6 +102,9 @@ fn fixes_are_listed_counted_and_limited() {
         ("unfixable = ['KEY0']\n", &[]),
         ("fixable = ['KEY1']\n", &[]),
         ("fixable = ['ALL']\nunfixable = ['ALL']\n", &[]),
+        ("unfixable = ['KEY1']\nextend-unfixable = ['KEY002']\n", &[]),
+        ("unfixable = ['KEY002']\n", &["--extend-unfixable", "KEY1"]),
+        ("unfixable = ['KEY1']\n", &["--extend-unfixable", "KEY002"]),
     ] {
         let project = Project::new(&[("a.py", UNUSED), ("keylint.toml", text)]);
         let (_, out, _) = project.check(&[&["--fix"], arguments].concat(), &[]);
@@ -131,6 +134,10 @@ fn settings_that_extend_are_the_same_as_those_they_extend() {
     }
     project.write("keylint.toml", "");
     assert_eq!(project.check(&["--extend-per-file-ignores", "a.py:KEY101"], &[]).0, Status::Clean);
+    assert_eq!(project.check(&["--extend-ignore", "KEY101"], &[]).0, Status::Clean);
+    assert_eq!(project.check(&[], &[("KEYLINT_EXTEND_IGNORE", "KEY101")]).0, Status::Clean);
+    let (_, _, err) = project.check(&["--extend-ignore", "KEY99"], &[]);
+    assert!(err.contains("unknown rule `KEY99`") && err.contains("--extend-ignore KEY99"), "{err}");
 }
 
 #[test]
