@@ -74,7 +74,9 @@ pub(super) fn run(
         fix::write(&fixed, None, process)?;
     }
     let summary = summary(&migrated, fixed.changed.len(), writes);
-    if !args.quiet {
+    // If nothing could be read, there is nothing to sum up.
+    let is_void = migrated.outcome.checked == 0 && failed;
+    if !args.quiet && !is_void {
         for line in summary {
             writeln!(process.stderr, "{}", report::neutral_line(&line))?;
         }

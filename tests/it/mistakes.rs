@@ -37,6 +37,11 @@ fn missing_paths_are_errors_beside_the_findings() {
     assert!(out.contains("KEY101") && !out.contains("KEY004"), "{out}");
     assert_eq!(keylint(folder.path(), &["check", "--show-files", &at("nope")]).0, Status::Failed);
     assert_eq!(keylint(folder.path(), &["baseline", "create", &at("nope")]).0, Status::Failed);
+    let (status, out, err) = keylint(folder.path(), &["migrate", &at("nope")]);
+    assert_eq!(
+        (status, out.as_str(), err.as_str()),
+        (Status::Failed, "", "error: `nope`: no such file or directory\n")
+    );
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("nowhere", folder.path().join("link.py")).unwrap();
