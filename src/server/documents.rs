@@ -29,10 +29,11 @@ impl Document {
         Self { version: item.version, is_python, text: item.text.as_str().into(), is_lost: false }
     }
 
-    /// Applies changes in order. Returns false if the text is known to be out of sync with the editor: a change that starts outside the text
-    /// was made to a different text.
+    /// Applies changes in order. Returns false if the text is out of sync with the editor from now on: a change that starts outside the
+    /// text was made to a different text.
     pub fn change(&mut self, version: i32, changes: &[TextDocumentContentChangeEvent], unit: Unit) -> bool {
         let mut text = self.text.to_string();
+        let mut is_in_step = true;
         for change in changes {
             match change {
                 TextDocumentContentChangeEvent::TextDocumentContentChangePartial(_) if self.is_lost => {}
@@ -40,6 +41,7 @@ impl Document {
                     let lines = LineIndex::new(&text);
                     if part.range.start.line > lines.line_count() {
                         self.is_lost = true;
+                        is_in_step = false;
                         text.clear();
                         continue;
                     }
@@ -48,13 +50,14 @@ impl Document {
                 }
                 TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(whole) => {
                     self.is_lost = false;
+                    is_in_step = true;
                     text.clone_from(&whole.text);
                 }
             }
         }
         self.version = version;
         self.text = text.into();
-        !self.is_lost
+        is_in_step
     }
 
     /// Replaces the text by the saved one. Returns whether it differs from the previous text.

@@ -43,7 +43,7 @@ impl Notebook {
         }
     }
 
-    /// Applies changes of cells. Returns false if a text is known to be out of sync with the editor.
+    /// Applies changes of cells. Returns false if a text is out of sync with the editor from now on.
     pub(super) fn change(&mut self, version: i32, changes: &NotebookDocumentCellChanges, unit: Unit) -> bool {
         self.version = version;
         if let Some(structure) = &changes.structure {
@@ -65,15 +65,15 @@ impl Notebook {
                 known.is_code = cell.kind == NotebookCellKind::Code;
             }
         }
-        let mut is_known = true;
+        let mut is_in_step = true;
         for change in changes.text_content.iter().flatten() {
             let uri = &change.document.text_document_identifier.uri;
             let known = self.cells.iter_mut().find(|known| known.uri == *uri);
             if let Some(document) = known.and_then(|known| known.document.as_mut()) {
-                is_known &= document.change(change.document.version, &change.changes, unit);
+                is_in_step &= document.change(change.document.version, &change.changes, unit);
             }
         }
-        is_known
+        is_in_step
     }
 
     /// The notebook as it would be saved.

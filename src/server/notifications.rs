@@ -44,8 +44,8 @@ pub(super) fn react(main: &mut MainLoop<'_>, notification: Notification) -> Resu
             let params: DidChangeTextDocumentParams = read(params)?;
             let document = &params.text_document;
             let uri = &document.text_document_identifier.uri;
-            let is_known = with(main, |session| session.change_text(uri, document.version, &params.content_changes));
-            warn_of_loss(main, uri, is_known);
+            let is_in_step = with(main, |session| session.change_text(uri, document.version, &params.content_changes));
+            warn_of_loss(main, uri, is_in_step);
             main.changed(true);
         }
         "textDocument/didClose" => {
@@ -63,8 +63,8 @@ pub(super) fn react(main: &mut MainLoop<'_>, notification: Notification) -> Resu
         "notebookDocument/didChange" => {
             let params: DidChangeNotebookDocumentParams = read(params)?;
             let (document, cells) = (&params.notebook_document, params.change.cells.as_ref());
-            let is_known = with(main, |session| session.change_notebook(&document.uri, document.version, cells));
-            warn_of_loss(main, &document.uri, is_known);
+            let is_in_step = with(main, |session| session.change_notebook(&document.uri, document.version, cells));
+            warn_of_loss(main, &document.uri, is_in_step);
             main.changed(true);
         }
         "notebookDocument/didClose" => {
@@ -131,17 +131,13 @@ fn close(main: &mut MainLoop<'_>, uri: &gen_lsp_types::Uri) {
     main.wake();
 }
 
-/// Reports that a text is out of sync with the editor and cannot be checked.
-fn warn_of_loss(main: &mut MainLoop<'_>, uri: &gen_lsp_types::Uri, is_known: Option<bool>) {
-    if is_known != Some(false) {
-        return;
-    }
-    let uri = uri.as_str();
-    let message = format!(
-        "keylint: an edit of `{uri}` lies outside the text that keylint has; save the file, or close and reopen it"
-    );
-    if main.session.as_mut().is_some_and(|session| session.tells(&message)) {
-        main.warn(&message);
+/// Reports that a text is out of sync with the editor from now on and cannot be checked.
+fn warn_of_loss(main: &mut MainLoop<'_>, uri: &gen_lsp_types::Uri, is_in_step: Option<bool>) {
+    if is_in_step == Some(false) {
+        let uri = uri.as_str();
+        main.warn(&format!(
+            "keylint: an edit of `{uri}` lies outside the text that keylint has; save the file, or close and reopen it"
+        ));
     }
 }
 

@@ -169,7 +169,7 @@ impl Session {
         path
     }
 
-    /// Applies changes of an open document. Returns false if it is known to be out of sync with the editor.
+    /// Applies changes of an open document. Returns false if it is out of sync with the editor from now on.
     pub(super) fn change_text(
         &mut self,
         uri: &Uri,
@@ -179,12 +179,12 @@ impl Session {
         let path = self.path_opened(uri)?;
         let unit = self.client().unit;
         let mut open = self.open.remove(&path)?;
-        let is_known = match &mut open {
+        let is_in_step = match &mut open {
             Open::Text(document) => document.change(version, changes, unit),
             Open::Notebook(_) => true,
         };
         self.put(uri, &path, open);
-        Some(is_known)
+        Some(is_in_step)
     }
 
     /// Updates a document to the saved text, if it differs.
@@ -203,7 +203,7 @@ impl Session {
         differs.then_some(())
     }
 
-    /// Applies changes of an open notebook. Returns false if it is known to be out of sync with the editor.
+    /// Applies changes of an open notebook. Returns false if it is out of sync with the editor from now on.
     pub(super) fn change_notebook(
         &mut self,
         uri: &Uri,
@@ -213,13 +213,13 @@ impl Session {
         let path = self.path_opened(uri)?;
         let unit = self.client().unit;
         let mut open = self.open.remove(&path)?;
-        let mut is_known = true;
+        let mut is_in_step = true;
         if let Open::Notebook(notebook) = &mut open {
             notebook.version = version;
-            is_known = changes.is_none_or(|changes| notebook.change(version, changes, unit));
+            is_in_step = changes.is_none_or(|changes| notebook.change(version, changes, unit));
         }
         self.put(uri, &path, open);
-        Some(is_known)
+        Some(is_in_step)
     }
 
     /// Forgets closed documents. Returns the URIs for which diagnostics were sent.

@@ -96,23 +96,28 @@ fn edits_beyond_the_text_are_reported_and_saving_resynchronises() {
         let report = client.result("textDocument/diagnostic", json!({"textDocument": {"uri": address}}));
         report["items"].as_array().unwrap().len()
     };
-    let is_warned =
-        |client: &Client| client.heard.iter().any(|heard| heard.to_string().contains("lies outside the text"));
+    let warnings = |client: &Client| {
+        client.heard.iter().filter(|heard| heard.to_string().contains("lies outside the text")).count()
+    };
     client.open(&address, 1, super::REUSED);
     assert_eq!(count(&mut client), 1);
     // What ends beyond the text is a usual way to replace all of it.
     client.change(&address, 2, json!([{"range": super::range((0, 0), (99_999, 0)), "text": super::REUSED}]));
-    assert_eq!((count(&mut client), is_warned(&client)), (1, false));
+    assert_eq!((count(&mut client), warnings(&client)), (1, 0));
     client.change(&address, 3, json!([{"range": super::range((50, 0), (50, 1)), "text": "x"}]));
-    assert_eq!((count(&mut client), is_warned(&client)), (0, true));
+    assert_eq!((count(&mut client), warnings(&client)), (0, 1));
     client.change(&address, 4, json!([{"range": super::range((0, 0), (0, 0)), "text": super::REUSED}]));
-    assert_eq!(count(&mut client), 0);
+    assert_eq!((count(&mut client), warnings(&client)), (0, 1));
     client.notify("textDocument/didSave", json!({"textDocument": {"uri": address}, "text": super::REUSED}));
     assert_eq!(count(&mut client), 1);
-    client.change(&address, 5, json!([{"range": super::range((90, 0), (91, 0)), "text": ""}]));
-    assert_eq!(count(&mut client), 0);
-    client.change(&address, 6, json!([{"text": super::REUSED}]));
-    assert_eq!(count(&mut client), 1);
+    // Each loss is reported, once.
+    for (version, losses) in [(5, 2), (7, 3)] {
+        let outside = json!({"range": super::range((90, 0), (91, 0)), "text": ""});
+        client.change(&address, version, json!([outside, outside]));
+        assert_eq!((count(&mut client), warnings(&client)), (0, losses));
+        client.change(&address, version + 1, json!([{"text": super::REUSED}]));
+        assert_eq!((count(&mut client), warnings(&client)), (1, losses));
+    }
     client.leave();
 }
 
