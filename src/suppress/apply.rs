@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::parse::{Directive, NoqaPlace, Problem, parse};
+use super::parse::{Directive, NoqaPlace, Problem, named_elsewhere, parse};
 use crate::config::suggest;
 use crate::finding::{Applicability, Family, Finding, Fix, Place, RuleId, Verdict};
 use crate::python::{Comment, StatementSpan};
@@ -300,16 +300,6 @@ impl Comments {
         }
         Some(index)
     }
-}
-
-/// The rules that a code in a comment for another tool denotes: one by its code or name, or several by a prefix of their codes.
-fn named_elsewhere(written: &str) -> Vec<RuleId> {
-    if let Some(rule) = rules::find(written) {
-        return vec![rule.id];
-    }
-    let prefix = written.to_ascii_uppercase();
-    let is_named = |rule: &&rules::Rule| prefix.starts_with("KEY") && rule.code().starts_with(&prefix);
-    rules::in_force().filter(is_named).map(|rule| rule.id).collect()
 }
 
 /// Resolves an item to a rule; the error is the problem and what to do about it.

@@ -11,10 +11,12 @@
 //!
 //! One comment may contain several directives, each after its own `#`: `# type: ignore # keylint: ignore[KEY101] reason`.
 //!
-//! **Invariant:** parsing is total. A comment that starts with keylint's prefix and does not follow the grammar is a [`Problem`]; other
-//! comments are ignored.
+//! **Invariant:** parsing is total. A comment that starts with keylint's prefix and does not follow the grammar is a [`Problem`], and so is
+//! one of ruff's that names rules of keylint, or none, and that ruff would not honour either; other comments are ignored.
 
 use crate::config::suggest;
+use crate::finding::RuleId;
+use crate::rules;
 
 /// What a function does with a parameter, as declared in a comment on its `def`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +121,7 @@ impl<'a> Part<'a> {
         }
         for tool in ["ruff", "flake8"] {
             if let Some(rest) = strip_word(body, tool).and_then(|rest| rest.trim_start().strip_prefix(':')) {
-                return self.of_tool(tool, rest.trim_start());
+                return self.of_tool(&body[..tool.len()], rest.trim_start());
             }
         }
         let rest = strip_word(body, "keylint")?.trim_start();
@@ -134,22 +136,48 @@ impl<'a> Part<'a> {
 
     /// A comment for another tool that may also apply to keylint.
     fn of_tool(self, tool: &str, rest: &str) -> Option<Result<Directive, Problem>> {
+        // ruff reads its name and its own directives only in lower case, but `noqa` in any.
+        let is_ruff = tool.eq_ignore_ascii_case("ruff");
+        let is_shouted = is_ruff && tool != "ruff";
+        let is_foreign =
+            |codes: &[String]| !codes.is_empty() && codes.iter().all(|code| named_elsewhere(code).is_empty());
+        let in_lower_case = |directive: &str| {
+            let help = format!("write `# ruff: {directive}`");
+            Some(Err(self.problem("a comment for ruff must be in lower case, as ruff itself requires", help)))
+        };
         if let Some(rest) = strip_word(rest, "noqa") {
-            return noqa(rest, NoqaPlace::File).map(Ok);
+            return match noqa(rest, NoqaPlace::File)? {
+                Directive::Noqa { codes: Some(codes), .. } if is_shouted && is_foreign(&codes) => None,
+                _ if is_shouted => in_lower_case("noqa"),
+                directive => Some(Ok(directive)),
+            };
         }
         let word = leading_word(rest);
-        let list = rest[word.len()..].trim_start().strip_prefix('[').filter(|_| tool == "ruff")?;
-        let codes: Vec<String> = pieces(list.split(']').next().unwrap_or(list)).map(str::to_owned).collect();
-        let place = match word {
-            "ignore" => NoqaPlace::Statement,
-            "file-ignore" => NoqaPlace::File,
-            // keylint does not support ranges; this is reported only if the comment names one of its rules.
-            "disable" if codes.iter().any(|code| code.to_ascii_uppercase().starts_with("KEY")) => {
-                let help = "write `# keylint: ignore[…]` at each statement, or `# keylint: file-ignore[…]`".to_owned();
-                return Some(Err(self.problem("keylint does not support `# ruff: disable[…]` ranges", help)));
-            }
+        let directive = word.to_ascii_lowercase();
+        let place = match directive.as_str() {
+            "ignore" => Some(NoqaPlace::Statement),
+            "file-ignore" => Some(NoqaPlace::File),
+            "disable" => None,
             _ => return None,
         };
+        let after = rest[word.len()..].trim_start();
+        let list = after.strip_prefix(['[', '(', ':']).unwrap_or_default();
+        let codes: Vec<String> = pieces(list.split([']', ')']).next().unwrap_or(list)).map(str::to_owned).collect();
+        // A comment about rules of other tools is theirs to check.
+        if !is_ruff || is_foreign(&codes) {
+            return None;
+        }
+        let Some(place) = place else {
+            let help = "write `# keylint: ignore[…]` at each statement, or `# keylint: file-ignore[…]`".to_owned();
+            return Some(Err(self.problem("keylint does not support `# ruff: disable[…]` ranges", help)));
+        };
+        if is_shouted || directive != word {
+            return in_lower_case(&format!("{directive}[…]"));
+        }
+        if codes.is_empty() || !(after.starts_with('[') && after.contains(']')) {
+            let message = format!("`# ruff: {directive}` needs rules in square brackets");
+            return Some(Err(self.problem(&message, format!("write `# ruff: {directive}[KEY101]`"))));
+        }
         Some(Ok(Directive::Noqa { codes: Some(codes), place }))
     }
 
@@ -238,6 +266,16 @@ fn noqa(rest: &str, place: NoqaPlace) -> Option<Directive> {
     let words = list.split(|c: char| c == ',' || c.is_whitespace()).filter(|word| !word.is_empty());
     let codes: Vec<String> = words.take_while(is_code).map(str::to_owned).collect();
     (!codes.is_empty()).then_some(Directive::Noqa { codes: Some(codes), place })
+}
+
+/// The rules that a code in a comment for another tool denotes: one by its code or name, or several by a prefix of their codes.
+pub(super) fn named_elsewhere(written: &str) -> Vec<RuleId> {
+    if let Some(rule) = rules::find(written) {
+        return vec![rule.id];
+    }
+    let prefix = written.to_ascii_uppercase();
+    let is_named = |rule: &&rules::Rule| prefix.starts_with("KEY") && rule.code().starts_with(&prefix);
+    rules::in_force().filter(is_named).map(|rule| rule.id).collect()
 }
 
 fn pieces(list: &str) -> impl Iterator<Item = &str> {

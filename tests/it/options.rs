@@ -256,6 +256,8 @@ fn comments_of_other_tools_are_honoured() {
         (above("# ruff: noqa"), true),
         (above("# flake8: noqa"), true),
         (above("# ruff: isort: skip_file"), false),
+        (above("# ruff: NOQA"), true),
+        (above("# FLAKE8: noqa"), true),
     ] {
         let project = Project::new(&[("a.py", &text)]);
         let (status, out, _) = project.check(&["--output-format", "concise"], &[]);
@@ -264,6 +266,26 @@ fn comments_of_other_tools_are_honoured() {
     let reported = |text: &str| Project::new(&[("a.py", text)]).check(&["--output-format", "concise"], &[]).1;
     let out = reported(&above("# ruff: disable[KEY101]"));
     assert!(out.contains("KEY003") && out.contains("keylint does not support `# ruff: disable[…]` ranges"), "{out}");
+    // What ruff would not honour either.
+    for (comment, problem) in [
+        ("# ruff: ignore", "`# ruff: ignore` needs rules in square brackets"),
+        ("# ruff: ignore it", "`# ruff: ignore` needs rules in square brackets"),
+        ("# ruff: ignore[KEY101", "`# ruff: ignore` needs rules in square brackets"),
+        ("# ruff: ignore(KEY101)", "`# ruff: ignore` needs rules in square brackets"),
+        ("# ruff: file-ignore: key-reused", "`# ruff: file-ignore` needs rules in square brackets"),
+        ("# Ruff: IGNORE[KEY101]", "a comment for ruff must be in lower case"),
+        ("# ruff: Ignore[KEY101]", "a comment for ruff must be in lower case"),
+        ("# RUFF: NOQA", "a comment for ruff must be in lower case"),
+    ] {
+        let out = reported(&after(comment));
+        assert!(
+            out.contains("KEY101 [error]") && out.contains(&format!("KEY003 [warning] invalid suppression: {problem}")),
+            "{comment}\n{out}"
+        );
+    }
+    for comment in ["# ruff: ignore(F401)", "# RUFF: IGNORE[F401]", "# Ruff: noqa: F401", "# ruff: nothing"] {
+        assert!(!reported(&after(comment)).contains("KEY003"), "{comment}");
+    }
     let out = reported(&after("# keylint: ignore[KEY1]"));
     assert!(out.contains("KEY003") && out.contains("`KEY1` matches 11 rules"), "{out}");
     assert!(reported(&after("# keylint: ignore[ALL]")).contains("`ALL` matches "));
