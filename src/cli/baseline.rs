@@ -32,7 +32,7 @@ pub(super) fn run(
         must_be_new(&absolute(&process.cwd, file), process)?;
     }
     let outcome = check::outcome_of(&what.paths, &resolver, args, backend, process)?;
-    check::report_warnings(&resolver, args, process)?;
+    check::report_warnings(&resolver, process)?;
     check::report_missing(&outcome.missing, process)?;
     // Everything is computed before anything is written.
     let mut written: Vec<(PathBuf, String, String)> = Vec::new();

@@ -59,7 +59,7 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, process: &mut Proce
     };
     if command.show_files {
         let listing = backend.files(&request)?;
-        report_warnings(&resolver, args, process)?;
+        report_warnings(&resolver, process)?;
         return show_files(&listing, process);
     }
     let started = Instant::now();
@@ -77,7 +77,7 @@ fn once(command: &Check, args: &Args, backend: &dyn Backend, process: &mut Proce
         FixOutcome { outcome: backend.check(&request)?, ..FixOutcome::default() }
     };
     ticker.clear();
-    report_warnings(&resolver, args, process)?;
+    report_warnings(&resolver, process)?;
     report_missing(&fixed.outcome.missing, process)?;
     baseline::apply(command.baseline.as_deref(), &resolver, &mut fixed.outcome, args.quiet, process)?;
     if let Some(reason) = reason {
@@ -251,10 +251,10 @@ pub(super) fn outcome_of(
     Ok(outcome)
 }
 
-/// Prints warnings about the configurations of a run.
-pub(super) fn report_warnings(resolver: &Resolver, args: &Args, process: &mut Process<'_>) -> Result<(), Failure> {
-    for warning in resolver.warnings().iter().filter(|_| !args.quiet) {
-        writeln!(process.stderr, "warning: {}", report::neutral(warning))?;
+/// Prints warnings about the configurations of a run. A configuration that is ignored is never silent.
+pub(super) fn report_warnings(resolver: &Resolver, process: &mut Process<'_>) -> Result<(), Failure> {
+    for warning in resolver.warnings() {
+        writeln!(process.stderr, "warning: {}", report::neutral(&warning))?;
     }
     Ok(())
 }

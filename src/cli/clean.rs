@@ -3,13 +3,14 @@
 //! **Invariant:** only the cache that `keylint check` with the same arguments would use is removed.
 
 use super::args::{Args, Clean};
-use super::check::{report_missing, resolver};
+use super::check::{report_missing, report_warnings, resolver};
 use super::{Failure, Process, Status};
 use crate::{engine, report};
 
 pub(super) fn run(command: &Clean, args: &Args, process: &mut Process<'_>) -> Result<Status, Failure> {
     let resolver = resolver(&command.selection, &command.paths, process)?;
     let cleaned = engine::clean(&process.cwd, &command.paths, &resolver)?;
+    report_warnings(&resolver, process)?;
     report_missing(&cleaned.missing, process)?;
     let mut status = if cleaned.missing.is_empty() { Status::Clean } else { Status::Failed };
     for (folder, result) in &cleaned.folders {

@@ -6,11 +6,11 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use super::args::Config;
-use super::check::resolver;
+use super::check::{report_warnings, resolver};
 use super::{Failure, Process, Status};
 use crate::config::{Settings, Source};
+use crate::engine;
 use crate::report::Format;
-use crate::{engine, report};
 
 pub(super) fn run(command: &Config, process: &mut Process<'_>) -> Result<Status, Failure> {
     let resolver = resolver(&command.selection, std::slice::from_ref(&command.path), process)?;
@@ -22,9 +22,7 @@ pub(super) fn run(command: &Config, process: &mut Process<'_>) -> Result<Status,
     } else {
         resolver.for_file(&command.path)?
     };
-    for warning in resolver.warnings() {
-        writeln!(process.stderr, "warning: {}", report::neutral(&warning))?;
-    }
+    report_warnings(&resolver, process)?;
     print(&settings, process.stdout)?;
     Ok(Status::Clean)
 }

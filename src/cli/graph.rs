@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::Graph;
 use super::backend::Backend;
-use super::check::resolver;
+use super::check::{report_warnings, resolver};
 use super::destinations::Destination;
 use super::{Failure, Process, Status};
 use crate::config::suggest;
@@ -33,7 +33,9 @@ pub(super) fn run(command: &Graph, backend: &dyn Backend, process: &mut Process<
         None => format_of(&command.output_file)?,
     };
     let resolver = resolver(&command.selection, &[PathBuf::from(file)], process)?;
-    let lineage = backend.lineage(Path::new(file), &resolver).map_err(Failure::Usage)?;
+    let lineage = backend.lineage(Path::new(file), &resolver);
+    report_warnings(&resolver, process)?;
+    let lineage = lineage.map_err(Failure::Usage)?;
     if let Some(problem) = &lineage.broken {
         let problem = report::neutral(problem);
         writeln!(process.stderr, "warning: {problem}, so keys may be missing from the graph")?;

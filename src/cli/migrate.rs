@@ -57,7 +57,7 @@ pub(super) fn run(
             ticker.clear();
         }
     }
-    check::report_warnings(&resolver, args, process)?;
+    check::report_warnings(&resolver, process)?;
     check::report_missing(&migrated.outcome.missing, process)?;
     let failed = migrated.outcome.failed;
     let fixed = FixOutcome { changed: std::mem::take(&mut migrated.changed), ..FixOutcome::default() };

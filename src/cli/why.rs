@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::Why;
 use super::backend::Backend;
-use super::check::resolver;
+use super::check::{report_warnings, resolver};
 use super::{Failure, Process, Status};
 use crate::python::SourceKind;
 use crate::report;
@@ -18,8 +18,9 @@ pub(super) fn run(command: &Why, backend: &dyn Backend, process: &mut Process<'_
         Failure::Usage(format!("expected `FILE:LINE`, or `FILE:CELL:LINE` for a notebook, not `{written}`"))
     })?;
     let resolver = resolver(&command.selection, &[PathBuf::from(file)], process)?;
-    let answer = backend.why(Path::new(file), cell, row, &resolver).map_err(Failure::Usage)?;
-    write!(process.stdout, "{}", report::neutral_line(&answer))?;
+    let answer = backend.why(Path::new(file), cell, row, &resolver);
+    report_warnings(&resolver, process)?;
+    write!(process.stdout, "{}", report::neutral_line(&answer.map_err(Failure::Usage)?))?;
     Ok(Status::Clean)
 }
 

@@ -100,6 +100,17 @@ fn tips_are_close_and_harmless() {
     assert!(!err(&["migrate", "--writ"]).contains("tip:"));
 }
 
+#[test]
+fn ignored_configuration_is_reported_even_if_quiet() {
+    let folder = folder(&[("a.py", &b"x = 1\n"[..]), ("keylint.toml", b""), (".keylint.toml", b"")]);
+    let warning = "warning: `keylint.toml` is ignored, because `.keylint.toml` is used\n";
+    let a = folder.path().join("a.py").display().to_string();
+    for arguments in
+        [&["check", "-q", &a][..], &["check", "-q", "--show-files", &a], &["migrate", "-q", &a], &["clean", "-q", &a]]
+    {
+        assert_eq!(keylint(folder.path(), arguments).2, warning, "{arguments:?}");
+    }
+    assert!(keylint(folder.path(), &["why", "-q", &format!("{a}:1")]).2.starts_with("warning: `"));
 }
 
 #[test]
