@@ -24,7 +24,8 @@ pub(super) fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     env: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Args, clap::Error> {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    protect_expressions(&mut arguments);
     let mut given = BTreeSet::new();
     collect_given(&Args::command().try_get_matches_from(&arguments)?, &mut given);
     let mut variables = BTreeSet::new();
@@ -62,6 +63,20 @@ pub(super) fn parse(
         error.insert(ContextKind::ValidValue, ContextValue::Strings(words));
     }
     Err(error)
+}
+
+/// Puts a space before expressions of `keylint eval` that begin with `-`, so that the parser does not take `-normal(key(0))` for an option.
+/// Its own setting for values with hyphens takes everything after the first value for one.
+fn protect_expressions(arguments: &mut [OsString]) {
+    for argument in arguments.iter_mut().skip_while(|argument| *argument != "eval") {
+        let Some(name) = argument.to_str().filter(|text| text.starts_with('-')) else { continue };
+        let name = name.trim_start_matches('-').split('=').next().unwrap_or_default();
+        let is_option = name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
+            && !name.starts_with(|first: char| first.is_ascii_digit());
+        if !is_option {
+            *argument = [OsString::from(" "), argument.clone()].into_iter().collect();
+        }
+    }
 }
 
 /// The identities of the options on the command line.

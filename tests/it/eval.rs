@@ -558,6 +558,18 @@ fn options_reach_the_evaluator() {
 }
 
 #[test]
+fn expressions_may_begin_with_a_minus() {
+    let ran = run(&["-1", "-(1 + 2)", "--output-format", "text", "-abs(4)", "--no-partitionable"], "");
+    assert_eq!((ran.status, &*ran.out, &*ran.err), (Status::Clean, "-1\n-3\n-4\n", ""));
+    assert_eq!(run(&["-normal(key(0))"], "").out, run(&["--", "0 - normal(key(0))"], "").out);
+    assert_eq!(&*run(&["-oops[0]"], "").err, "error: unknown name `oops`\n  -oops[0]\n   ^^^^\n");
+    assert_eq!(run(&["--", "-1"], "").out, "-1\n");
+    for wrong in ["-x", "--partitionable"] {
+        assert!(run(&["1", wrong], "").err.starts_with(&format!("error: unexpected argument '{wrong}' found")));
+    }
+}
+
+#[test]
 fn one_error_of_many_sets_the_status() {
     let run = run(&["key(0)", "oops", "1"], "");
     assert_eq!(run.status, Status::Findings);
