@@ -261,7 +261,8 @@ fn evaluate(mode: Mode, keys: &Keys, call: &str, args: &Value) -> Result<Array> 
     }
     if let Some(formula) = formula::formula(call) {
         let parameters: Vec<Array> = formula.parameters().iter().copied().map(float).collect();
-        return (formula.draw)(&formula::Draw { mode, keys, shape: &shape, dtype, parameters: &parameters });
+        let has_loop = keys.len() * shape.iter().product::<usize>() > 1;
+        return (formula.draw)(&formula::Draw { mode, keys, shape: &shape, dtype, parameters: &parameters, has_loop });
     }
     match call {
         "key_data" => keys.data(),

@@ -2,7 +2,7 @@
 //!
 //! Parameters are numbers, or arrays that are broadcast to the draw. If a parameter is a single number, XLA hoists
 //! arithmetic on it alone out of the loop over elements: a division by it becomes a multiplication by its reciprocal, and
-//! two factors become one. The functions below do the same, so they test whether a parameter is single.
+//! two factors become one. A single draw has no loop. The functions below do the same, so they test whether a parameter is single.
 //!
 //! **Invariant:** results are `float32`; other types are errors. Logarithms, `exp` and `√` equal XLA's to the bit.
 
@@ -31,6 +31,8 @@ pub struct Draw<'a> {
     pub dtype: Option<DType>,
     /// The parameters, in the order of [`Formula::parameters`].
     pub parameters: &'a [Array],
+    /// Whether there is a loop over elements that leaves single parameters alone: not for one element, nor if `vmap` maps a parameter.
+    pub has_loop: bool,
 }
 
 /// A distribution with parameters.
@@ -196,7 +198,7 @@ fn rayleigh(draw: &Draw<'_>) -> Result<Array> {
 /// within one unit in the last place.
 fn pareto(draw: &Draw<'_>) -> Result<Array> {
     let elements = draw.elements("pareto")?;
-    let is_single = elements.is_single == [true];
+    let is_single = draw.has_loop && elements.is_single == [true];
     let exponentials = draw.values(exponential, draw.keys)?;
     elements.result(exponentials, |value, b| exp(if is_single { value * (1.0 / b(0)) } else { value / b(0) }))
 }
@@ -205,7 +207,7 @@ fn pareto(draw: &Draw<'_>) -> Result<Array> {
 /// `sigma` is one number, else within one unit in the last place.
 fn lognormal(draw: &Draw<'_>) -> Result<Array> {
     let elements = draw.elements("lognormal")?;
-    if elements.is_single == [true] {
+    if draw.has_loop && elements.is_single == [true] {
         let units = draw.units(&elements)?;
         return elements
             .result(units, |unit, sigma| exp(symmetric(unit).xla_erf_inv() * (std::f32::consts::SQRT_2 * sigma(0))));

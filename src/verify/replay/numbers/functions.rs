@@ -8,6 +8,7 @@
     reason = "elements of `float32` are kept as `float64`, and lengths become divisors as XLA rounds them"
 )]
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -39,9 +40,9 @@ pub(super) static FUNCTIONS: &[Builtin] = &[
     Builtin::new("absolute", X, &[], 1, |c, a| signed(c, a, f64::abs, i128::abs, Some(complex::magnitudes))),
     Builtin::new("negative", X, &[], 1, |c, a| signed(c, a, |x| -x, |x| -x, Some(negated))),
     Builtin::new("square", X, &[], 1, |c, a| power(c, a, 2)),
-    Builtin::new("sqrt", X, &[], 1, |c, a| real(c, a, f32::sqrt, Some(f64::sqrt))),
-    Builtin::new("exp", X, &[], 1, |c, a| real(c, a, single::exp, None)),
-    Builtin::new("log", X, &[], 1, |c, a| real(c, a, single::log, None)),
+    Builtin::new("sqrt", X, &[], 1, |c, a| real(c, a, (f32::sqrt, None), Some(f64::sqrt))),
+    Builtin::new("exp", X, &[], 1, |c, a| real(c, a, (single::exp, Some(f64::exp)), None)),
+    Builtin::new("log", X, &[], 1, |c, a| real(c, a, (single::log, Some(f64::ln)), None)),
     Builtin::new("floor", X, &[], 1, |c, a| signed(c, a, f64::floor, |x| x, None)),
     Builtin::new("ceil", X, &[], 1, |c, a| signed(c, a, f64::ceil, |x| x, None)),
     Builtin::new("add", PAIR, &[], 2, |c, a| binary(c, a, Operator::Add)),
@@ -90,15 +91,29 @@ fn held<'a>(array: Array, weak: bool) -> Value<'a> {
     Value::Array(Tensor { array: Rc::new(array), weak })
 }
 
-/// A function of floating-point numbers; where there is none for `float64`, JAX takes it from the C library.
+/// Whether XLA calls the C library for an element of an array with one axis. Of fewer than 16 numbers it takes eight as one vector and the
+/// rest as another, and it has code of its own only for vectors whose length is a power of two.
+const fn calls_library(count: usize, index: usize) -> bool {
+    let rest = count % 8;
+    count < 16 && rest > 0 && !rest.is_power_of_two() && index >= count - rest
+}
+
+/// A function of floating-point numbers: in `float32` XLA's own and the C library's, and in `float64`. If there is none for `float64`, JAX
+/// takes it from the C library.
 fn real<'a>(
     numeric: &mut NumericState,
     arguments: &Arguments<'a>,
-    single: fn(f32) -> f32,
+    (single, library): (fn(f32) -> f32, Option<fn(f64) -> f64>),
     double: Option<fn(f64) -> f64>,
 ) -> Outcome<Value<'a>> {
     let (value, span) = arguments.required(0)?;
     let (mode, name) = (numeric.settings.mode, arguments.builtin.name);
+    let own = value.own_shape().unwrap_or_default();
+    let lengths: Vec<usize> = value.levels().iter().map(|level| level.1).chain(own.iter().copied()).collect();
+    // What `jit` traces becomes one loop with other operations, which has no such vectors.
+    let library = library.filter(|_| numeric.traces == 0 && lengths.len() == 1);
+    let count = lengths.first().copied().unwrap_or_default();
+    let done = Cell::new(0);
     numeric.lift(arguments.span, std::slice::from_ref(value), &|values| {
         let Tensor { array, weak } = tensor(mode, &values[0], span)?;
         complex::refuse(&array, span)?;
@@ -106,7 +121,11 @@ fn real<'a>(
         let array = array.cast(dtype);
         let apply = |x: f64| match (dtype, double) {
             (DType::Float64, double) => Some(double?(x)),
-            _ => Some(f64::from(single(x as f32))),
+            _ => {
+                let index = done.replace(done.get() + 1);
+                let library = library.filter(|_| calls_library(count, index));
+                Some(f64::from(library.map_or_else(|| single(x as f32), |function| function(x) as f32)))
+            }
         };
         let numbers: Option<Vec<f64>> = array.reals().into_iter().map(apply).collect();
         let Some(numbers) = numbers else {

@@ -426,10 +426,12 @@ fn by_formula<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outc
         });
     }
     let shape = (formula.shape)(arguments.optional_shape()?, shape_of_all(&values));
+    let count = arguments.required(0)?.0.levels().iter().map(|level| level.1).chain(shape.iter().copied()).product();
+    let has_loop = 1_usize < count && !values.iter().any(|(value, _)| is_mapped(value));
     let elements = shape.iter().product::<usize>().saturating_mul(formula.cost);
     let parameters = Parameters { values, rank: Some(shape.len()), elements };
     with_key(numeric, arguments, &parameters, &|keys, parameters| {
-        (formula.draw)(&formula::Draw { mode, keys, shape: &shape, dtype, parameters }).map(Value::array)
+        (formula.draw)(&formula::Draw { mode, keys, shape: &shape, dtype, parameters, has_loop }).map(Value::array)
     })
 }
 
@@ -442,7 +444,7 @@ fn ball<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Outcome<Va
     let values = vec![arguments.value_or("p", Value::Int(2))];
     let parameters = Parameters { values, rank: Some(shape.len()), elements };
     with_key(numeric, arguments, &parameters, &|keys, parameters| {
-        gamma::ball(&formula::Draw { mode, keys, shape: &shape, dtype, parameters }).map(Value::array)
+        gamma::ball(&formula::Draw { mode, keys, shape: &shape, dtype, parameters, has_loop: true }).map(Value::array)
     })
 }
 
@@ -465,7 +467,7 @@ fn multinomial<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>) -> Out
             let column = [trials.shape(), &[1]].concat();
             *trials = trials.clone().reshape(&column)?;
         }
-        let draw = formula::Draw { mode, keys, shape: &shape, dtype, parameters: &parameters };
+        let draw = formula::Draw { mode, keys, shape: &shape, dtype, parameters: &parameters, has_loop: true };
         count::multinomial(&draw).map(Value::array)
     })
 }
