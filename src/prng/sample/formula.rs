@@ -297,8 +297,8 @@ fn joint(one: &[usize], other: &[usize]) -> Vec<usize> {
     (0..rank).map(longer).collect()
 }
 
-/// `jax.random.maxwell(key, shape, dtype)`: the length of a vector of three normal values. Exact with
-/// `threefry2x32`; within one unit in the last place with other implementations, whose code XLA fuses differently.
+/// `jax.random.maxwell(key, shape, dtype)`: the length of a vector of three normal values. Exact for at most 1000 draws with
+/// `threefry2x32`, else within two units in the last place: XLA adds the squares of a long draw in another order, without fusing.
 fn maxwell(draw: &Draw<'_>) -> Result<Array> {
     let elements = draw.elements("maxwell")?;
     let shape = [draw.shape, &[3]].concat();
