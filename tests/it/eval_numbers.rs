@@ -61,6 +61,29 @@ fn short_arrays_match_jax() {
 
 /// What JAX 0.10.2 prints for the same expressions.
 #[test]
+fn sums_of_matrices_match_jax() {
+    for (text, want) in [
+        ("jnp.sum(normal(key(0), (3, 4)))", "Array(2.2773418, dtype=float32)"),
+        ("normal(key(0), (3, 4)).mean()", "Array(0.18977849, dtype=float32)"),
+        ("normal(key(0), (7, 9)).sum()", "Array(1.3276101, dtype=float32)"),
+        ("normal(key(0), (5, 1, 9)).sum(keepdims=True)", "Array([[[4.8947563]]], dtype=float32)"),
+    ] {
+        assert_eq!(evaluate(NEW, text).unwrap().to_string(), want, "{text}");
+    }
+    let several = "along several axes at once is not modelled";
+    check_refused(
+        NEW,
+        &[
+            ("normal(key(0), (8, 8)).mean()", several),
+            ("normal(key(0), (3, 4)).var()", several),
+            ("vmap(jnp.sum)(normal(key(0), (2, 3, 4)))", several),
+            ("normal(key(0), (3000,)).sum()", "an axis of at most 2048"),
+        ],
+    );
+}
+
+/// What JAX 0.10.2 prints for the same expressions.
+#[test]
 fn ranges_and_spreads_have_the_numbers_of_jax() {
     for (text, want) in [
         ("jnp.linspace(0, 1, 5)", "Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)"),

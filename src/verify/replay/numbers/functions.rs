@@ -28,6 +28,10 @@ use crate::text::Span;
 /// The longest axis with a known order of additions.
 const LONGEST_SUM: usize = 2048;
 
+/// Numbers of rows of which XLA adds all numbers one after another, if a row has at most [`single::WINDOW`]. For 2, 4 and 8 rows and for
+/// more it adds several rows at a time.
+const ROWS: [usize; 5] = [3, 5, 6, 7, 9];
+
 const X: &[&str] = &["x"];
 const PAIR: &[&str] = &["x1", "x2"];
 const REDUCED: &[&str] = &["a", "axis"];
@@ -282,6 +286,7 @@ fn reduced<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>, how: Reduc
             None => vec![arguments::integer(axes, span)?],
         }),
     };
+    let is_single = value.levels().is_empty();
     numeric.lift(arguments.span, std::slice::from_ref(value), &|values| {
         let array = tensor(mode, &values[0], span)?.array;
         let rank = array.rank();
@@ -303,8 +308,13 @@ fn reduced<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>, how: Reduc
             shape[..kept.len()].to_vec()
         };
         let rows = array.gather(&shape, &positions).map_err(|error| problem(span, &error))?;
-        let is_simple = lengths.iter().filter(|length| **length > 1).count() <= 1;
-        let rows = Rows { elements: rows, length, is_simple, span };
+        let long: Vec<usize> = lengths.into_iter().filter(|length| *length > 1).collect();
+        let order = match long[..] {
+            [] | [_] => Order::Windows,
+            [count, row] if is_single && kept.is_empty() && ROWS.contains(&count) && row <= single::WINDOW => Order::Sequence,
+            _ => Order::Unknown,
+        };
+        let rows = Rows { elements: rows, length, order, span };
         if length == 0 {
             return Err(Problem::new(span, "reductions of empty arrays are not supported"));
         }
@@ -313,12 +323,22 @@ fn reduced<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>, how: Reduc
     })
 }
 
+/// In which order XLA adds the numbers of a row.
+#[derive(Clone, Copy, PartialEq)]
+enum Order {
+    /// They are along one axis: that of [`single::sum`].
+    Windows,
+    /// One after another.
+    Sequence,
+    /// They are along several axes, and XLA adds several at a time.
+    Unknown,
+}
+
 /// Rows of numbers, each of which is reduced to one.
 struct Rows {
     elements: Array,
     length: usize,
-    /// Whether they come of one axis.
-    is_simple: bool,
+    order: Order,
     span: Span,
 }
 
@@ -396,20 +416,31 @@ impl Rows {
         if rows.dtype() != DType::Float32 {
             return refused("sums of floating-point numbers are supported in float32 only");
         }
-        if !self.is_simple || self.length > LONGEST_SUM {
+        let is_spread = matches!(how, Reduction::Variance(_) | Reduction::Deviation(_));
+        if self.order == Order::Unknown || self.order == Order::Sequence && is_spread {
             return refused(
-                "the order in which XLA adds so many numbers is not modelled: add along one axis of at most 2048 at a time",
+                "the order in which XLA adds along several axes at once is not modelled: it depends on the shape and on the processor. \
+                 Add along one axis after another, which may round differently",
+            );
+        }
+        if self.length > LONGEST_SUM {
+            return refused(
+                "the order in which XLA adds so many numbers is not modelled: add along an axis of at most 2048 at a time",
             );
         }
         let inverse = 1.0 / self.length as f32;
+        let sum = |row: &[f32]| match self.order {
+            Order::Sequence => row.iter().fold(0.0, |sum, number| sum + number),
+            _ => single::sum(row),
+        };
         let finished = |row: &[f64]| {
             let row: Vec<f32> = row.iter().map(|number| *number as f32).collect();
-            let mean = || single::sum(&row) * inverse;
+            let mean = || sum(&row) * inverse;
             f64::from(match how {
                 Reduction::Mean => mean(),
                 Reduction::Variance(less) => variance(&row, mean(), less),
                 Reduction::Deviation(less) => variance(&row, mean(), less).sqrt(),
-                _ => single::sum(&row),
+                _ => sum(&row),
             })
         };
         let numbers = rows.reals();
