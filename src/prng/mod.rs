@@ -33,11 +33,10 @@
 //!   `fixtures/prng` test this. XLA's code generator contracts products and sums to fused multiply-adds where it can;
 //!   the polynomials in [`float`] contain the same fused operations.
 //! * **Equal to the bit in `float32`, with parameters that are single numbers:** `lognormal`, `pareto`, `rayleigh`, `triangular`,
-//!   `geometric`, `wald`. Other element types, and a single draw of `wald`, are errors. [`sample::formula`] describes what else affects
-//!   the last bit.
+//!   `geometric`, `wald`, and with `threefry2x32` `maxwell`. Other element types, and a single draw of `wald`, are errors.
+//!   [`sample::formula`] describes what else affects the last bit.
 //! * **Within one unit in the last place:** `cauchy`, whose tangent JAX takes from the C library.
-//! * **Within two units:** `weibull_min`, whose power XLA takes from the C library, and `maxwell` and `double_sided_maxwell`, whose three
-//!   squares XLA adds in an order that depends on their number.
+//! * **Within two units:** `weibull_min`, whose power XLA takes from the C library, and `double_sided_maxwell`.
 //! * **As exact as the C library:** the samplers above in `float64`, for which both JAX and this room call the C library's
 //!   logarithm and tangent: equal to the bit on one machine, a unit apart on another. `truncated_normal` is an error in `float64`.
 //! * **Not reproduced for old versions:** before 0.5.0, JAX rounded logarithms and 16-bit numbers differently; an old *mode*

@@ -297,17 +297,22 @@ fn joint(one: &[usize], other: &[usize]) -> Vec<usize> {
     (0..rank).map(longer).collect()
 }
 
-/// `jax.random.maxwell(key, shape, dtype)`: the length of a vector of three normal values. Exact for at most 1000 draws with
-/// `threefry2x32`, else within two units in the last place: XLA adds the squares of a long draw in another order, without fusing.
+/// The most numbers that XLA computes again in the loop that reduces them. It stores more than 16 KiB, and adds them as vectors.
+const FUSED: usize = 4096;
+
+/// `jax.random.maxwell(key, shape, dtype)`: the length of a vector of three normal values. Exact with
+/// `threefry2x32`; within two units in the last place with other implementations, whose code XLA fuses differently.
 fn maxwell(draw: &Draw<'_>) -> Result<Array> {
     let elements = draw.elements("maxwell")?;
     let shape = [draw.shape, &[3]].concat();
     let normals = normal(draw.mode, draw.keys, &shape, Some(DType::Float32))?.reals();
+    let is_fused = normals.len() <= FUSED;
     let lengths: Vec<f32> = normals
         .chunks_exact(3)
         .map(|vector| {
             let [x, y, z] = [0, 1, 2].map(|axis| vector.get(axis).copied().map_or(f32::NAN, f32::from_f64));
-            z.mul_add(z, x.mul_add(x, y * y)).sqrt()
+            let square = if is_fused { z.mul_add(z, x.mul_add(x, y * y)) } else { (x * x + z * z) + y * y };
+            square.sqrt()
         })
         .collect();
     elements.result(lengths.into_iter(), |length, _| length)
