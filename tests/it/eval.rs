@@ -472,7 +472,6 @@ fn unsupported_functions_say_why() {
             ("(lambda k: k)(1, 2)", "no parameter"),
             ("uniform(*[key(0)])", "starred"),
             ("", "no expression"),
-            ("jnp.float32(1.5) ** 0.5", "not supported"),
             ("PRNGKey(3) // 0", "division by zero"),
         ],
     );

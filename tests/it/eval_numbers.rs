@@ -59,6 +59,29 @@ fn short_arrays_match_jax() {
     }
 }
 
+/// What JAX 0.10.2 and Python print for the same expressions.
+#[test]
+fn powers_match_jax() {
+    for (text, want) in [
+        ("uniform(key(0)) ** 2.0", "Array(0.8980727, dtype=float32)"),
+        ("uniform(key(0), (3,)) ** 0.5", "Array([0.9734819 , 0.98923194, 0.5764473 ], dtype=float32)"),
+        ("2 ** uniform(key(1), (3,))", "Array([1.355319 , 1.4476902, 1.362181 ], dtype=float32)"),
+        ("jnp.power(uniform(key(2), (3,)), 0.5)", "Array([0.80049425, 0.94900054, 0.47961873], dtype=float32)"),
+        ("normal(key(0), (3,)) ** 1.5", "Array([2.0669699, 2.8821907,       nan], dtype=float32)"),
+        ("uniform(key(1), (2,)) ** uniform(key(2), (2,))", "Array([0.5897411, 0.5681226], dtype=float32)"),
+        ("uniform(key(0), (2,), jnp.float16) ** 2.0", "Array([0.09644, 0.04532], dtype=float16)"),
+        ("uniform(key(0), (2,), jnp.bfloat16) ** 0.5", "Array([0.804688, 0.753906], dtype=bfloat16)"),
+        ("jnp.arange(3) ** 0.5", "Array([0.       , 1.       , 1.4142135], dtype=float32)"),
+        ("2.0 ** jnp.arange(3)", "Array([1., 2., 4.], dtype=float32)"),
+        ("2.0 ** 0.5", "1.4142135623730951"),
+        ("2 ** -1", "0.5"),
+    ] {
+        assert_eq!(evaluate(NEW, text).unwrap().to_string(), want, "{text}");
+    }
+    let complex = "a fractional power of a negative number is complex";
+    check_refused(NEW, &[("0.0 ** -1", "negative power"), ("(-8.0) ** 0.5", complex), ("10.0 ** 400", "too large")]);
+}
+
 /// What JAX 0.10.2 prints for the same expressions.
 #[test]
 fn sums_of_matrices_match_jax() {

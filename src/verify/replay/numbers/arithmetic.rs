@@ -273,6 +273,7 @@ fn arrays<'a>(
             let is_spread = operator == Operator::Div && (is_shared || right.array.len() < a.len());
             let round = rounding(dtype);
             let apply = |(a, b): (f64, f64)| match round {
+                _ if operator == Operator::Pow => Some(real_power(dtype, a, b)),
                 Some(round) if is_spread => Some(a * round(1.0 / b)),
                 None if is_spread => None,
                 round => real(operator, a, b).or_else(|| divided(operator, a, b, round?)),
@@ -369,6 +370,12 @@ fn raised(base: &Array, exponent: i128) -> Option<Result<Array>> {
     let powers = Array::from_reals(base.dtype(), base.shape(), base.reals().into_iter().map(power));
     let is_plain = powers.as_ref().map_or(true, |powers| !has_subnormals(powers)) && !has_subnormals(base);
     is_plain.then_some(powers)
+}
+
+/// A power of floating-point numbers. XLA calls the C library, whose `powf` rounds nearly all results to nearest.
+fn real_power(dtype: DType, base: f64, exponent: f64) -> f64 {
+    let power = base.powf(exponent);
+    if dtype == DType::Float64 { power } else { f64::from(f32::from_f64(power)) }
 }
 
 /// The most products of floating-point numbers whose sum is known to be added one by one, in a product of two vectors.
@@ -564,6 +571,7 @@ fn python_numbers<'a>(operator: Operator, left: &Value<'a>, right: &Value<'a>, s
             }
             Operator::Div | Operator::FloorDiv | Operator::Mod if b == 0 => Err(problem("division by zero")),
             Operator::Div if exact(a) && exact(b) => Ok(Value::Float(a as f64 / b as f64)),
+            Operator::Pow if b < 0 => python_power(a as f64, b as f64).map_err(problem),
             operator => integers(operator, a, b).ok_or_else(|| {
                 problem("this operator on integers of this size is not supported: the evaluator has 128 bits")
             }),
@@ -579,7 +587,21 @@ fn python_numbers<'a>(operator: Operator, left: &Value<'a>, right: &Value<'a>, s
             compare(comparison, a.partial_cmp(&b)).map(Value::Bool).ok_or_else(unsupported)
         }
         Operator::Div if b == 0.0 => Err(problem("division by zero")),
+        Operator::Pow => python_power(a, b).map_err(problem),
         operator => reals(operator, a, b).ok_or_else(unsupported),
+    }
+}
+
+/// A power of Python's floating-point numbers, which Python takes from the C library.
+fn python_power<'a>(base: f64, exponent: f64) -> std::result::Result<Value<'a>, &'static str> {
+    let power = base.powf(exponent);
+    match base {
+        0.0 if exponent < 0.0 => Err("zero cannot be raised to a negative power"),
+        _ if power.is_nan() && !base.is_nan() && !exponent.is_nan() => {
+            Err("a fractional power of a negative number is complex, which is not supported")
+        }
+        _ if power.is_infinite() && base.is_finite() && exponent.is_finite() => Err("the power is too large for a float"),
+        _ => Ok(Value::Float(power)),
     }
 }
 
