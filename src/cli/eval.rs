@@ -57,27 +57,72 @@ pub(super) fn run(command: &Eval, process: &mut Process<'_>) -> Result<Status, F
     Ok(status)
 }
 
-/// Runs the lines of standard input one after another, each after the statements before it. A block ends with an empty line.
+/// Where the functions are listed.
+const PAGE: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/eval.md");
+
+/// How many brackets a text leaves open. Those in strings and comments do not count.
+fn open_brackets(text: &str) -> usize {
+    let (mut depth, mut quote, mut rest) = (0_usize, "", text);
+    while let Some(first) = rest.chars().next() {
+        let mut length = first.len_utf8();
+        match first {
+            '\\' if !quote.is_empty() => length += rest[length..].chars().next().map_or(0, char::len_utf8),
+            '\n' if quote.len() == 1 => quote = "",
+            _ if !quote.is_empty() && rest.starts_with(quote) => {
+                length = quote.len();
+                quote = "";
+            }
+            _ if !quote.is_empty() => {}
+            '\'' | '"' => {
+                quote =
+                    ["\"\"\"", "\'\'\'", "\"", "\'"].into_iter().find(|quote| rest.starts_with(quote)).unwrap_or("");
+                length = quote.len();
+            }
+            '#' => length = rest.find('\n').unwrap_or(rest.len()),
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        rest = &rest[length..];
+    }
+    depth
+}
+
+/// Runs the lines of standard input one after another, each after the statements before it. A block ends with an empty line, and an open
+/// bracket continues on the next line.
 fn session(settings: Settings, format: TextOrJson, process: &mut Process<'_>) -> Result<Status, Failure> {
     let mut status = Status::Clean;
     let asks = process.stdout_is_terminal && std::io::stdin().is_terminal();
     let mut lines = Lines::new(asks, &mut *process.stdin)?;
     let (mut before, mut input) = (String::new(), String::new());
+    let mut is_block = false;
     loop {
         let (text, is_over) = match lines.next(if input.is_empty() { ">>> " } else { "... " })? {
             Line::Text(text) => (text, false),
             Line::GivenUp => {
                 input.clear();
+                is_block = false;
                 continue;
             }
             Line::Over => (String::new(), true),
         };
-        let opens = text.trim_end().ends_with(':') || text.starts_with('@');
+        match text.trim() {
+            "exit()" | "quit()" if input.is_empty() => return Ok(if asks { Status::Clean } else { status }),
+            "help" | "help()" if input.is_empty() => {
+                writeln!(process.stdout, "{PAGE} lists what can be evaluated. Ctrl-D or exit() ends.")?;
+                continue;
+            }
+            _ => {}
+        }
         input.push_str(&text);
         input.push('\n');
-        if !is_over && (opens || input.trim_end().contains('\n') && !text.trim().is_empty()) {
+        let is_open = open_brackets(&input) > 0;
+        let opens = !is_open && (text.trim_end().ends_with(':') || text.starts_with('@'));
+        is_block |= opens;
+        if !is_over && (is_open || opens || is_block && !text.trim().is_empty()) {
             continue;
         }
+        is_block = false;
         let written = std::mem::take(&mut input);
         if !written.trim().is_empty() {
             let start = u32::try_from(before.len()).unwrap_or(u32::MAX);

@@ -630,6 +630,22 @@ fn statements_and_functions_of_arrays_give_the_numbers_of_jax() {
 }
 
 #[test]
+fn a_session_continues_open_brackets_and_ends() {
+    for (input, want) in [
+        ("x = (1,\n2)\nx\n", "(1, 2)\n"),
+        ("uniform(\n\n  key(0),  # (\n  shape=(\n    1,\n  ),\n)\n1\n", "Array([0.947667], dtype=float32)\n1\n"),
+        ("len('(')\nlen(\"\\\"[\")\nlen('''\n(\n''')\n", "1\n2\n3\n"),
+        ("for i in (1,\n  2):\n    y = i\n\ny\n", "2\n"),
+        ("x = (1,", ""),
+        ("1\nexit()\n2\n", "1\n"),
+        ("quit()\n2\n", ""),
+    ] {
+        assert_eq!(run(&[], input).out, want, "{input}");
+    }
+    assert!(run(&[], "help\n").out.starts_with("https://github.com/keylint/keylint/blob/main/docs/eval.md "));
+}
+
+#[test]
 fn keys_report_their_derivation() {
     for (text, want) in [
         ("key(7)", vec!["key(7)"]),

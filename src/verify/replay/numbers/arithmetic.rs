@@ -600,7 +600,9 @@ fn python_power<'a>(base: f64, exponent: f64) -> std::result::Result<Value<'a>, 
         _ if power.is_nan() && !base.is_nan() && !exponent.is_nan() => {
             Err("a fractional power of a negative number is complex, which is not supported")
         }
-        _ if power.is_infinite() && base.is_finite() && exponent.is_finite() => Err("the power is too large for a float"),
+        _ if power.is_infinite() && base.is_finite() && exponent.is_finite() => {
+            Err("the power is too large for a float")
+        }
         _ => Ok(Value::Float(power)),
     }
 }

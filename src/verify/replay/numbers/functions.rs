@@ -311,7 +311,9 @@ fn reduced<'a>(numeric: &mut NumericState, arguments: &Arguments<'a>, how: Reduc
         let long: Vec<usize> = lengths.into_iter().filter(|length| *length > 1).collect();
         let order = match long[..] {
             [] | [_] => Order::Windows,
-            [count, row] if is_single && kept.is_empty() && ROWS.contains(&count) && row <= single::WINDOW => Order::Sequence,
+            [count, row] if is_single && kept.is_empty() && ROWS.contains(&count) && row <= single::WINDOW => {
+                Order::Sequence
+            }
             _ => Order::Unknown,
         };
         let rows = Rows { elements: rows, length, order, span };
