@@ -35,8 +35,12 @@ pub enum Answer {
         /// How the first of them came about, each as an expression.
         lineage: Vec<String>,
     },
-    /// A string: the name of an implementation, or of a type.
+    /// `None` of Python.
+    None,
+    /// A string: the name of an implementation.
     Text(String),
+    /// An element type, by its name.
+    Type(String),
     /// A tuple or a list.
     Sequence {
         /// Whether it is a tuple.
@@ -73,8 +77,8 @@ impl Answer {
                 Self::Number(number.map_err(|error| Problem::new(span, error.to_string()))?)
             }
             Value::Text(text) => Self::Text(text.to_string()),
-            Value::DType(dtype) => Self::Text(dtype.name().to_owned()),
-            Value::KeyDType(implementation) => Self::Text(implementation.key_dtype()),
+            Value::DType(dtype) => Self::Type(dtype.name().to_owned()),
+            Value::KeyDType(implementation) => Self::Type(implementation.key_dtype()),
             Value::Array(tensor) => Self::Array((*tensor.array).clone()),
             Value::Keys(array) => Self::Keys { keys: array.keys.clone(), lineage: Vec::new() },
             Value::Tuple(_) | Value::List(_) => {
@@ -82,7 +86,7 @@ impl Answer {
                 let parts = parts.iter().map(|item| Self::of(item, span, depth - 1, items)).collect::<Outcome<_>>()?;
                 Self::Sequence { is_tuple: matches!(value, Value::Tuple(_)), items: parts }
             }
-            Value::None => return refused("None"),
+            Value::None => Self::None,
             Value::Lanes(..) => return refused("mapped by vmap"),
             _ if is_function(value) => return refused("a function: call it"),
             _ => return refused("an object that has no numbers"),
@@ -95,7 +99,7 @@ impl Answer {
             format!(r#"{{"dtype": "{}", "shape": {}, "data": {array}}}"#, array.dtype(), lengths(array.shape()))
         };
         match self {
-            Self::Nothing => "null".to_owned(),
+            Self::Nothing | Self::None => "null".to_owned(),
             Self::Number(number) => array(number),
             Self::Array(elements) => array(elements),
             Self::Keys { keys, .. } => {
@@ -103,7 +107,7 @@ impl Answer {
                 let data = keys.data().map(|data| data.to_string()).unwrap_or_default();
                 format!(r#"{{"dtype": "{dtype}", "shape": {}, "key_data": {data}}}"#, lengths(keys.shape()))
             }
-            Self::Text(text) => {
+            Self::Text(text) | Self::Type(text) => {
                 format!(r#"{{"dtype": "str", "shape": [], "data": {}}}"#, serde_json::Value::from(text.as_str()))
             }
             Self::Sequence { items, .. } => {
@@ -147,7 +151,10 @@ impl fmt::Display for Answer {
                 let place = Place { before: 0, after: 0, separator: " " };
                 f.write_str(&keys.data().map(|data| layout(&data, &place)).unwrap_or_default())
             }
+            Self::None => f.write_str("None"),
             Self::Text(text) => write!(f, "'{text}'"),
+            Self::Type(name) if name.starts_with("key<") => f.write_str(name),
+            Self::Type(name) => write!(f, "dtype('{name}')"),
             Self::Sequence { is_tuple, items } => {
                 let items: Vec<String> = items.iter().map(ToString::to_string).collect();
                 match (is_tuple, &*items) {

@@ -123,7 +123,13 @@ pub fn element(array: &Array, position: usize) -> String {
         (_, "NaN") => "nan".to_owned(),
         (_, "Infinity") => "inf".to_owned(),
         (_, "-Infinity") => "-inf".to_owned(),
-        _ => text,
+        _ => match text.split_once('e') {
+            Some((digits, power)) => {
+                let (sign, power) = power.strip_prefix('-').map_or(('+', power), |power| ('-', power));
+                format!("{digits}e{sign}{power:0>2}")
+            }
+            None => text,
+        },
     }
 }
 

@@ -268,6 +268,7 @@ fn named<'a>(name: &str) -> Value<'a> {
 enum Found {
     Module,
     DType(DType),
+    Number(f64),
     Function(&'static Builtin),
     Vmap,
     Partial,
@@ -282,6 +283,9 @@ fn find(path: &str, span: Span) -> Outcome<Found> {
     Ok(match parts[..] {
         [ROOT | "functools"] | [ROOT, "random" | "numpy"] => Found::Module,
         [ROOT, "random", name] => random::lookup(name, span)?.map_or(Found::Unknown, Found::Function),
+        [ROOT, "numpy", "pi"] => Found::Number(std::f64::consts::PI),
+        [ROOT, "numpy", "inf"] => Found::Number(f64::INFINITY),
+        [ROOT, "numpy", "nan"] => Found::Number(f64::NAN),
         [ROOT, "numpy", name] => {
             let function = || numpy::lookup(name).or_else(|| functions::lookup(name)).or_else(|| complex::lookup(name));
             let found = || function().map_or(Found::Unknown, Found::Function);
@@ -409,7 +413,9 @@ impl<'p> Machine<'p> {
                 if asks_python(*operator) && !is_array(&left) && !right.as_ref().is_some_and(is_array) {
                     return Ok(None);
                 }
-                if !is_number(&left) && !right.as_ref().is_some_and(is_number) && !is_own(*operator) {
+                if python::repeats(*operator, &left, right.as_ref())
+                    || !is_number(&left) && !right.as_ref().is_some_and(is_number) && !is_own(*operator)
+                {
                     return Ok(None);
                 }
                 let operator = *operator;
@@ -456,6 +462,7 @@ impl<'p> Machine<'p> {
         let is_prefix = matches!(next, Some(OpKind::Attribute(object, _)) if *object == temp);
         match self.numeric(|_| find(path, span))? {
             Found::DType(dtype) => Ok(Value::DType(dtype)),
+            Found::Number(number) => Ok(Value::Float(number)),
             Found::Unknown | Found::Module if is_prefix => Ok(value),
             Found::Unknown | Found::Module => {
                 let name = written(frame, temp);
@@ -527,7 +534,7 @@ impl<'p> Machine<'p> {
                 Found::Partial => self.numeric(|_| partial(arguments, span)),
                 Found::Jit => self.numeric(|_| jit::wrapped(path, arguments, span)),
                 Found::Python => python::call(self, path, arguments, span),
-                Found::Module | Found::DType(_) | Found::Unknown => {
+                Found::Module | Found::DType(_) | Found::Number(_) | Found::Unknown => {
                     self.refuse(Problem::new(span, format!("unknown name `{path}`")))
                 }
             },

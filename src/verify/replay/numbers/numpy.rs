@@ -7,6 +7,7 @@ use std::rc::Rc;
 use super::super::value::{Tensor, Value};
 use super::arguments::{self, Arguments, problem};
 use super::arithmetic::{common_type, convert, tensor};
+use super::jit::concrete;
 use super::value::{Argument, sequence, typed};
 use super::{Builtin, NumericState, complex, functions};
 use super::{Outcome, Problem};
@@ -234,7 +235,7 @@ pub fn attribute<'a>(numeric: &mut NumericState, value: Value<'a>, name: &str, s
             numeric.lift(span, &[value], &|values| rearranged(&values[0], &map, span))
         }
         "real" | "imag" => call_function(numeric, complex::lookup(name), value, span),
-        name if matches!(name, "reshape" | "astype") || functions::method(name).is_some() => {
+        name if matches!(name, "reshape" | "astype" | "item") || functions::method(name).is_some() => {
             Ok(Value::Method(Rc::new((value, name.into()))))
         }
         _ => unknown(&value),
@@ -283,6 +284,9 @@ pub fn call_method<'a>(
         let arguments = Arguments::bind(function, arguments, span)?;
         return (function.run)(numeric, &arguments);
     }
+    if method == "item" {
+        return item(numeric, receiver, &arguments, span);
+    }
     if method == "reshape" {
         if arguments.len() > 1 && arguments.iter().all(|argument| argument.name.is_none()) {
             // `x.reshape(2, 3)` is `x.reshape((2, 3))`.
@@ -304,6 +308,30 @@ pub fn call_method<'a>(
         numeric.lift(span, std::slice::from_ref(receiver), &|values| {
             convert(&tensor(mode, &values[0], span)?.array, dtype, span).map(Value::array)
         })
+    }
+}
+
+/// `x.item()`: the only element as a number of Python.
+fn item<'a>(
+    numeric: &NumericState,
+    receiver: &Value<'a>,
+    arguments: &[Argument<'a>],
+    span: Span,
+) -> Outcome<Value<'a>> {
+    concrete(numeric, receiver, span)?;
+    match receiver {
+        Value::Array(tensor) if tensor.array.len() == 1 && arguments.is_empty() => {
+            let array = &*tensor.array;
+            let number = array.integers().first().copied().unwrap_or_default();
+            let (real, imaginary) = array.complexes().first().copied().unwrap_or_default();
+            Ok(match array.dtype().kind() {
+                DTypeKind::Bool => Value::Bool(number != 0),
+                DTypeKind::Signed | DTypeKind::Unsigned => Value::Int(number),
+                DTypeKind::Real => Value::Float(array.number(0)),
+                DTypeKind::Complex => Value::Complex(real, imaginary),
+            })
+        }
+        _ => Err(Problem::new(span, "item takes the only element of an array of size 1")),
     }
 }
 

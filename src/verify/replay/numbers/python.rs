@@ -205,6 +205,16 @@ fn extreme<'p>(machine: &mut Machine<'p>, name: &str, arguments: Vec<Argument<'p
     Ok(best)
 }
 
+/// Whether an operator repeats a sequence of Python: `[1] * 3`.
+pub(super) fn repeats<'p>(operator: Operator, left: &Value<'p>, right: Option<&Value<'p>>) -> bool {
+    let is_sequence = |value: &Value<'p>| matches!(value, Value::Tuple(_) | Value::List(_));
+    operator == Operator::Mul
+        && match (left, right) {
+            (sequence, Some(Value::Int(_))) | (Value::Int(_), Some(sequence)) => is_sequence(sequence),
+            _ => false,
+        }
+}
+
 /// The dtype of a Python type.
 pub(super) fn dtype(path: &str) -> Option<DType> {
     match path.strip_prefix(BUILTINS)? {
