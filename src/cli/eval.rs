@@ -50,7 +50,7 @@ pub(super) fn run(command: &Eval, process: &mut Process<'_>) -> Result<Status, F
     } else {
         for text in &command.expressions {
             // The space that keeps the parser of arguments from reading `-1` as an option.
-            let text = text.strip_prefix(' ').unwrap_or(text);
+            let text = text.strip_prefix(' ').filter(|rest| rest.starts_with('-')).unwrap_or(text);
             write_answer(text, evaluate(settings, text), format, process.stdout, process.stderr, &mut status)?;
         }
     }

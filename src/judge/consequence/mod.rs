@@ -10,6 +10,7 @@
 mod awaited;
 pub mod body;
 mod calls;
+mod captured;
 mod choice;
 mod compiled;
 mod exclusive;
@@ -218,7 +219,7 @@ impl<'r> Flows<'r> {
         let mut captured = self.captured.borrow_mut();
         captured
             .entry((code, slot))
-            .or_insert_with(|| body::readers_within(self.run.module(code.0), code.1, slot))
+            .or_insert_with(|| captured::readers_within(self.run.module(code.0), code.1, slot))
             .clone()
     }
 
