@@ -6,17 +6,19 @@
 //! **Invariant:** a draw belongs to every function that leads to it through such calls; callbacks of JAX are not followed, because Python
 //! runs them at every call. Walks are bounded by [`DEPTH`] and [`STEPS`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::domain::kinds::TraceCache;
 use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::record::{LoggedTrace, Recording};
 use crate::finding::{Confidence, Place};
-use crate::ir::{Argument, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Temp, Variable};
+use crate::ir::{
+    Argument, Constant, Function, FunctionId, FunctionKind, Module, Name, Op, OpKind, Operator, Temp, Variable,
+};
 use crate::judge::consequence::Flows;
 use crate::judge::denotation::{Callee, Denotation, Denotations, stored};
 use crate::judge::facts::{Facts, HostDraw};
-use crate::judge::traced::{step, traced_function};
+use crate::judge::traced::{argument_for, is_passed, step, traced_function};
 use crate::models::{Callable, Effect, Host};
 
 /// Calls below each other that are followed.
@@ -36,6 +38,8 @@ struct Found {
     is_only_returned: bool,
     /// Whether it is drawn from a stored generator.
     is_of_generator: bool,
+    /// The parameter without which only the function draws: `if seed is None: seed = randint(9)`.
+    without: Option<u32>,
 }
 
 /// The host draws that functions of the module lead to.
@@ -45,12 +49,15 @@ pub fn extract_host_draws(run: &Recording<'_>, facts: &mut Facts) {
     }
     let (module, flows, denotations) = (run.module(run.home), Flows::new(run), Denotations::new(run));
     for (number, code) in (0u32..).zip(&module.functions) {
-        let mut search = Search { run, flows: &flows, denotations: &denotations, seen: BTreeSet::new(), left: STEPS };
+        let mut search = Search { run, flows: &flows, denotations: &denotations, known: BTreeMap::new(), left: STEPS };
         search.note_traced((run.home, FunctionId(number)), facts);
         if matches!(code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
             continue;
         }
         for found in search.draws((run.home, FunctionId(number)), DEPTH) {
+            if found.without.is_some_and(|slot| is_given(module, code, slot)) {
+                continue;
+            }
             facts.host.push(HostDraw {
                 source: found.source.to_string(),
                 leaf: found.leaf,
@@ -67,56 +74,124 @@ struct Search<'r, 'a> {
     run: &'r Recording<'a>,
     flows: &'r Flows<'r>,
     denotations: &'r Denotations<'r, 'a>,
-    seen: BTreeSet<Callee>,
+    /// What functions lead to; nothing while they are searched.
+    known: BTreeMap<Callee, Vec<Found>>,
     left: u32,
 }
 
 impl<'a> Search<'_, 'a> {
-    fn draws(&mut self, (index, id): Callee, depth: u32) -> Vec<Found> {
-        let mut all = Vec::new();
-        if !self.seen.insert((index, id)) {
-            return all;
+    fn draws(&mut self, at: Callee, depth: u32) -> Vec<Found> {
+        if let Some(known) = self.known.get(&at) {
+            return known.clone();
         }
-        let module: &'a Module = self.run.module(index);
-        let code = module.function(id);
-        for (temp, op) in (0u32..).zip(&code.ops) {
+        self.known.insert(at, Vec::new());
+        let mut all: Vec<Found> = Vec::new();
+        for temp in (0u32..).take(self.run.module(at.0).function(at.1).ops.len()) {
             if self.left == 0 {
                 break;
             }
             self.left -= 1;
-            let OpKind::Call(callee, arguments) = &op.kind else { continue };
-            let place = Place { file: module.file, span: op.span };
-            if let Some(source) = self.drawn((index, id), *callee, arguments) {
-                let fate = self.only_returns_number((index, id), temp);
-                let is_of_generator = self.denotations.modelled(index, code, *callee).is_none();
-                all.extend(fate.map(|is_only_returned| Found {
-                    place,
-                    leaf: place,
-                    source,
-                    is_only_returned,
-                    is_of_generator,
-                }));
-                continue;
-            }
-            let Some(depth) = depth.checked_sub(1) else { continue };
-            if let Some(called) = self.denotations.function((index, id), *callee) {
-                // A generator that the function creates with a seed gives a constant on purpose.
-                let is_own = self.is_made_here((index, id), *callee);
-                for found in self.draws(called, depth).into_iter().filter(|found| !is_own || !found.is_of_generator) {
-                    let fate =
-                        if found.is_only_returned { self.only_returns_number((index, id), temp) } else { Some(false) };
-                    all.extend(fate.map(|is_only_returned| Found { place, is_only_returned, ..found }));
-                }
-            }
-            if self.runs_its_arguments(index, code, *callee) {
-                for value in passed(arguments) {
-                    let Some(callee) = self.denotations.function((index, id), value) else { continue };
-                    let found = self.draws(callee, depth).into_iter();
-                    all.extend(found.map(|found| Found { place, is_only_returned: false, ..found }));
+            for found in self.drawn_by(at, temp, depth) {
+                let is_it = |other: &Found| {
+                    (other.leaf, other.without, other.is_only_returned)
+                        == (found.leaf, found.without, found.is_only_returned)
+                };
+                if !all.iter().any(is_it) {
+                    all.push(found);
                 }
             }
         }
+        self.known.insert(at, all.clone());
         all
+    }
+
+    /// What an operation of a function leads to.
+    fn drawn_by(&mut self, at: Callee, temp: Temp, depth: u32) -> Vec<Found> {
+        let (index, id) = at;
+        let mut all = Vec::new();
+        let module: &'a Module = self.run.module(index);
+        let code = module.function(id);
+        let op = &code.ops[temp as usize];
+        let OpKind::Call(callee, arguments) = &op.kind else { return all };
+        let place = Place { file: module.file, span: op.span };
+        if let Some(source) = self.drawn(at, *callee, arguments) {
+            let fate = self.only_returns_number(at, temp);
+            let is_of_generator = self.denotations.modelled(index, code, *callee).is_none();
+            let without = self.without(at, temp);
+            let found = |is_only_returned| Found {
+                place,
+                leaf: place,
+                source,
+                is_only_returned,
+                is_of_generator,
+                without,
+            };
+            return fate.map(found).into_iter().collect();
+        }
+        let Some(depth) = depth.checked_sub(1) else { return all };
+        if let Some(called) = self.denotations.function(at, *callee) {
+            // A generator that the function creates with a seed gives a constant on purpose.
+            let is_own = self.is_made_here(at, *callee);
+            for found in self.draws(called, depth).into_iter().filter(|found| !is_own || !found.is_of_generator) {
+                let without = match found.without.map(|slot| self.given(at, arguments, (called, slot))) {
+                    Some(Given::Something) => continue,
+                    Some(Given::Parameter(slot)) => Some(slot),
+                    Some(Given::Nothing) | None => self.without(at, temp),
+                };
+                let fate =
+                    if found.is_only_returned { self.only_returns_number(at, temp) } else { Some(false) };
+                all.extend(fate.map(|is_only_returned| Found { place, is_only_returned, without, ..found }));
+            }
+        }
+        if self.runs_its_arguments(index, code, *callee) {
+            for value in passed(arguments) {
+                let Some(callee) = self.denotations.function(at, value) else { continue };
+                let without = self.without(at, temp);
+                let found = self.draws(callee, depth).into_iter();
+                all.extend(found.map(|found| Found { place, is_only_returned: false, without, ..found }));
+            }
+        }
+        all
+    }
+
+    /// The parameter that is `None` wherever an operation of a function runs.
+    fn without(&self, (index, id): Callee, temp: Temp) -> Option<u32> {
+        let code = self.run.module(index).function(id);
+        let uses = self.run.uses_of(index, id);
+        uses.around(temp).find_map(|(outer, number)| {
+            let OpKind::If { test, .. } = &code.ops[outer as usize].kind else { return None };
+            let OpKind::Operate(operator, [Some(value), Some(other)], _) = &code.ops[*test as usize].kind else {
+                return None;
+            };
+            let is_none = matches!(code.ops[*other as usize].kind, OpKind::Constant(Constant::None));
+            let asks = matches!((operator, number), (Operator::Is, 0) | (Operator::IsNot, 1));
+            self.parameter((index, id), *value).filter(|_| is_none && asks)
+        })
+    }
+
+    /// The parameter whose argument an operation reads.
+    fn parameter(&self, (index, id): Callee, load: Temp) -> Option<u32> {
+        let code = self.run.module(index).function(id);
+        let OpKind::Load(variable @ Variable::Local(slot)) = &code.ops[load as usize].kind else { return None };
+        let uses = self.run.uses_of(index, id);
+        let reaching = uses.reaching(code, variable);
+        let is_stored = uses.stores_of(*slot).iter().any(|store| reaching.loads_of(*store).contains(&load));
+        let is_parameter = (*slot as usize) < code.parameters.len() && !uses.is_captured(*slot);
+        Some(*slot).filter(|_| is_parameter && !is_stored)
+    }
+
+    /// What a call passes for a parameter of the function that it runs.
+    fn given(&self, at: Callee, arguments: &[Argument], (called, slot): (Callee, u32)) -> Given {
+        let code = self.run.module(called.0).function(called.1);
+        let Some(value) = argument_for(code, arguments, slot as usize) else { return Given::Nothing };
+        if let Some(own) = self.parameter(at, value) {
+            return Given::Parameter(own);
+        }
+        let caller = self.run.module(at.0).function(at.1);
+        match caller.ops[value as usize].kind {
+            OpKind::Constant(Constant::None) => Given::Nothing,
+            _ => Given::Something,
+        }
     }
 
     /// Whether a function only returns a number; `None` if it only prints it or uses it in a name. A call whose result is unused may change
@@ -225,6 +300,21 @@ impl<'a> Search<'_, 'a> {
             |op: &Op| matches!(&op.kind, OpKind::Call(callee, _) if *callee != clock && is_seeding(*callee));
         code.ops.iter().any(|op| is_seeded(op) && computes_from(code, op, clock))
     }
+}
+
+/// What a call passes for a parameter.
+enum Given {
+    /// Nothing, or `None`.
+    Nothing,
+    /// What the caller itself is passed for a parameter.
+    Parameter(u32),
+    Something,
+}
+
+/// Whether every call of a function passes something for a parameter, as far as the module shows.
+fn is_given(module: &Module, code: &Function, slot: u32) -> bool {
+    let at = slot as usize;
+    code.parameters.get(at).is_some_and(|parameter| !parameter.has_default || is_passed(module, code, at))
 }
 
 /// Whether a call seeds its draws itself, and so repeats them on purpose.

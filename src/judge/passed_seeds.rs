@@ -42,9 +42,15 @@ pub fn passed_to(run: &Recording<'_>, innermost: &Activation, place: Place) -> V
         }));
         let is_captured = |slot: &u32| outer.contains(&(activation.function, *slot));
         let captured: Vec<u32> = (0..count(code.parameters.len())).filter(is_captured).collect();
-        let slots: Vec<u32> =
-            sources.own.iter().chain(&captured).copied().filter(|slot| is_passed(run, activation, *slot)).collect();
-        if !slots.is_empty() {
+        let is_receiver = |slot: &u32| *slot == 0 && prebound(run, activation) > 0;
+        let slots: Vec<u32> = sources.own.iter().chain(&captured).copied().filter(|slot| !is_receiver(slot)).collect();
+        // Callers have to pass a parameter without a default, and this one may pass another.
+        let has_no_default = |slot: &u32| code.parameters.get(*slot as usize).is_some_and(|one| !one.has_default);
+        let is_written = |slot: &u32| {
+            let call = activation.caller.as_ref().map(|(caller, at)| (&**caller, *at));
+            call.is_some_and(|call| !arguments_for(run, call, activation, &[*slot]).is_empty())
+        };
+        if slots.iter().any(|slot| has_no_default(slot) || is_written(slot)) {
             found.push(activation.id);
         }
         current = None;
@@ -58,13 +64,6 @@ pub fn passed_to(run: &Recording<'_>, innermost: &Activation, place: Place) -> V
 
 fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
-}
-
-/// Whether a slot is a parameter that callers have to pass: no default, and no receiver.
-fn is_passed(run: &Recording<'_>, activation: &Activation, slot: u32) -> bool {
-    let code = run.code(activation);
-    let is_receiver = slot == 0 && prebound(run, activation) > 0;
-    !is_receiver && code.parameters.get(slot as usize).is_some_and(|parameter| !parameter.has_default)
 }
 
 /// How many arguments precede those that a call writes: one for the receiver of a method, none for a static method.

@@ -69,11 +69,11 @@ fn only_without(
 ) -> BTreeSet<u32> {
     let (mut absent, mut inner) = (BTreeSet::new(), Vec::new());
     for activation in within.outwards().take(STEPS) {
-        let parameters = &run.code(activation).parameters;
+        let (module, code) = (run.module(activation.module), run.code(activation));
         let is_given = |term: TermId| {
             let number = parameter_of(run, term, activation).map(|number| number as usize);
-            let parameter = number.and_then(|at| Some((at, parameters.get(at)?)));
-            parameter.is_some_and(|(at, parameter)| !parameter.has_default || is_passed(run, activation, at))
+            let parameter = number.and_then(|at| Some((at, code.parameters.get(at)?)));
+            parameter.is_some_and(|(at, parameter)| !parameter.has_default || is_passed(module, code, at))
         };
         let asks = |literal: TermId| match run.terms.get(literal) {
             Term::Operate(Operator::Is, parts) => matches!(run.terms.get(parts[1]), Term::None) && is_given(parts[0]),
@@ -90,17 +90,10 @@ fn only_without(
 
 /// Whether the module calls a function, itself or as it was transformed, and all of these calls pass something else than `None` for the
 /// parameter at a position.
-fn is_passed(run: &Recording<'_>, activation: &Activation, at: usize) -> bool {
-    let (module, code) = (run.module(activation.module), run.code(activation));
-    let Some(name) = code.slots.get(at) else { return false };
-    let position = at.checked_sub(usize::from(code.class.is_some()));
+pub fn is_passed(module: &Module, code: &Function, at: usize) -> bool {
     let is_given = |(caller, arguments): (&Function, &[Argument])| {
-        let mut given = arguments.iter().enumerate().filter_map(|(index, argument)| match argument {
-            Argument::Positional(value) if Some(index) == position => Some(*value),
-            Argument::Keyword(keyword, value) if keyword == name => Some(*value),
-            _ => None,
-        });
-        given.next().is_some_and(|value| !matches!(caller.ops[value as usize].kind, OpKind::Constant(Constant::None)))
+        let value = argument_for(code, arguments, at);
+        value.is_some_and(|value| !matches!(caller.ops[value as usize].kind, OpKind::Constant(Constant::None)))
     };
     let mut calls = module.functions.iter().flat_map(|caller| {
         caller.ops.iter().filter_map(move |op| match &op.kind {
@@ -111,6 +104,17 @@ fn is_passed(run: &Recording<'_>, activation: &Activation, at: usize) -> bool {
         })
     });
     calls.next().is_some_and(is_given) && calls.all(is_given)
+}
+
+/// The argument that a call writes for a parameter of a function.
+pub fn argument_for(code: &Function, arguments: &[Argument], at: usize) -> Option<Temp> {
+    let name = code.slots.get(at)?;
+    let position = at.checked_sub(usize::from(code.class.is_some()));
+    arguments.iter().enumerate().find_map(|(index, argument)| match argument {
+        Argument::Positional(value) if Some(index) == position => Some(*value),
+        Argument::Keyword(keyword, value) if keyword == name => Some(*value),
+        _ => None,
+    })
 }
 
 /// Whether a callee is a function of the module, or what a call makes of it: `jit(step)`, `jit(self.step).lower`.
