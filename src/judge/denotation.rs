@@ -73,10 +73,27 @@ impl<'r, 'a> Denotations<'r, 'a> {
     }
 
     /// The path and the model of the library function that a temp denotes.
-    pub fn modelled(&self, index: ModuleIndex, code: &Function, temp: Temp) -> Option<(Name, &'a Callable)> {
-        let path = self.run.library_named(index, code, temp)?;
+    pub fn modelled(&self, at: Callee, temp: Temp) -> Option<(Name, &'a Callable)> {
+        let path = self.library(at, temp, DEPTH)?;
         let callable = self.run.program.models.callable(&path)?;
         Some((path, callable))
+    }
+
+    /// The library path that a name denotes, also one that the function imports or assigns: `draw = np.random`.
+    fn library(&self, at: Callee, temp: Temp, depth: u32) -> Option<Name> {
+        let depth = depth.checked_sub(1)?;
+        let code = self.run.module(at.0).function(at.1);
+        match &code.ops.get(temp as usize)?.kind {
+            OpKind::Load(Variable::Local(slot)) if *slot as usize >= code.parameters.len() => {
+                self.library(at, stored(code, *slot)?, depth)
+            }
+            OpKind::Attribute(of, name) => self
+                .run
+                .library_named(at.0, code, temp)
+                .or_else(|| Some(format!("{}.{name}", self.library(at, *of, depth)?).into())),
+            OpKind::Load(_) => self.run.library_named(at.0, code, temp),
+            kind => Some(kind.imported()?.into()),
+        }
     }
 
     /// The function that a call of this denotation runs, if it is part of the program.
@@ -137,7 +154,8 @@ impl<'r, 'a> Denotations<'r, 'a> {
                 })
             }
             OpKind::Call(callee, arguments) => self.result(at, (*callee, arguments), depth),
-            _ => None,
+            // An import within a function.
+            kind => Some(Denotation::Library(kind.imported()?.into())),
         }
     }
 
@@ -179,8 +197,7 @@ impl<'r, 'a> Denotations<'r, 'a> {
             if slot == 0
                 && let Some(class) = code.class
             {
-                let class = self.class_of(at.0, class)?;
-                return self.takes_instance(class, &code.name).then_some(Denotation::Instance(class));
+                return self.receiver(self.class_of(at.0, class)?, &code.name);
             }
             if code
                 .ops
@@ -277,13 +294,14 @@ impl<'r, 'a> Denotations<'r, 'a> {
         })
     }
 
-    /// Whether a method gets the instance: it has no decorator of Python that prevents this.
-    fn takes_instance(&self, class: ClassHandle, name: &Name) -> bool {
+    /// What a method gets first: the instance, the class, or an argument of its caller.
+    fn receiver(&self, class: ClassHandle, name: &Name) -> Option<Denotation> {
         let value = self.run.classes[class.0 as usize].attributes.get(name);
-        !value.and_then(Value::single).is_some_and(|val| match val {
-            Val::Partial(partial) => matches!(partial.kind, PartialKind::StaticMethod | PartialKind::ClassMethod),
-            _ => false,
-        })
+        match value.and_then(Value::single) {
+            Some(Val::Partial(partial)) if partial.kind == PartialKind::StaticMethod => None,
+            Some(Val::Partial(partial)) if partial.kind == PartialKind::ClassMethod => Some(Denotation::Class(class)),
+            _ => Some(Denotation::Instance(class)),
+        }
     }
 
     fn attributes_of(&self, index: ModuleIndex) -> Rc<Attributes> {

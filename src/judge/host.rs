@@ -9,7 +9,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::domain::kinds::TraceCache;
-use crate::analysis::domain::value::ModuleIndex;
 use crate::analysis::record::{LoggedTrace, Recording};
 use crate::finding::{Confidence, Place};
 use crate::ir::{
@@ -116,16 +115,10 @@ impl<'a> Search<'_, 'a> {
         let place = Place { file: module.file, span: op.span };
         if let Some(source) = self.drawn(at, *callee, arguments) {
             let fate = self.only_returns_number(at, temp);
-            let is_of_generator = self.denotations.modelled(index, code, *callee).is_none();
+            let is_of_generator = self.denotations.modelled(at, *callee).is_none();
             let without = self.without(at, temp);
-            let found = |is_only_returned| Found {
-                place,
-                leaf: place,
-                source,
-                is_only_returned,
-                is_of_generator,
-                without,
-            };
+            let found =
+                |is_only_returned| Found { place, leaf: place, source, is_only_returned, is_of_generator, without };
             return fate.map(found).into_iter().collect();
         }
         let Some(depth) = depth.checked_sub(1) else { return all };
@@ -138,12 +131,11 @@ impl<'a> Search<'_, 'a> {
                     Some(Given::Parameter(slot)) => Some(slot),
                     Some(Given::Nothing) | None => self.without(at, temp),
                 };
-                let fate =
-                    if found.is_only_returned { self.only_returns_number(at, temp) } else { Some(false) };
+                let fate = if found.is_only_returned { self.only_returns_number(at, temp) } else { Some(false) };
                 all.extend(fate.map(|is_only_returned| Found { place, is_only_returned, without, ..found }));
             }
         }
-        if self.runs_its_arguments(index, code, *callee) {
+        if self.runs_its_arguments(at, *callee) {
             for value in passed(arguments) {
                 let Some(callee) = self.denotations.function(at, value) else { continue };
                 let without = self.without(at, temp);
@@ -212,7 +204,7 @@ impl<'a> Search<'_, 'a> {
         let code = module.function(id);
         for op in &code.ops {
             let OpKind::Call(callee, arguments) = &op.kind else { continue };
-            let Some((transform, _)) = self.denotations.modelled(index, code, *callee) else { continue };
+            let Some((transform, _)) = self.denotations.modelled((index, id), *callee) else { continue };
             for value in passed(arguments) {
                 let Some((module_of, function)) = self.denotations.function((index, id), value) else { continue };
                 let trace = LoggedTrace {
@@ -233,13 +225,13 @@ impl<'a> Search<'_, 'a> {
     fn drawn(&self, (index, id): Callee, callee: Temp, arguments: &[Argument]) -> Option<Name> {
         let module = self.run.module(index);
         let code = module.function(id);
-        if let Some((path, callable)) = self.denotations.modelled(index, code, callee) {
+        if let Some((path, callable)) = self.denotations.modelled((index, id), callee) {
             return match callable.host? {
                 Host::Draw => (!is_seeded(callable, arguments)).then_some(path),
                 // A generator with a seed repeats its numbers wherever it is created; without a seed, the system seeds
                 // it.
                 Host::Generator => arguments.is_empty().then_some(path),
-                Host::Clock | Host::Unique => self.is_seed(index, code, callee).then_some(path),
+                Host::Clock | Host::Unique => self.is_seed((index, id), callee).then_some(path),
                 Host::Seeding | Host::Hash => None,
             };
         }
@@ -258,8 +250,8 @@ impl<'a> Search<'_, 'a> {
     }
 
     /// Whether a call runs its function arguments.
-    fn runs_its_arguments(&self, index: ModuleIndex, code: &Function, callee: Temp) -> bool {
-        let modelled = self.denotations.modelled(index, code, callee);
+    fn runs_its_arguments(&self, at: Callee, callee: Temp) -> bool {
+        let modelled = self.denotations.modelled(at, callee);
         modelled.is_some_and(|(_, callable)| matches!(callable.effect, Effect::Transform(_)))
     }
 
@@ -289,9 +281,10 @@ impl<'a> Search<'_, 'a> {
     }
 
     /// Whether the time becomes a seed in the function: `key(int(time.time()))`.
-    fn is_seed(&self, index: ModuleIndex, code: &Function, clock: Temp) -> bool {
+    fn is_seed(&self, at: Callee, clock: Temp) -> bool {
+        let code = self.run.module(at.0).function(at.1);
         let is_seeding = |callee: Temp| {
-            self.denotations.modelled(index, code, callee).is_some_and(|(_, callable)| {
+            self.denotations.modelled(at, callee).is_some_and(|(_, callable)| {
                 matches!(callable.effect, Effect::Seed { .. } | Effect::Fold { .. })
                     || callable.host == Some(Host::Generator)
             })

@@ -175,7 +175,9 @@ impl Relevance {
         let mut implementers: Vec<_> = methods.iter().map(|method| (method.base, method.module)).collect();
         implementers.sort_unstable();
         implementers.dedup();
-        let hosts = models.callables().into_iter().filter(|callable| callable.host.is_some_and(Host::draws));
+        // A unique number becomes random as a seed.
+        let draws = |host: Host| host.draws() || host == Host::Unique;
+        let hosts = models.callables().into_iter().filter(|callable| callable.host.is_some_and(draws));
         let hosts: FxHashSet<&str> =
             hosts.map(|callable| callable.path.split('.').next().unwrap_or_default()).collect();
         let has_host_draws = tables.iter().flat_map(|table| &table.roots).any(|root| hosts.contains(&**root));
