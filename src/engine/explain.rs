@@ -218,7 +218,8 @@ fn wrapped(facts: &Facts, all: &mut Vec<Remark>) {
             WrapperWay::Result => "returns",
         };
         let text = format!("`{}` {how} a `{}`, which has `{}`", wrapped.callee, wrapped.class, wrapped.method);
-        let further = vec![(wrapped.class_at, "the class".to_owned()), (wrapped.leaf, "the call".to_owned())];
+        let class = wrapped.class_at.map(|place| (place, "the class".to_owned()));
+        let further = class.into_iter().chain([(wrapped.leaf, "the call".to_owned())]).collect();
         all.push(remark(wrapped.place, further, None, text));
     }
     for untyped in &facts.untyped {

@@ -14,9 +14,10 @@ use crate::python::{SourceKind, parse};
 use crate::text::FileId;
 
 /// The sources, by the name of the module.
-const SOURCES: [(&str, &str); 4] = [
+const SOURCES: [(&str, &str); 5] = [
     ("builtins", include_str!("../../rules/prelude/builtins.py")),
     ("concurrent", include_str!("../../rules/prelude/concurrent.py")),
+    ("flax", include_str!("../../rules/prelude/flax.py")),
     ("itertools", include_str!("../../rules/prelude/itertools.py")),
     ("operator", include_str!("../../rules/prelude/operator.py")),
 ];
@@ -62,4 +63,12 @@ static DEFINITIONS: LazyLock<FxHashMap<Name, Definition>> = LazyLock::new(|| {
 /// The function of this name.
 pub fn definition(name: &str) -> Option<Definition> {
     DEFINITIONS.get(name).copied()
+}
+
+/// The module in which a class of this name would be, and its name there.
+pub fn class(name: &str) -> Option<(usize, Name)> {
+    let (source, class) = name.split_once('.')?;
+    let module = SOURCES.iter().position(|(module, _)| *module == source)?;
+    let is_it = |one: &&super::Class| *one.name == *class;
+    modules()[module].classes.iter().find(is_it).map(|one| (module, one.name.clone()))
 }

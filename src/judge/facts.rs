@@ -594,8 +594,8 @@ pub struct WrappedKey {
     pub callee: String,
     /// The name of its class.
     pub class: String,
-    /// Where that is defined.
-    pub class_at: Place,
+    /// Where that is defined, if not in a library.
+    pub class_at: Option<Place>,
     /// The method that converts it to its key.
     pub method: String,
     /// The object as written, if that is a name or an attribute chain.

@@ -41,7 +41,7 @@ pub fn extract_wrapped_keys(run: &Recording<'_>, paths: &PathQueries<'_>, facts:
             leaf: wrapper.place,
             callee: wrapper.callee.to_string(),
             class: class.name.to_string(),
-            class_at: Place { file: module.file, span: class.span },
+            class_at: (!run.program.is_prelude(info.module)).then_some(Place { file: module.file, span: class.span }),
             method: method_of(run, wrapper.class),
             written: wrapper.written.as_ref().filter(|_| place == wrapper.place).map(ToString::to_string),
             since: row.since,

@@ -4,12 +4,14 @@
 //! **Invariant:** plain data. Only [`Models::is_array_protocol`] decides which method converts.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
 use super::lookup::Models;
 use super::raw::OneOrMany;
 use super::roots::{ROOTS, rooted};
+use super::schema::Effect;
 
 /// What a function does with an object that converts to an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -148,6 +150,14 @@ impl Models {
         let of =
             |(start, end): &(String, String)| all.iter().map(|root| format!("{start}{root}{end}")).collect::<Vec<_>>();
         self.array_protocol.iter().flat_map(of).collect()
+    }
+
+    /// The last names of a library's classes whose instances convert to arrays.
+    pub fn converting(&self) -> BTreeSet<&str> {
+        let is_defined =
+            |path: &str| self.callable(path).is_some_and(|callable| matches!(callable.effect, Effect::Prelude { .. }));
+        let converting = self.array_objects.values().filter(|row| is_defined(&row.path));
+        converting.map(|row| row.path.rsplit('.').next().unwrap_or(&row.path)).collect()
     }
 
     /// The last names of the functions that register a class.

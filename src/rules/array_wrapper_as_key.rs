@@ -67,12 +67,12 @@ pub(super) fn reported(rule: &Rule, wrapped: &WrappedKey, refused: Refused, text
     }
     let call = (wrapped.leaf != wrapped.place)
         .then(|| wording::label(wrapped.leaf, "the conversion is missing in this call".to_owned()));
-    let class = wording::label(wrapped.class_at, format!("`{}` is defined here", wrapped.class));
+    let class = wrapped.class_at.map(|place| wording::label(place, format!("`{}` is defined here", wrapped.class)));
     finding.fix_hints = Some(FixHints {
         written: [wrapped.written.clone(), None],
-        wrapper: Some((wrapped.class.clone(), wrapped.class_at)),
+        wrapper: Some((wrapped.class.clone(), wrapped.class_at.unwrap_or(wrapped.place))),
         ..FixHints::default()
     });
-    wording::relate(&mut finding, call.into_iter().chain([class]));
+    wording::relate(&mut finding, call.into_iter().chain(class));
     finding
 }

@@ -446,7 +446,7 @@ fn array_wrapper_rules() {
         leaf: at(line),
         callee: callee.to_owned(),
         class: "Box".to_owned(),
-        class_at: at(1),
+        class_at: Some(at(1)),
         method: "__jax_array__".to_owned(),
         written: Some("box".to_owned()),
         since: Some([0, 8, 0]),

@@ -391,6 +391,9 @@ impl Terms {
         if self.is_constant(a) && self.is_constant(b) {
             return self.are_unequal(a, b);
         }
+        if self.is_ellipsis(a) && self.is_constant(b) || self.is_ellipsis(b) && self.is_constant(a) {
+            return true;
+        }
         if self.difference(a, b).is_some_and(|difference| difference != 0) {
             return true;
         }

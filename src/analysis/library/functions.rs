@@ -156,7 +156,7 @@ fn run_model<'p>(
             annotate::made_by_factory(path.clone(), inference::kept_options(callable, makes, &args))
         }
         Effect::Builtin(op) => builtins::builtin(machine, frame, *op, path, args, place),
-        Effect::Prelude { definition } => prelude::run_prelude(machine, frame, definition, args, place),
+        Effect::Prelude { definition } => prelude::run_prelude(machine, frame, (path, definition), args, place),
     }
 }
 

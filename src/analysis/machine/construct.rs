@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::analysis::domain::term::{Term, TermId};
 use crate::analysis::domain::value::{ClassHandle, ModuleIndex, ObjectId, PartialKind, Val, Value};
-use crate::analysis::machine::{Frame, Machine, annotate, call};
+use crate::analysis::machine::{Frame, Machine, annotate, call, prelude};
 use crate::analysis::store::args::{Arg, Args};
 use crate::analysis::store::classes;
 use crate::analysis::store::heap::{ClassInfo, Inheritance, ObjectKind, Registration};
@@ -29,7 +29,12 @@ impl<'p> Machine<'p> {
         let mut bases = Vec::new();
         for argument in arguments {
             if let Argument::Positional(temp) = argument {
-                bases.push(frame.value(*temp));
+                let base = frame.value(*temp);
+                let defined = match base.single() {
+                    Some(Val::Library(path)) => prelude::define_class(self, path),
+                    _ => None,
+                };
+                bases.push(defined.map_or(base, |class| Value::of(Val::Class(class))));
             }
         }
         let info = self.module(frame.module).class(class);

@@ -11,6 +11,7 @@ use crate::analysis::domain::term::{Symbol, Term, TermId, Terms};
 use crate::analysis::domain::value::{Array, Elements, Key, Order, Val, Value};
 use crate::analysis::machine::notes::{self, BufferUse};
 use crate::analysis::machine::{Frame, Machine, annotate, arrays, implied, name_cache, operate, text};
+use crate::analysis::store::args::Args;
 use crate::analysis::store::heap::{Item, ObjectKind};
 use crate::analysis::store::items::SELECTED;
 use crate::analysis::store::{State, evidence, items, paths};
@@ -470,7 +471,7 @@ fn object_item<'p>(
             let dunder: crate::ir::Name = "__getitem__".into();
             if let Some(method) = machine.state.instance_method(&Val::Object(object), &dunder) {
                 machine.recorder.note_computed_read(place, None);
-                let args = crate::analysis::store::args::Args::positional(vec![index.clone()]);
+                let args = Args::positional(vec![index.clone()]);
                 return machine.call_value(frame, &method, args, Some(place));
             }
             if let Some(items) = machine.items_of_record(frame, object) {
@@ -501,7 +502,15 @@ pub fn store_item<'p>(
     let object = machine.state.possible(object);
     let term = machine.state.term_of(index);
     notes::note_store(machine, frame, value, &object, None, op);
+    let place = machine.place(frame, op.span);
     for alternative in object.alternatives().to_vec() {
+        if let Some(method) = machine.state.instance_method(&alternative.val, &"__setitem__".into()) {
+            let args = Args::positional(vec![index.clone(), value.clone()]);
+            paths::under(machine, alternative.guard, |this| {
+                this.call_value(frame, &method, args, Some(place));
+            });
+            continue;
+        }
         paths::on(&mut machine.state, alternative.guard, |state| match &alternative.val {
             Val::Object(id) => items::store_object_item(state, *id, term, index, value),
             Val::Term(base) => {

@@ -8,7 +8,7 @@ use crate::analysis::domain::value::{ClassHandle, Val, Value};
 use crate::analysis::machine::Machine;
 use crate::analysis::store::heap::{DICT, ObjectKind};
 use crate::analysis::store::paths;
-use crate::ir::Operator;
+use crate::ir::{Operator, prelude};
 use crate::models::{ARRAY, Class, Construct, Effect};
 
 /// Special methods that compute nothing.
@@ -186,6 +186,9 @@ fn is_of(machine: &Machine<'_>, val: &Val, class: &Value) -> bool {
         }
         (_, Some(Val::Tuple(classes))) => classes.iter().any(|class| is_of(machine, val, class)),
         (_, Some(Val::Library(path))) => {
+            if let Some(class) = prelude_class(machine, path) {
+                return is_of(machine, val, &Value::of(Val::Class(class)));
+            }
             let certain = builtin_classes(machine, val).filter(|(_, is_certain)| *is_certain);
             let name = builtin_class(path);
             certain.zip(name).is_some_and(|((own, _), name)| own.contains(&name))
@@ -218,5 +221,16 @@ fn is_of_program(class: &Value) -> bool {
         Some(Val::Class(_)) => true,
         Some(Val::Tuple(classes)) => classes.iter().any(is_of_program),
         _ => false,
+    }
+}
+
+/// The class of the prelude that a library's class is, once it is defined: `flax.nnx.Variable`.
+pub fn prelude_class(machine: &Machine<'_>, path: &str) -> Option<ClassHandle> {
+    let Effect::Prelude { definition } = &machine.program.models.callable(path)?.effect else { return None };
+    let (module, name) = prelude::class(definition)?;
+    let module = machine.state.store.modules.get(&machine.program.prelude(module))?;
+    match module.globals.get(&name)?.single()? {
+        Val::Class(class) => Some(*class),
+        _ => None,
     }
 }

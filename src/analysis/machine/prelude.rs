@@ -8,12 +8,13 @@
 
 use std::sync::Arc;
 
-use crate::analysis::domain::value::{Closure, ModuleIndex, Val, Value};
-use crate::analysis::machine::{Frame, Machine, call, cutoff, iterate, name_cache};
+use crate::analysis::domain::value::{ClassHandle, Closure, ModuleIndex, Val, Value};
+use crate::analysis::machine::{Frame, Machine, call, cutoff, instances, iterate, name_cache};
 use crate::analysis::store::args::Args;
-use crate::analysis::store::heap::{ObjectKind, Source, Suspended};
+use crate::analysis::store::heap::{ObjectKind, Registration, Source, Suspended};
 use crate::finding::Place;
 use crate::ir::{Name, prelude};
+use crate::models::{Effect, Registers};
 
 /// Most nested frames of the prelude, without one of the program between them.
 const DEPTH: u32 = 8;
@@ -82,14 +83,30 @@ pub fn begin<'p>(machine: &mut Machine<'p>, frame: &mut Frame<'p>, iterator: &Va
     }
 }
 
-/// Calls a function of the prelude.
+/// The class of the prelude that a library's class is; defines it, and registers it as the library does.
+pub fn define_class(machine: &mut Machine<'_>, path: &str) -> Option<ClassHandle> {
+    let models = machine.program.models;
+    let Effect::Prelude { definition } = &models.callable(path)?.effect else { return None };
+    let (module, _) = prelude::class(definition)?;
+    machine.ensure_module(machine.program.prelude(module));
+    let class = instances::prelude_class(machine, path)?;
+    if models.array_object(path).is_some_and(|row| row.registers == Some(Registers::Family)) {
+        machine.state.register(class, Registration::Family);
+    }
+    Some(class)
+}
+
+/// Calls a function of the prelude, or makes an instance of a class of it.
 pub fn run_prelude<'p>(
     machine: &mut Machine<'p>,
     frame: &mut Frame<'p>,
-    name: &Name,
+    (path, name): (&str, &Name),
     args: Args,
     place: Place,
 ) -> Value {
+    if let Some(class) = define_class(machine, path) {
+        return machine.construct(frame, class, args, place);
+    }
     let found = prelude::definition(name).and_then(|definition| {
         let module = machine.program.prelude(definition.module);
         machine.ensure_module(module);

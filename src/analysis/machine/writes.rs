@@ -16,7 +16,7 @@ use crate::models::Construct;
 /// How deep a value is searched for a key.
 const NESTED: u32 = 3;
 
-/// Records a write of a value that is or holds a key.
+/// Records a write of a value that is or holds a key. Variables that exist to be written while they are traced are those of the prelude.
 pub fn note<'p>(
     machine: &mut Machine<'p>,
     frame: &Frame<'p>,
@@ -25,7 +25,10 @@ pub fn note<'p>(
     name: &Name,
     place: Place,
 ) {
-    if machine.state.paths.pc.is_false() || matches!(frame.code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
+    if machine.program.is_prelude(frame.module)
+        || machine.state.paths.pc.is_false()
+        || matches!(frame.code.kind, FunctionKind::Module | FunctionKind::ClassBody)
+    {
         return;
     }
     if matches!(holder, Holder::Global | Holder::Variable(_)) {

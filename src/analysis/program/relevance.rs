@@ -181,10 +181,12 @@ impl Relevance {
         let hosts: FxHashSet<&str> =
             hosts.map(|callable| callable.path.split('.').next().unwrap_or_default()).collect();
         let has_host_draws = tables.iter().flat_map(|table| &table.roots).any(|root| hosts.contains(&**root));
+        let converting = models.converting();
         let converts = |function: &Function| {
-            // `Column.__jax_array__ = to_jax`
+            // `Column.__jax_array__ = to_jax`, `nnx.Variable`
             let is_set = |kind: &OpKind| match kind {
                 OpKind::StoreAttribute(_, name, _) => models.is_array_protocol(name, roots),
+                OpKind::Attribute(_, name) | OpKind::ImportFrom { name, .. } => converting.contains(&**name),
                 _ => false,
             };
             function.class.is_some() && models.is_array_protocol(&function.name, roots)

@@ -77,7 +77,14 @@ impl<'p> Machine<'p> {
     }
 
     /// Runs a class body.
-    pub(super) fn make_class(&mut self, frame: &Frame<'p>, class: ClassId, args: Args<'p>) -> Eval<'p, Value<'p>> {
+    pub(super) fn make_class(&mut self, frame: &Frame<'p>, class: ClassId, mut args: Args<'p>) -> Eval<'p, Value<'p>> {
+        for base in &mut args.positional {
+            if let Value::Library(path) = base
+                && let Some(class) = super::prelude::class_of(self, &path.clone())
+            {
+                *base = class;
+            }
+        }
         let Some(info) = self.project.modules[frame.module].classes.get(class.0 as usize) else {
             return Ok(Value::None);
         };

@@ -359,7 +359,7 @@ pub(super) fn apply<'p>(
         },
         Effect::Factory { .. } => Value::Wrapped(Rc::new(Wrapped { path: path.clone(), function: None, args })),
         Effect::Builtin(op) => machine.builtin(*op, path, &args, place)?,
-        Effect::Prelude { definition } => super::prelude::run_prelude(machine, definition, args, place)?,
+        Effect::Prelude { definition } => super::prelude::run_prelude(machine, (path, definition), args, place)?,
     })
 }
 

@@ -11,14 +11,27 @@ use super::machine::Machine;
 use super::value::{Args, Closure, Value};
 use crate::finding::Place;
 use crate::ir::{Name, prelude};
+use crate::models::Effect;
 
-/// Calls a function of the prelude.
+/// The class of the prelude that a library's class is: `flax.nnx.Variable`.
+pub(super) fn class_of<'p>(machine: &mut Machine<'p>, path: &str) -> Option<Value<'p>> {
+    let Effect::Prelude { definition } = &machine.project.models.callable(path)?.effect else { return None };
+    let (module, name) = prelude::class(definition)?;
+    let module = machine.project.own + module;
+    machine.ensure_module(module);
+    machine.globals.get(&module)?.get(&name).cloned()
+}
+
+/// Calls a function of the prelude, or makes an instance of a class of it.
 pub(super) fn run_prelude<'p>(
     machine: &mut Machine<'p>,
-    name: &Name,
+    (path, name): (&str, &Name),
     args: Args<'p>,
     place: Place,
 ) -> Eval<'p, Value<'p>> {
+    if let Some(class) = class_of(machine, path) {
+        return machine.call_value(&class, args, place);
+    }
     let found = prelude::definition(name).and_then(|definition| {
         let module = machine.project.own + definition.module;
         machine.ensure_module(module);
