@@ -118,22 +118,29 @@ fn as_dataclass(cx: &FixContext<'_>, class: &ast::StmtClassDef) -> Option<Vec<Ed
 
 /// The decorator, and the two methods that it needs.
 fn as_node(cx: &FixContext<'_>, class: &ast::StmtClassDef) -> Option<Vec<Edit>> {
-    let parts = stored_parts(class)?;
+    let parts = stored_parts(cx, class)?;
     let last = class.body.last()?;
     let indent = layout::indentation(cx.text, span_of(class.body.first()?).start)?;
     let decorated = decorator(cx, class, jax::REGISTER_CLASS)?;
     let end = layout::line_end(cx.text);
     let step = if indent.contains('\t') { "\t" } else { "    " };
-    let parts: Vec<String> = parts.iter().map(|part| format!("self.{part}")).collect();
-    let comma = if parts.len() == 1 { "," } else { "" };
+    let listed = |is_text: bool| -> String {
+        let of_kind: Vec<String> = parts
+            .iter()
+            .filter(|part| part.is_text == is_text)
+            .map(|part| format!("self.{}", part.attribute))
+            .collect();
+        let comma = if of_kind.len() == 1 { "," } else { "" };
+        if is_text && of_kind.is_empty() { "None".to_owned() } else { format!("({}{comma})", of_kind.join(", ")) }
+    };
     let lines = [
         String::new(),
         format!("{indent}def tree_flatten(self):"),
-        format!("{indent}{step}return ({}{comma}), None", parts.join(", ")),
+        format!("{indent}{step}return {}, {}", listed(false), listed(true)),
         String::new(),
         format!("{indent}@classmethod"),
         format!("{indent}def tree_unflatten(cls, aux_data, children):"),
-        format!("{indent}{step}return cls(*children)"),
+        format!("{indent}{step}return cls({})", rebuilt(&parts)),
     ];
     let content = format!("{end}{}", lines.join(end));
     let at = line_end_after(cx.text, span_of(last));
@@ -147,9 +154,64 @@ fn line_end_after(text: &str, statement: Span) -> u32 {
     statement.end + u32::try_from(more).unwrap_or(0)
 }
 
-/// The attributes in which the class's own constructor stores its parameters, in their order; `None` if it does
-/// anything else.
-fn stored_parts(class: &ast::StmtClassDef) -> Option<Vec<&str>> {
+/// A parameter of a constructor.
+struct Part<'a> {
+    /// The attribute in which it is stored.
+    attribute: &'a str,
+    /// Whether it is text or a flag, which is no leaf of a tree.
+    is_text: bool,
+}
+
+/// The arguments that rebuild an object from its children and from what is no leaf.
+fn rebuilt(parts: &[Part<'_>]) -> String {
+    let texts = parts.iter().filter(|part| part.is_text).count();
+    if texts == 0 {
+        return "*children".to_owned();
+    }
+    if parts.iter().skip(parts.len() - texts).all(|part| part.is_text) {
+        return "*children, *aux_data".to_owned();
+    }
+    let (mut children, mut others) = (0.., 0..);
+    let numbered = parts.iter().map(|part| {
+        let (name, number) = if part.is_text { ("aux_data", others.next()) } else { ("children", children.next()) };
+        format!("{name}[{}]", number.unwrap_or(0))
+    });
+    numbered.collect::<Vec<_>>().join(", ")
+}
+
+/// Whether an expression is text or a flag.
+fn is_text(expr: &Expr) -> bool {
+    matches!(expr, Expr::StringLiteral(_) | Expr::FString(_) | Expr::BytesLiteral(_) | Expr::BooleanLiteral(_))
+}
+
+/// Whether a parameter of a class's constructor is text or a flag: by its annotation, its default, or what the file passes for it.
+fn takes_text(
+    cx: &FixContext<'_>,
+    class: &ast::StmtClassDef,
+    (at, parameter): (usize, &ast::ParameterWithDefault),
+) -> bool {
+    let name = parameter.parameter.name.as_str();
+    let says = |annotation: &Expr| {
+        let annotation = tree::expressions_within(annotation);
+        annotation
+            .iter()
+            .any(|part| matches!(part, Expr::Name(name) if matches!(name.id.as_str(), "str" | "bool" | "bytes")))
+    };
+    let is_passed = |call: &&ast::ExprCall| {
+        let is_it = matches!(&*call.func, Expr::Name(of) if of.id == class.name.id);
+        let by_name = || {
+            let named = |keyword: &&ast::Keyword| keyword.arg.as_ref().is_some_and(|arg| arg.as_str() == name);
+            call.arguments.keywords.iter().find(named).map(|keyword| &keyword.value)
+        };
+        is_it && call.arguments.args.get(at).or_else(by_name).is_some_and(is_text)
+    };
+    parameter.parameter.annotation.as_deref().is_some_and(says)
+        || parameter.default.as_deref().is_some_and(is_text)
+        || tree::calls(cx.module).iter().any(is_passed)
+}
+
+/// What the class's own constructor stores, in the order of its parameters; `None` if it does anything else.
+fn stored_parts<'a>(cx: &FixContext<'_>, class: &'a ast::StmtClassDef) -> Option<Vec<Part<'a>>> {
     if class.arguments.as_deref().is_some_and(|arguments| !arguments.is_empty()) {
         return None;
     }
@@ -161,8 +223,8 @@ fn stored_parts(class: &ast::StmtClassDef) -> Option<Vec<&str>> {
     if parameters.vararg.is_some() || parameters.kwarg.is_some() || !parameters.kwonlyargs.is_empty() {
         return None;
     }
-    let mut names = parameters.iter_non_variadic_params().map(|parameter| parameter.parameter.name.as_str());
-    let receiver = names.next()?;
+    let mut given = parameters.iter_non_variadic_params();
+    let receiver = given.next()?.parameter.name.as_str();
     let mut stored: Vec<(&str, &str)> = Vec::new();
     for statement in &constructor.body {
         let (target, value) = match statement {
@@ -175,7 +237,10 @@ fn stored_parts(class: &ast::StmtClassDef) -> Option<Vec<&str>> {
         let is_own = matches!(&*attribute.value, Expr::Name(of) if of.id.as_str() == receiver);
         is_own.then(|| stored.push((value.id.as_str(), attribute.attr.as_str())))?;
     }
-    let parts: Option<Vec<&str>> =
-        names.map(|name| stored.iter().find(|(value, _)| *value == name).map(|(_, attribute)| *attribute)).collect();
-    parts.filter(|parts| !parts.is_empty() && parts.len() == stored.len())
+    let part = |(at, parameter): (usize, &'a ast::ParameterWithDefault)| {
+        let (_, attribute) = stored.iter().find(|(value, _)| *value == parameter.parameter.name.as_str())?;
+        Some(Part { attribute, is_text: takes_text(cx, class, (at, parameter)) })
+    };
+    let parts: Option<Vec<Part<'a>>> = given.enumerate().map(part).collect();
+    parts.filter(|parts| parts.iter().any(|part| !part.is_text) && parts.len() == stored.len())
 }
