@@ -55,6 +55,8 @@ pub struct TraceStep {
     pub bound: Option<u32>,
     /// The last parameter that the key is computed from, counted from zero.
     pub source: Option<u32>,
+    /// Whether the key is not made in it: it is a tracer only if a traced argument holds it.
+    pub is_given: bool,
     /// Number of parameters. Where all of them are the caller's own objects or static, each trace runs once.
     pub parameters: u32,
     /// Whether its name says that it makes a part of the program's state: as a rule it is called once.

@@ -343,9 +343,10 @@ pub fn steps(
         let code = run.code(&activation);
         if place.file == file && !matches!(code.kind, FunctionKind::Module | FunctionKind::ClassBody) {
             let source = key.and_then(|key| source(run, key, &activation));
+            let is_given = key.is_some_and(|key| !is_made_within(run, key, &activation));
             let step = step(run.module(activation.module), code, (place, leaf), needs(&activation));
             let makes_state = run.program.models.words.names_a_single_construction(&code.name);
-            steps.push(TraceStep { source, makes_state, ..step });
+            steps.push(TraceStep { source, is_given, makes_state, ..step });
         }
         current.clone_from(&activation.caller);
     }
@@ -361,6 +362,7 @@ pub fn step(module: &Module, code: &Function, (place, leaf): (Place, Place), bou
         function: code.qualified.to_string(),
         bound,
         source: None,
+        is_given: false,
         parameters: u32::try_from(code.parameters.len()).unwrap_or(u32::MAX),
         makes_state: false,
     }
@@ -385,7 +387,9 @@ fn outlives(run: &Recording<'_>, write: &LoggedWrite, activation: &Activation) -
         return None;
     }
     let is_iterator = matches!(write.holder, Holder::Iterator(_));
-    is_older.filter(|_| is_iterator || is_made_within(run, write.term, activation))
+    is_older.filter(|_| {
+        is_iterator || is_made_within(run, write.term, activation) || source(run, write.term, activation).is_some()
+    })
 }
 
 /// The same for an object, by its term.
@@ -529,8 +533,12 @@ pub fn reconcile(modules: &mut [Facts]) {
     for facts in modules.iter_mut() {
         let mut seen = BTreeSet::new();
         for leak in &mut facts.leaked {
-            leak.trace =
-                trace_of(&traced, &leak.steps, |_, way| !matches!(way.kind, TraceKind::Mapped | TraceKind::Forward));
+            leak.trace = trace_of(&traced, &leak.steps, |step, way| {
+                let is_tracer = !step.is_given
+                    || leak.kind == LeakKind::Iterator
+                    || step.source.is_some_and(|parameter| parameter >= way.bound);
+                is_tracer && !matches!(way.kind, TraceKind::Mapped | TraceKind::Forward)
+            });
         }
         for draw in &mut facts.host {
             draw.trace =

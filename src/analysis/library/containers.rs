@@ -189,6 +189,7 @@ pub fn dict_method(
                 return items::dict_item(state, id, entries, unknown, key);
             }
             let value = args.positional.get(1).map(|arg| arg.value.clone()).unwrap_or_default();
+            state.store.mutations += 1;
             if unknown {
                 return items::dict_item(state, id, entries, unknown, key);
             }

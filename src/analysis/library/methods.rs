@@ -310,8 +310,8 @@ fn note_contents<'p>(
         writes::note_removal(machine, after.container);
     } else if after.elements > before.elements || after.changes > before.changes {
         let owner = owner_of(call.written.as_ref());
-        for arg in &call.args.positional {
-            writes::note_object(machine, frame, &arg.value, &Value::of(container.clone()), &owner, call.place);
+        for value in call.args.values() {
+            writes::note_object(machine, frame, value, &Value::of(container.clone()), &owner, call.place);
         }
     }
 }
