@@ -19,6 +19,8 @@ use super::schema::Effect;
 pub enum Takes {
     /// It takes the array.
     Converted,
+    /// The same, but it refuses such an object as its key.
+    Data,
     /// It takes the leaves of a pytree, and refuses objects of a class that is not registered as one.
     Registered,
     /// It refuses such objects.

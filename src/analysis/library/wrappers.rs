@@ -49,6 +49,19 @@ pub fn taken<'p>(
     match row.takes {
         Takes::Anything => args,
         Takes::Converted => converted(machine, frame, args, place),
+        Takes::Data => {
+            let sink = Sink { way: WrapperWay::Handed, path, place, takes: row.takes };
+            let sampler = callable.and_then(|callable| match &callable.effect {
+                Effect::Sample { keys, .. } => Some((callable, keys)),
+                _ => None,
+            });
+            for key in
+                sampler.into_iter().flat_map(|(callable, keys)| keys.iter().filter_map(|key| args.of(callable, key)))
+            {
+                note(machine, frame, &key.value, key.written.as_ref(), sink, &mut Walk::to(NESTED));
+            }
+            converted(machine, frame, args, place)
+        }
         Takes::Registered | Takes::Never => {
             let sink = Sink { way: WrapperWay::Handed, path, place, takes: row.takes };
             for arg in args.positional.iter().chain(args.keywords.iter().map(|(_, arg)| arg)) {

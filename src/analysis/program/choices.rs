@@ -7,7 +7,7 @@ use crate::analysis::program::imported::ImportedNames;
 use crate::ir::{
     Argument, Collection, Constant, Element, Function, FunctionKind, Module, Name, OpKind, Temp, Variable,
 };
-use crate::models::Models;
+use crate::models::{BuiltinOp, Effect, Models};
 use crate::text::Span;
 
 /// How the implementation of all keys is chosen.
@@ -171,7 +171,23 @@ impl<'a> Reader<'a> {
         {
             return Some((ChoiceKind::Block, path, *value));
         }
-        self.update(code, callee, arguments)
+        self.update(code, callee, arguments).or_else(|| self.set_attribute(code, callee, arguments))
+    }
+
+    /// `setattr(jax.config, "jax_default_prng_impl", value)`
+    fn set_attribute(
+        &self,
+        code: &'a Function,
+        callee: Temp,
+        arguments: &[Argument],
+    ) -> Option<(ChoiceKind, String, Temp)> {
+        let [Argument::Positional(object), Argument::Positional(name), Argument::Positional(value)] = arguments else {
+            return None;
+        };
+        let OpKind::Load(Variable::Global(setter)) = &code.ops.get(callee as usize)?.kind else { return None };
+        let callable = self.names.models.callable(&format!("builtins.{setter}"))?;
+        matches!(callable.effect, Effect::Builtin(BuiltinOp::Setattr)).then_some(())?;
+        self.attribute(code, *object, text(code, *name)?, *value)
     }
 
     /// The string that a variable always has.

@@ -78,7 +78,7 @@ fn converted<'p>(machine: &mut Machine<'p>, path: &Name, mut args: Args<'p>, pla
     let project = machine.project;
     let may_convert = |value: &Value<'p>| matches!(value, Value::Instance(_) | Value::List(_) | Value::Tuple(_));
     if !args.values().any(may_convert)
-        || project.models.array_object(path).is_none_or(|row| row.takes != Takes::Converted)
+        || project.models.array_object(path).is_none_or(|row| !matches!(row.takes, Takes::Converted | Takes::Data))
     {
         return Ok(args);
     }
