@@ -10,7 +10,7 @@ use crate::analysis::record::{Activation, Callee, LoggedBuffer, Recording};
 use crate::finding::Place;
 use crate::ir::{Argument, Collection, Function, FunctionId, FunctionKind, OpKind, Temp, Variable};
 use crate::judge::callee_model::model_of;
-use crate::judge::consequence::body::readers_within;
+use crate::judge::consequence::captured::readers_within;
 use crate::models::{BuiltinOp, Effect, Host};
 
 /// The module of Python's own functions.

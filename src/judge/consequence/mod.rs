@@ -10,7 +10,7 @@
 mod awaited;
 pub mod body;
 mod calls;
-mod captured;
+pub mod captured;
 mod choice;
 mod compiled;
 mod exclusive;
