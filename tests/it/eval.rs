@@ -46,7 +46,7 @@ fn answer(settings: Settings, text: &str) -> Value {
 }
 
 /// The same boolean, a few times.
-fn all(value: bool, count: usize) -> Value {
+pub fn all(value: bool, count: usize) -> Value {
     vec![value; count].into()
 }
 
@@ -478,20 +478,6 @@ fn unsupported_functions_say_why() {
 
 /// Everything that the replay knows about Python works here: it is the same interpreter.
 #[test]
-fn expressions_of_python_are_run() {
-    check(
-        NEW,
-        &[
-            ("1 < 2 < 3", json!(true)),
-            ("3 if 2 in (1, 2) and not 0 else 4", json!(3)),
-            ("jnp.array([bits(k) for k in split(key(42))]) == vmap(bits)(split(key(42)))", all(true, 2)),
-            ("jnp.array([row[1] for row in split(PRNGKey(42))]) == split(PRNGKey(42))[:, 1]", all(true, 2)),
-            ("(lambda k, n=2: bits(k, (n,)))(key(42)) == bits(key(42), (2,))", all(true, 2)),
-        ],
-    );
-}
-
-#[test]
 fn errors_point_at_their_cause() {
     let texts = [
         "uniform(split(key(0)), (3,))",
@@ -628,38 +614,6 @@ fn statements_and_functions_of_arrays_give_the_numbers_of_jax() {
     assert!(session.err.starts_with("error: unknown name `oops`\n  oops\n  ^^^^\n"), "{}", session.err);
 }
 
-/// What Python prints for the same expressions, and what JAX 0.10.2 does.
-#[test]
-fn values_of_python_print_as_in_python() {
-    for (text, want) in [
-        ("1e20", "1e+20"),
-        ("1e-5", "1e-05"),
-        ("1e16", "1e+16"),
-        ("1e15 + 0.5", "1000000000000000.5"),
-        ("1.5e300", "1.5e+300"),
-        ("float(jnp.float32(1e20))", "1.0000000200408773e+20"),
-        ("uniform(key(0), (2,)).dtype", "dtype('float32')"),
-        ("key(0).dtype", "key<fry>"),
-        ("[jnp.float32(1).dtype]", "[dtype('float32')]"),
-        ("key_impl(key(0))", "'threefry2x32'"),
-        ("None", "None"),
-        ("(None, 1)", "(None, 1)"),
-        ("[1] * 3", "[1, 1, 1]"),
-        ("2 * (1, 2)", "(1, 2, 1, 2)"),
-        ("randint(key(0), (), 0, 9).item()", "4"),
-        ("bernoulli(key(0), 1.0, (1,)).item()", "True"),
-        ("jnp.array([jnp.nan, jnp.inf, jnp.pi])", "Array([      nan,       inf, 3.1415927], dtype=float32)"),
-        ("jnp.pi", "3.141592653589793"),
-        ("(1e-7 + 1e20j)", "(1e-07+1e+20j)"),
-    ] {
-        assert_eq!(evaluate(NEW, text).unwrap().to_string(), want, "{text}");
-    }
-    check_refused(
-        NEW,
-        &[("uniform(key(0), (2,)).item()", "array of size 1"), ("jit(lambda x: x.item())(1.0)", "jit traces")],
-    );
-}
-
 #[test]
 fn a_session_continues_open_brackets_and_ends() {
     for (input, want) in [
@@ -667,9 +621,7 @@ fn a_session_continues_open_brackets_and_ends() {
         ("uniform(\n\n  key(0),  # (\n  shape=(\n    1,\n  ),\n)\n1\n", "Array([0.947667], dtype=float32)\n1\n"),
         ("len('(')\nlen(\"\\\"[\")\nlen('''\n(\n''')\n", "1\n2\n3\n"),
         ("for i in (1,\n  2):\n    y = i\n\ny\n", "2\n"),
-        ("x = (1,", ""),
-        ("1\nexit()\n2\n", "1\n"),
-        ("quit()\n2\n", ""),
+        ("1\nquit()\n2\n", "1\n"),
     ] {
         assert_eq!(run(&[], input).out, want, "{input}");
     }

@@ -102,12 +102,15 @@ const fn calls_library(count: usize, index: usize) -> bool {
     count < 16 && rest > 0 && !rest.is_power_of_two() && index >= count - rest
 }
 
-/// A function of floating-point numbers: in `float32` XLA's own and the C library's, and in `float64`. If there is none for `float64`, JAX
+/// A function of `float32`: XLA's own, and that of the C library if XLA calls it.
+type Singles = (fn(f32) -> f32, Option<fn(f64) -> f64>);
+
+/// A function of floating-point numbers: in `float32`, and in `float64`. If there is none for `float64`, JAX
 /// takes it from the C library.
 fn real<'a>(
     numeric: &mut NumericState,
     arguments: &Arguments<'a>,
-    (single, library): (fn(f32) -> f32, Option<fn(f64) -> f64>),
+    (single, library): Singles,
     double: Option<fn(f64) -> f64>,
 ) -> Outcome<Value<'a>> {
     let (value, span) = arguments.required(0)?;
@@ -123,13 +126,13 @@ fn real<'a>(
         complex::refuse(&array, span)?;
         let dtype = array.dtype().inexact(mode);
         let array = array.cast(dtype);
-        let apply = |x: f64| match (dtype, double) {
-            (DType::Float64, double) => Some(double?(x)),
-            _ => {
-                let index = done.replace(done.get() + 1);
-                let library = library.filter(|_| calls_library(count, index));
-                Some(f64::from(library.map_or_else(|| single(x as f32), |function| function(x) as f32)))
+        let apply = |x: f64| {
+            if dtype == DType::Float64 {
+                return Some(double?(x));
             }
+            let index = done.replace(done.get() + 1);
+            let library = library.filter(|_| calls_library(count, index));
+            Some(f64::from(library.map_or_else(|| single(x as f32), |function| function(x) as f32)))
         };
         let numbers: Option<Vec<f64>> = array.reals().into_iter().map(apply).collect();
         let Some(numbers) = numbers else {
