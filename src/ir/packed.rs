@@ -325,6 +325,7 @@ impl Packer {
         self.signed(i64::from(self.at) - i64::from(*temp));
     }
 
+    #[expect(clippy::ref_option, reason = "the table lends each field")]
     fn optional(&mut self, temp: &Option<Temp>) {
         // No operation reads itself.
         self.temp(&temp.unwrap_or(self.at));
@@ -463,6 +464,7 @@ impl Unpacker<'_> {
         self.module.names[number].clone()
     }
 
+    #[expect(clippy::unnecessary_box_returns, reason = "the table makes each field")]
     fn int(&mut self) -> Box<i128> {
         Box::new(i128::from(self.signed()))
     }
