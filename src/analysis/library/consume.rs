@@ -346,7 +346,7 @@ fn check_broadcast(machine: &mut Machine<'_>, index: usize) {
     }
 }
 
-/// Whether a term is what a library says of a lane: `axis_index("batch")`.
+/// Whether a term is a number that differs between lanes: `axis_index("batch")`.
 fn is_by_lane(machine: &Machine<'_>, term: TermId) -> bool {
     matches!(machine.state.terms.get(term), Term::Apply(path, _) if machine.program.models.is_by_lane(path))
 }

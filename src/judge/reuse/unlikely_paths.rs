@@ -83,7 +83,7 @@ fn is_tested(run: &Recording<'_>, paths: &mut PathQueries<'_>, looped: &LoggedLo
 }
 
 /// Whether every path of a guard needs two elements of one iterable to be the same text, or the same number if it was folded into the key:
-/// `if name == "noise"` in a loop over names, `fold_in(key, workers[i].rank)` in a loop over indices. Neither are often repeated.
+/// `if name == "noise"` in a loop over names, `fold_in(key, workers[i].rank)` in a loop over indices. Neither is often repeated.
 pub fn needs_repeated_element(run: &Recording<'_>, paths: &mut PathQueries<'_>, key: TermId, guard: Guard) -> bool {
     let mut elements: Vec<(TermId, TermId, TermId)> = Vec::new();
     let is_fold = |term: &TermId| matches!(run.terms.get(*term), Term::Fold(..));
