@@ -71,8 +71,9 @@ mod reaching;
 mod scope;
 mod uses;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use rustc_hash::FxHashSet;
 use thin_vec::ThinVec;
 
 pub use alike::is_written_alike;
@@ -121,11 +122,27 @@ pub struct Module {
     pub functions: Vec<Function>,
     /// All classes.
     pub classes: Vec<Class>,
+    /// The names of the methods of its classes, once something has asked for one.
+    methods: OnceLock<FxHashSet<Name>>,
 }
 
 impl Module {
     /// The function that holds the module's statements.
     pub const BODY: FunctionId = FunctionId(0);
+
+    /// A module of these functions, the first of which is its body, and classes.
+    pub fn new(file: FileId, functions: Vec<Function>, classes: Vec<Class>) -> Self {
+        Self { file, functions, classes, methods: OnceLock::new() }
+    }
+
+    /// Whether a class of the module has a method of this name.
+    pub fn has_method(&self, name: &Name) -> bool {
+        let methods = self.methods.get_or_init(|| {
+            let methods = self.functions.iter().filter(|function| function.class.is_some());
+            methods.map(|function| function.name.clone()).collect()
+        });
+        methods.contains(name)
+    }
 
     /// The function that is this many levels around another one.
     pub fn enclosing<'m>(&'m self, function: &'m Function, levels: u32) -> Option<&'m Function> {
@@ -183,6 +200,7 @@ impl Module {
 
     /// Replaces neighbouring functions and classes by as many others, whose operations are not packed yet.
     pub fn replace(&mut self, functions: (FunctionId, Vec<Function>), classes: (ClassId, Vec<Class>)) {
+        self.methods = OnceLock::new();
         let (FunctionId(first), mut functions) = functions;
         packed::pack(functions.iter_mut().map(|function| &mut function.ops));
         for (place, function) in self.functions.iter_mut().skip(first as usize).zip(functions) {

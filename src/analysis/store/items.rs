@@ -196,7 +196,8 @@ pub fn store_object_item(state: &mut State, id: ObjectId, term: TermId, index: &
     // From now on, a read with a key that may be this one may give this element.
     state.store.objects[id.0 as usize].epoch += 1;
     let number = state.terms.as_int(term);
-    let mut kind = state.store.objects[id.0 as usize].kind.clone();
+    // Taken out and put back, because a table may be filled item by item. Nothing below reads it through the store.
+    let mut kind = std::mem::replace(&mut state.store.objects[id.0 as usize].kind, ObjectKind::Instance);
     match &mut kind {
         ObjectKind::Dict { entries, .. } => {
             if guard.is_true() {

@@ -37,7 +37,7 @@ pub fn lower(file: FileId, module: &ast::ModModule, effects: &EffectLookup<'_>) 
     let mut functions: Vec<Function> = lowering.functions.into_iter().flatten().collect();
     functions.shrink_to_fit();
     lowering.classes.shrink_to_fit();
-    Module { file, functions, classes: lowering.classes }
+    Module::new(file, functions, lowering.classes)
 }
 
 /// Lowers one statement of a module at its place among functions and classes that were lowered before.

@@ -82,8 +82,8 @@ pub struct Flows<'r> {
     steps: Cell<usize>,
     /// What becomes of the arguments of unknown functions; `None` while that is being found out.
     by_unknown: RefCell<FxHashMap<(Code, Temp), Option<Sinks>>>,
-    /// The names of the methods of classes that ran.
-    methods: OnceCell<FxHashSet<&'r Name>>,
+    /// The modules of classes that ran, in no order.
+    modules_of_classes: OnceCell<Vec<ModuleIndex>>,
     /// Calls that have a model for their effect on keys.
     modelled: FxHashMap<Place, usize>,
     /// Calls whose results are the same for every key.
@@ -184,7 +184,7 @@ impl<'r> Flows<'r> {
             frames: RefCell::default(),
             captured: RefCell::default(),
             by_unknown: RefCell::default(),
-            methods: OnceCell::new(),
+            modules_of_classes: OnceCell::new(),
             steps: Cell::new(ALL_STEPS),
             modelled: modelled.map(|(index, event)| (event.place, index)).collect(),
         }
@@ -225,12 +225,11 @@ impl<'r> Flows<'r> {
 
     /// Whether a class has a method of this name.
     fn is_method(&self, name: &Name) -> bool {
-        let methods = self.methods.get_or_init(|| {
+        let modules = self.modules_of_classes.get_or_init(|| {
             let modules: FxHashSet<ModuleIndex> = self.run.classes.iter().map(|class| class.module).collect();
-            let functions = modules.into_iter().flat_map(|module| &self.run.module(module).functions);
-            functions.filter(|function| function.class.is_some()).map(|function| &function.name).collect()
+            modules.into_iter().collect()
         });
-        methods.contains(name)
+        modules.iter().any(|module| self.run.module(*module).has_method(name))
     }
 
     /// Whether a call has a model for its effect on keys.
