@@ -40,15 +40,14 @@ pub struct Consequence {
     pub message: String,
     /// Where it happens.
     pub place: Option<Place>,
+    /// Whether the draws meet only in that the first is part of a condition, on which the second depends.
+    pub is_decision: bool,
 }
 
 impl Consequence {
-    /// The sentence where the first draw is part of a condition, on which the second depends.
-    pub const DECIDES: &str = "the first draw decides whether the second one happens";
-
     /// A consequence of a kind, in the sentence of the kind.
     pub fn of(kind: ConsequenceKind, place: Option<Place>) -> Self {
-        Self { kind, message: kind.sentence().to_owned(), place }
+        Self { kind, message: kind.sentence().to_owned(), place, is_decision: false }
     }
 }
 

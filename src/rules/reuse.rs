@@ -26,7 +26,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
         let claim = text.message.trim_end_matches(NOT_INDEPENDENT);
         // No third clause is added with "and" to a message of two clauses.
         let joint = if claim.contains(", and ") || claim.contains(", so ") { ";" } else { ", and" };
-        text.message = format!("{claim}{joint} {}", meeting(hit, &fate.message));
+        text.message = format!("{claim}{joint} {}", meeting(hit, fate));
     }
     let mut finding = wording::finding(rule, hit.second.place, hit.confidence, &hit.function, text);
     if hit.is_harmless() {
@@ -35,7 +35,7 @@ pub(super) fn finding(rule: &Rule, hit: &KeyReuse, mut text: Text) -> Finding {
     finding.doubt = doubt(hit);
     finding.intent.clone_from(&hit.intent);
     let fate = hit.consequence.as_ref();
-    finding.consequence = fate.map(|fate| Consequence { message: meeting(hit, &fate.message), ..fate.clone() });
+    finding.consequence = fate.map(|fate| Consequence { message: meeting(hit, fate), ..fate.clone() });
     let origin = if hit.derived_at.is_some() { Vec::new() } else { wording::origin(hit.origin.as_ref()) };
     let first = wording::steps(&hit.first, &format!("first {}", hit.first.role.participle()));
     let second = wording::steps(&hit.second, &again(&hit.first, &hit.second));
@@ -107,9 +107,9 @@ fn repeats(kind: LoopKind) -> &'static str {
 }
 
 /// Where two draws meet, for the message: calls that are no draws themselves lead to them.
-fn meeting(hit: &KeyReuse, fate: &str) -> String {
+fn meeting(hit: &KeyReuse, fate: &Consequence) -> String {
     let (first, second) = (wording::callee(&hit.first.callee), hit.second.role);
-    if fate == Consequence::DECIDES {
+    if fate.is_decision {
         let what = if second == Role::Split { "the second split runs" } else { "the second call runs" };
         return match hit.first.role {
             Role::Split => format!("whether {what} depends on numbers drawn from the first split"),
@@ -117,10 +117,10 @@ fn meeting(hit: &KeyReuse, fate: &str) -> String {
         };
     }
     let splits = [hit.first.role, second].into_iter().filter(|role| *role == Role::Split).count();
-    match (fate.strip_prefix("both draws "), splits) {
+    match (fate.message.strip_prefix("both draws "), splits) {
         (Some(rest), 1) => format!("numbers from both {rest}"),
         (Some(rest), 2) => format!("draws from both {rest}"),
-        _ => fate.to_owned(),
+        _ => fate.message.clone(),
     }
 }
 

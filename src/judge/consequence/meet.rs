@@ -81,14 +81,14 @@ pub fn meeting(
             name if name.starts_with('<') => ConsequenceKind::Meet.sentence().to_owned(),
             name => format!("both draws meet in `{name}`"),
         };
-        return Some(Consequence { kind: ConsequenceKind::Meet, message, place: Some(place) });
+        return Some(Consequence { kind: ConsequenceKind::Meet, message, place: Some(place), is_decision: false });
     };
     let unnamed = || (ConsequenceKind::Meet.sentence().to_owned(), meeting);
     let (message, temp) = described(code, &uses, meeting, &is_shared).unwrap_or_else(unnamed);
     let place = Place { file, span: code.ops[temp as usize].span };
     let is_return = matches!(code.ops[temp as usize].kind, OpKind::Return(_));
     let kind = if is_return { ConsequenceKind::Returned } else { ConsequenceKind::Meet };
-    Some(Consequence { kind, message, place: Some(place) })
+    Some(Consequence { kind, message, place: Some(place), is_decision: false })
 }
 
 /// Whether a value gets a draw only from later statements: `losses = [inf]`, to which they append.
@@ -110,8 +110,8 @@ pub fn decision(flows: &Flows<'_>, one: &Reach, second: &Consumption) -> Option<
         let decides = |temp: &&Temp| blocks.iter().any(|(block, at)| depends_on(code, block, *at, **temp));
         let branch = frame.effects.decided.iter().filter(decides).min()?;
         let place = Place { file: run.module(activation.module).file, span: code.ops[*branch as usize].span };
-        let message = Consequence::DECIDES.to_owned();
-        Some(Consequence { kind: ConsequenceKind::Meet, message, place: Some(place) })
+        let message = "the first draw decides whether the second one happens".to_owned();
+        Some(Consequence { kind: ConsequenceKind::Meet, message, place: Some(place), is_decision: true })
     })
 }
 

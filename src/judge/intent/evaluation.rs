@@ -44,10 +44,12 @@ pub fn note_evaluations(written: Written<'_>, words: &Words, script: &str, findi
 }
 
 /// Whether draws meet, are returned together or are carried on, other than by a split of a key that was used before: an
-/// episode often splits the key from which its initial state was drawn.
+/// episode often splits the key from which its initial state was drawn. That one draw decides whether the next one happens is
+/// no mistake: training stops early if a validation says so, and each validation may use the same key.
 fn is_certain_mistake(finding: &Finding) -> bool {
-    let kind = finding.consequence.as_ref().map(|consequence| consequence.kind);
-    let meet = matches!(kind, Some(ConsequenceKind::Meet | ConsequenceKind::Returned | ConsequenceKind::Carried));
+    let Some(consequence) = &finding.consequence else { return false };
+    let joins = [ConsequenceKind::Meet, ConsequenceKind::Returned, ConsequenceKind::Carried];
+    let meet = joins.contains(&consequence.kind) && !consequence.is_decision;
     let ends_in_split = finding.evidence.as_ref().is_some_and(|evidence| evidence.ends_in_split);
     meet && !(ends_in_split && matches!(finding.rule, RuleId::KeyUsedAfterSplit | RuleId::KeyDerivedTwice))
 }

@@ -323,7 +323,7 @@ fn is_beside_unknown(first: &Consumption, second: &Consumption) -> bool {
 /// Whether what is drawn twice comes together: not only in a condition, and not as two of several results.
 fn meets(run: &Recording<'_>, second: &Consumption, consequence: &Consequence) -> bool {
     match consequence.kind {
-        ConsequenceKind::Meet => consequence.message != Consequence::DECIDES,
+        ConsequenceKind::Meet => !consequence.is_decision,
         ConsequenceKind::Returned => !is_one_of_several(run, second),
         ConsequenceKind::Carried => true,
         _ => false,
