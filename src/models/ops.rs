@@ -90,9 +90,13 @@ pub enum ShapeOp {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NumberOp {
-    /// A number, or something else that a key is not: `int(key)`.
+    /// A number, or something else that a key is not: `complex(key)`.
     #[default]
     Value,
+    /// A number of Python with a fraction: `float(key)`.
+    Float,
+    /// A number of Python without: `int(key)`.
+    Integer,
     /// An array: the words of a raw key, `np.asarray(key)`, `key.tolist()`, `np.save(file, key)`.
     Words,
     /// The same array of another dtype: `key.astype(dtype)`.

@@ -72,6 +72,8 @@ fn describe_constant(rule: &Rule, hit: &IgnoredCaller) -> Finding {
     let made = wording::label(hit.place, "a constant key is created here".to_owned());
     let used = wording::steps(&hit.used, "the constant key is consumed");
     wording::relate(&mut finding, [declared.clone()].into_iter().chain(used.iter().cloned()));
+    // A comment there may say that the key is fixed on purpose.
+    finding.created_anew = Some(hit.place);
     let unused = (hit.loss == CallerKeyLoss::Unread).then(|| hit.parameter.clone());
     finding.fix_hints = Some(FixHints { unused, ..wording::fix_hints(&hit.used) });
     finding.flow = [declared, made].into_iter().chain(used).collect();

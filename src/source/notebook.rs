@@ -7,7 +7,6 @@ use std::borrow::Cow;
 
 use ruff_notebook::{Notebook, NotebookError};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::text::{Cell, Cells, Span};
@@ -149,7 +148,7 @@ fn read(document: &str) -> Option<Notebook> {
     Notebook::from_source_code(&reduced).ok()
 }
 
-/// The part of a notebook that names the kernel, for notebooks that do not name the language.
+/// The part of a notebook that names its language and its kernel.
 #[derive(Deserialize)]
 struct Head {
     metadata: Metadata,
@@ -158,23 +157,28 @@ struct Head {
 #[derive(Deserialize)]
 struct Metadata {
     kernelspec: Option<Kernel>,
-    language_info: Option<IgnoredAny>,
+    language_info: Option<Named>,
 }
 
 #[derive(Deserialize)]
 struct Kernel {
     name: String,
-    language: Option<IgnoredAny>,
+    language: Option<String>,
 }
 
-/// Whether the language is given only by the name of the kernel, and is Python. This happens in notebooks that never ran, and in
-/// those written by tools.
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+/// Whether a notebook says in another way than by `"python"` that it is written in Python. Its language may have a version
+/// (`"python3"`), and notebooks that never ran, or that tools wrote, may give only the name of the kernel.
 fn names_python(document: &str) -> bool {
     let head: Result<Head, _> = serde_json::from_str(document);
-    let kernel = head.ok().map(|head| head.metadata).filter(|metadata| metadata.language_info.is_none());
-    kernel
-        .and_then(|metadata| metadata.kernelspec)
-        .is_some_and(|kernel| kernel.language.is_none() && kernel.name.starts_with("python"))
+    let Ok(Head { metadata: Metadata { kernelspec, language_info } }) = head else { return false };
+    let language = language_info.map(|language| language.name);
+    let language = language.or_else(|| kernelspec.map(|kernel| kernel.language.unwrap_or(kernel.name)));
+    language.is_some_and(|language| language.starts_with("python"))
 }
 
 /// Words an error of the notebook format: what is wrong, and what to do.

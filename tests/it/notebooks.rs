@@ -335,14 +335,18 @@ fn invalid_notebooks_are_reported() {
         reported(&odd.replace("{\n      \"cell_type\"", "3, {\n      \"cell_type\""))
             .contains("not a notebook of format 4")
     );
-    let kernel = |kernel: Value| {
+    let metadata = |metadata: Value| {
         let mut document: Value = serde_json::from_str(&notebook(&["x = ("])).unwrap();
-        document["metadata"] = json!({"kernelspec": kernel});
+        document["metadata"] = metadata;
         reported(&document.to_string()).contains("a.ipynb:cell 1:1:")
     };
+    let kernel = |kernel: Value| metadata(json!({"kernelspec": kernel}));
     assert!(kernel(json!({"name": "python3", "display_name": "Python 3"})));
     assert!(kernel(json!({"name": "my-env", "display_name": "Mine", "language": "python"})));
+    assert!(kernel(json!({"name": "my-env", "display_name": "Mine", "language": "python3"})));
+    assert!(metadata(json!({"language_info": {"name": "python3"}})));
     assert!(!kernel(json!({"name": "ir", "display_name": "R"})));
+    assert!(!metadata(json!({"kernelspec": {"name": "python3", "display_name": ""}, "language_info": {"name": "R"}})));
     assert!(reported(&notebook(&["x = 1", "y = ("])).contains("a.ipynb:cell 2:1:"));
     assert!(reported(&format!("\u{feff}{}", notebook(&["x = 1"]))).contains("All checks passed"));
 }

@@ -210,6 +210,7 @@ fn notes_show_their_reason_and_evidence() {
         kind: ConsequenceKind::Compared,
         message: "the draws are compared".to_owned(),
         place: Some(place(&files, other, "same", 0)),
+        is_decision: false,
     });
     insta::assert_snapshot!(written(&files, &[finding.clone()], Format::Full));
     let json: serde_json::Value = serde_json::from_str(&written(&files, &[finding], Format::Json)).unwrap();

@@ -180,7 +180,7 @@ impl Terms {
     }
 
     /// A literal as a bound.
-    fn bound(&self, id: TermId) -> Option<Bound> {
+    pub(super) fn bound(&self, id: TermId) -> Option<Bound> {
         if let Term::Float(bits) = self.get(id) {
             return Some(Bound { at: f64::from_bits(*bits), is_integer: false }).filter(|bound| bound.at.is_finite());
         }
@@ -436,8 +436,9 @@ impl Terms {
             (Term::Float(a), Term::Float(b)) => {
                 f64::from_bits(*a).partial_cmp(&f64::from_bits(*b)) != Some(Ordering::Equal)
             }
-            // Floats are not compared with integers here.
-            (Term::Float(_), Term::Bool(_) | Term::Int(_)) | (Term::Bool(_) | Term::Int(_), Term::Float(_)) => false,
+            (Term::Float(_), Term::Bool(_) | Term::Int(_)) | (Term::Bool(_) | Term::Int(_), Term::Float(_)) => {
+                self.bound(a).zip(self.bound(b)).is_some_and(|(a, b)| a.at.total_cmp(&b.at) != Ordering::Equal)
+            }
             _ => match (self.as_exact_int(a), self.as_exact_int(b)) {
                 (Some(a), Some(b)) => a != b,
                 _ => a != b,

@@ -683,9 +683,8 @@ impl Terms {
                 ([Some(least), _], [_, Some(most)]) if least >= most => return Some(self.intern(Term::Bool(false))),
                 _ => {}
             }
-            if let (Term::Float(a), Term::Float(b)) = (self.get(*a), self.get(*b)) {
-                let is_less = f64::from_bits(*a) < f64::from_bits(*b);
-                return Some(self.intern(Term::Bool(is_less)));
+            if let (Some(a), Some(b)) = (self.bound(*a), self.bound(*b)) {
+                return Some(self.intern(Term::Bool(a.at < b.at)));
             }
         }
         let value = match (operator, ints?.as_slice()) {
@@ -707,6 +706,17 @@ impl Terms {
             _ => return None,
         };
         Some(self.int(value))
+    }
+
+    /// `float(x)` of a literal number.
+    pub fn float_of(&mut self, number: TermId) -> Option<TermId> {
+        let bound = self.bound(number)?;
+        Some(self.intern(Term::Float(bound.at.to_bits())))
+    }
+
+    /// `int(x)` of a literal integer.
+    pub fn integer_of(&mut self, number: TermId) -> Option<TermId> {
+        self.as_exact_int(number).map(|number| self.int(number))
     }
 
     /// The truth of a term, where it is a literal or a number above zero.

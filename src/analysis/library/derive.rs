@@ -111,7 +111,7 @@ fn unconverted(machine: &Machine<'_>, number: TermId) -> TermId {
         Term::Apply(path, parts) if parts.len() == 1 => {
             let callable = machine.program.models.callable(path).filter(|callable| callable.exact);
             match callable.map(|callable| &callable.effect) {
-                Some(Effect::Number { op: NumberOp::Value, .. }) => parts[0],
+                Some(Effect::Number { op: NumberOp::Value | NumberOp::Float | NumberOp::Integer, .. }) => parts[0],
                 _ => number,
             }
         }

@@ -733,7 +733,13 @@ pub fn number_of<'p>(
         }
         let Some(key) = operate::evident_key(this, val) else {
             let term = this.state.term_of_val(val);
-            return Value::term(this.state.terms.intern(Term::Apply(path.into(), Box::new([term]))));
+            let number = match op {
+                NumberOp::Float => this.state.terms.float_of(term),
+                NumberOp::Integer => this.state.terms.integer_of(term),
+                NumberOp::Value | NumberOp::Words | NumberOp::Cast => None,
+            };
+            let otherwise = || Term::Apply(path.into(), Box::new([term]));
+            return Value::term(number.unwrap_or_else(|| this.state.terms.intern(otherwise())));
         };
         // A raw key is an array of numbers already: converting it is how it is saved and shown.
         if op == NumberOp::Words && key.kind != KeyKind::Typed {
@@ -741,7 +747,7 @@ pub fn number_of<'p>(
         }
         let (used_as, raises) = match op {
             NumberOp::Cast => (BufferOp::DtypeLogic, key.kind == KeyKind::Typed),
-            NumberOp::Value | NumberOp::Words => (BufferOp::Number, true),
+            NumberOp::Value | NumberOp::Float | NumberOp::Integer | NumberOp::Words => (BufferOp::Number, true),
         };
         notes::buffer_use(this, frame, key, place, BufferUse::new(used_as, text.to_owned(), raises));
         let words = this.state.terms.intern(Term::Words(key.term, None));
