@@ -3,26 +3,19 @@
 //! **Invariant:** only noise counts, which has the whole shape of an array that is computed from an argument. A matrix of random features, and
 //! a mask of weights, must be the same in each pass.
 
-use rustc_hash::FxHashSet;
-
 use crate::analysis::domain::kinds::TraceCache;
 use crate::analysis::domain::term::TermId;
 use crate::analysis::domain::value::Val;
 use crate::analysis::record::{Activation, Consumption, Recording};
 use crate::finding::Place;
-use crate::ir::{Argument, Element, Function, FunctionKind, Module, OpKind, Temp, Uses, Variable};
+use crate::ir::{Argument, FunctionKind, Module, OpKind, Temp};
+use crate::judge::computed_from::Origins;
 use crate::judge::facts::{Role, TraceKind, TracedFunction};
 use crate::judge::paths::PathQueries;
 use crate::models::ROOT;
 
 /// The parameter of a library's layers that is their input.
 const INPUT: &str = "x";
-
-/// The attribute of an array that is its shape.
-const SHAPE: &str = "shape";
-
-/// Most operations that are looked at to find what an array is computed from.
-const STEPS: usize = 64;
 
 /// The method that forward passes call and in which a draw, perhaps of a function that gets the key, is noise from a constant key that an
 /// activation makes. A key that a nested function makes may be for the first value of a parameter or of a variable, and where another key may
@@ -112,86 +105,10 @@ pub fn is_noise(run: &Recording<'_>, event: &Consumption) -> bool {
             let takes_input = |path: &str| run.program.models.callable(path)?.param(INPUT);
             takes_input(&event.callee).is_some() && given.any(|argument| origins.is_computed(argument))
         }
-        Role::Protocol => match origins.kind(*callee) {
+        Role::Protocol => match &code.ops[*callee as usize].kind {
             OpKind::Attribute(distribution, _) => origins.is_computed(*distribution),
             _ => false,
         },
         Role::Split | Role::Fold | Role::Unresolved => false,
-    }
-}
-
-/// What the values of a function are computed from.
-struct Origins<'a> {
-    code: &'a Function,
-    uses: &'a Uses,
-}
-
-impl<'a> Origins<'a> {
-    fn kind(&self, temp: Temp) -> &'a OpKind {
-        &self.code.ops[temp as usize].kind
-    }
-
-    /// What is stored in the variable that an operation reads.
-    fn stored(&self, temp: Temp) -> impl Iterator<Item = Temp> {
-        let stores = match self.kind(temp) {
-            OpKind::Load(Variable::Local(slot)) => self.uses.stores_of(*slot),
-            _ => &[],
-        };
-        stores.iter().filter_map(|store| match self.kind(*store) {
-            OpKind::Store(_, value) => Some(*value),
-            _ => None,
-        })
-    }
-
-    /// The array of which an expression is the whole shape: `x.shape`, `jnp.shape(x)`, or a variable that only holds one of them.
-    fn measured(&self, temp: Temp) -> Option<Temp> {
-        let mut stored = self.stored(temp);
-        let made = match (stored.next(), stored.next()) {
-            (None, _) => temp,
-            (Some(value), None) => value,
-            (Some(_), Some(_)) => return None,
-        };
-        match self.kind(made) {
-            OpKind::Attribute(array, name) => (&**name == SHAPE).then_some(*array),
-            OpKind::Call(callee, arguments) => match (self.kind(*callee), &arguments[..]) {
-                (OpKind::Attribute(_, name), [array]) => (&**name == SHAPE).then_some(array.value()),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// Whether an array is computed from an argument, other than from its shape.
-    fn is_computed(&self, array: Temp) -> bool {
-        let first = u32::from(self.code.class.is_some());
-        let (mut work, mut seen) = (vec![array], FxHashSet::default());
-        while let Some(temp) = work.pop().filter(|_| seen.len() < STEPS) {
-            if !seen.insert(temp) {
-                continue;
-            }
-            match self.kind(temp) {
-                OpKind::Load(Variable::Local(slot))
-                    if (*slot as usize) < self.code.parameters.len() && *slot >= first =>
-                {
-                    return true;
-                }
-                OpKind::Load(_) => work.extend(self.stored(temp)),
-                OpKind::Call(callee, arguments) => {
-                    work.push(*callee);
-                    work.extend(arguments.iter().map(Argument::value));
-                }
-                OpKind::Attribute(of, name) if &**name != SHAPE => work.push(*of),
-                OpKind::Item(of, _) | OpKind::Project(of, _) | OpKind::Unpack { value: of, .. } => work.push(*of),
-                OpKind::Operate(_, parts, _) => work.extend(parts.iter().flatten()),
-                OpKind::Build(_, elements) => work.extend(elements.iter().map(|element| match element {
-                    Element::Value(part)
-                    | Element::Spread(part)
-                    | Element::Pair(_, part)
-                    | Element::SpreadMapping(part) => *part,
-                })),
-                _ => {}
-            }
-        }
-        false
     }
 }

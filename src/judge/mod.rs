@@ -11,6 +11,7 @@ mod callee_model;
 mod carried;
 mod closures;
 mod computed;
+mod computed_from;
 mod consequence;
 mod default_fields;
 mod default_keys;

@@ -606,7 +606,9 @@ impl<'a, 'r> Body<'a, 'r> {
     fn item(&mut self, reader: Temp, (object, index): (Temp, Temp), temp: Temp, path: &Path) {
         if index == temp && object != temp {
             // A choice of rows: the numbers select.
-            self.hold(reader, Path::new());
+            if !self.ignores_index_of(object) {
+                self.hold(reader, Path::new());
+            }
             return;
         }
         let Some((held, rest)) = path.split_first() else {

@@ -383,6 +383,9 @@ impl Body<'_, '_> {
             }
             return;
         }
+        if self.ignores_position(callable, arguments, temp) {
+            return;
+        }
         match &callable.effect {
             // Only the pattern is measured; `full_like(pattern, value)` holds the value.
             Effect::ShapeOf { .. } | Effect::Fabricate { .. } => {

@@ -17,6 +17,7 @@ mod exclusive;
 mod meet;
 mod numbered;
 mod objects;
+mod positions;
 pub mod repeating_loop;
 mod settings;
 pub mod unused_children;
@@ -78,6 +79,8 @@ pub struct Flows<'r> {
     frames: RefCell<FxHashMap<Entering, Known>>,
     /// The readers of variables that functions within their function read or write.
     captured: RefCell<FxHashMap<(Code, u32), Readers>>,
+    /// Whether a draw that only determines a position, as the start of a slice or a test of `where`, counts as not observed.
+    ignores_positions: bool,
     /// Steps that may still be taken.
     steps: Cell<usize>,
     /// What becomes of the arguments of unknown functions; `None` while that is being found out.
@@ -185,6 +188,7 @@ impl<'r> Flows<'r> {
             captured: RefCell::default(),
             by_unknown: RefCell::default(),
             modules_of_classes: OnceCell::new(),
+            ignores_positions: false,
             steps: Cell::new(ALL_STEPS),
             modelled: modelled.map(|(index, event)| (event.place, index)).collect(),
         }

@@ -7,9 +7,11 @@ use std::rc::Rc;
 use crate::analysis::domain::term::{PlaceKey, Term, TermId, place_key};
 use crate::analysis::record::{Consumption, Iteration, Recording, RowSelection};
 use crate::finding::{Intent, IntentKind};
-use crate::ir::{Function, OpKind, Temp, Variable};
+use crate::ir::{Argument, Constant, Function, OpKind, Temp, Variable, is_written_alike};
+use crate::judge::computed_from::Origins;
+use crate::judge::consequence::Flows;
 use crate::judge::facts::LoopKind;
-use crate::judge::intent::{Pair, intent};
+use crate::judge::intent::{Calls, Pair, calls_apart, intent};
 use crate::judge::reuse::loop_kind;
 
 /// Two draws reorder the rows of two arrays, or choose from them, in the same way, so that rows that belong together
@@ -27,6 +29,50 @@ pub fn aligned_rows(run: &Recording<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let are_aligned = a.others == b.others
         && (are_of_one_tree(run, pair) || rows[0] != rows[1] && are_of_two_arrays(run, pair, rows));
     are_aligned.then(|| intent(IntentKind::AlignedRows, pair.first.place))
+}
+
+/// Two calls of one function take the same elements of two arrays, or move them alike: one crop of an image and its mask. A draw in it
+/// determines nothing but positions. A second crop of one image is not aligned with the first.
+pub fn aligned_positions(flows: &Flows<'_>, pair: &Pair<'_>) -> Option<Intent> {
+    let drawn_in = |draw: &Consumption| (draw.activation.module, draw.activation.function);
+    if drawn_in(pair.first) != drawn_in(pair.second) || pair.repeated_by.is_some() {
+        return None;
+    }
+    let calls = calls_apart(flows.run, pair, 1).filter(|calls| calls.once != calls.again)?;
+    let is_aligned = calls.run_one_function(flows.run)
+        && are_given_two_arrays(flows.run, &calls)
+        && flows.are_only_positions([pair.reuse.first, pair.reuse.second]);
+    is_aligned.then(|| intent(IntentKind::AlignedRows, calls.place(calls.once)))
+}
+
+/// Whether an argument of two calls differs that may be an array, or says which array of a record it is (`crop(key, x, "depth")`): not a
+/// number, and not the key by another name.
+fn are_given_two_arrays(run: &Recording<'_>, calls: &Calls<'_>) -> bool {
+    let code = calls.code;
+    let given = |call: Temp| match &code.ops[call as usize].kind {
+        OpKind::Call(_, given) => &given[..],
+        _ => &[],
+    };
+    let values = || given(calls.once).iter().map(Argument::value).zip(given(calls.again).iter().map(Argument::value));
+    let is_named_as_key = |value: Temp| match &code.ops[value as usize].kind {
+        OpKind::Load(Variable::Local(slot)) => {
+            code.slots.get(*slot as usize).is_some_and(|name| run.program.models.words.names_a_key(name))
+        }
+        _ => false,
+    };
+    let is_number = |value: Temp| match &code.ops[value as usize].kind {
+        OpKind::Constant(constant) => !matches!(constant, Constant::Str(_)),
+        OpKind::Build(..) | OpKind::Operate(..) => true,
+        _ => false,
+    };
+    let is_alike = |(one, other): &(Temp, Temp)| is_written_alike(code, *one, *other);
+    // A second crop of what the first one returned.
+    let origins = Origins { code, uses: &calls.uses };
+    let is_result = |value: Temp| origins.is_from(value, &|temp| temp == calls.once);
+    let (same, different): (Vec<_>, Vec<_>) = values().partition(is_alike);
+    let shares_key = same.iter().any(|(value, _)| is_named_as_key(*value));
+    let is_array = |value: Temp| !is_number(value) && (shares_key || !is_named_as_key(value));
+    different.into_iter().any(|(one, other)| is_array(one) && is_array(other) && !is_result(other))
 }
 
 /// Whether two draws reorder two arrays, neither of which comes from the enclosing calls. Each may reorder what it returned in an earlier

@@ -77,6 +77,7 @@ pub fn of(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Con
             !(intent.kind == IntentKind::DocumentedDefault && kind == ReuseKind::SeededTwice && is_repeated())
         })
         .or_else(|| compared_results::compared_results(flows, kind, pair))
+        .or_else(|| aligned_rows::aligned_positions(flows, pair))
         .or_else(|| placeholder::placeholder(flows.run, kind, pair, consequence))
         .or_else(|| in_parts(flows, kind, pair))
         .or_else(|| match kind {
