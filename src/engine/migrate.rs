@@ -417,7 +417,8 @@ fn representation_of(plan: &Plan, plans: &[Plan]) -> KeyRepresentation {
     if linked.iter().any(|other| other.given_up.is_some() || other.done.keeps_constructors) {
         KeyRepresentation::Either
     } else if linked.iter().all(|other| other.known.constructors.is_empty()) {
-        KeyRepresentation::Known
+        let makes_typed = |other: &&Plan| other.known.keys.iter().any(|key| key.is_typed);
+        if linked.iter().any(makes_typed) { KeyRepresentation::Known } else { KeyRepresentation::Unseen }
     } else {
         KeyRepresentation::Typed
     }

@@ -12,12 +12,13 @@ use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
 use crate::text::{Edit, Span};
 
-pub(super) fn rewrite(writer: &mut Writer<'_, '_>) {
+/// Rewrites the annotations; returns the places of those that said that something is a key.
+pub(super) fn rewrite(writer: &mut Writer<'_, '_>) -> Vec<Span> {
     let cx = writer.cx;
-    let mut gone: Vec<Span> = Vec::new();
+    let (mut gone, mut declared): (Vec<Span>, Vec<Span>) = (Vec::new(), Vec::new());
     for expr in tree::expressions(cx.module) {
         if let Expr::StringLiteral(_) = expr {
-            quoted(writer, span_of(expr));
+            declared.extend(quoted(writer, span_of(expr)));
         }
         let Some(path) = cx.path_of(expr) else { continue };
         let span = span_of(expr);
@@ -38,17 +39,20 @@ pub(super) fn rewrite(writer: &mut Writer<'_, '_>) {
         let Some(array) = writer.spelled(span.start, ARRAY, None) else { continue };
         if cx.code(expr) != array && writer.add(Change::Annotation, vec![Edit::replace(span, array)]) {
             gone.push(span);
+            declared.extend(is_key.then_some(span));
         }
     }
     drop_imports(writer, &gone);
+    declared
 }
 
-/// Rewrites the names of keys in an annotation that is a string.
-fn quoted(writer: &mut Writer<'_, '_>, span: Span) {
+/// Rewrites the names of keys in an annotation that is a string; returns their places.
+fn quoted(writer: &mut Writer<'_, '_>, span: Span) -> Vec<Span> {
     let cx = writer.cx;
+    let mut declared = Vec::new();
     let text = cx.slice(span);
     if !is_annotation(cx, span) || text.contains(['\\', '\n']) {
-        return;
+        return declared;
     }
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
     let mut at = 0;
@@ -63,10 +67,12 @@ fn quoted(writer: &mut Writer<'_, '_>, span: Span) {
         let place = Span::new(span.start + from, span.start + from + length);
         if cx.models.annotation(&path).is_some_and(|annotation| annotation.goes)
             && let Some(array) = writer.spelled(span.start, ARRAY, None)
+            && writer.add(Change::Annotation, vec![Edit::replace(place, array)])
         {
-            writer.add(Change::Annotation, vec![Edit::replace(place, array)]);
+            declared.push(place);
         }
     }
+    declared
 }
 
 /// Whether an expression is part of the annotation of a parameter or variable that is a key.

@@ -8,6 +8,8 @@
 
 mod annotations;
 mod constructors;
+mod declared;
+mod raw_words;
 mod shapes;
 mod uses;
 
@@ -97,26 +99,34 @@ pub enum KeyRepresentation {
     Either,
     /// There were no raw keys before either: only names change.
     Known,
+    /// No code makes keys, of either kind: what is written for raw keys takes their words.
+    Unseen,
 }
 
 /// The edits of a file.
 pub fn migrate(cx: &FixContext<'_>, raw: RawFile<'_>) -> FileMigration {
     let RawFile { held, words, made, exported, mix } = raw;
-    let is_raw_project = mix != KeyRepresentation::Known;
+    let is_raw_project = matches!(mix, KeyRepresentation::Typed | KeyRepresentation::Either);
     let stays_raw = mix == KeyRepresentation::Either;
+    let seen: BTreeSet<Span> = held.iter().map(|one| one.span).collect();
     let mut known: BTreeMap<Span, Vec<KnownKey>> = BTreeMap::new();
     for one in held.iter().filter(|_| is_raw_project) {
         known.entry(one.span).or_default().push(*one);
     }
-    let mut writer = Writer { cx, known, stays_raw, exported, done: FileMigration::default(), import: None };
+    let done = FileMigration::default();
+    let mut writer = Writer { cx, known, held: seen, mix, stays_raw, exported, done, import: None };
     constructors::rewrite(&mut writer, made);
-    annotations::rewrite(&mut writer);
+    let declared = annotations::rewrite(&mut writer);
     for expr in tree::expressions(cx.module) {
         uses::rewrite(&mut writer, expr);
     }
-    for word in words.iter().filter(|_| is_raw_project) {
+    for word in words.iter().filter(|_| mix != KeyRepresentation::Known) {
         writer.take_words(word);
     }
+    if mix == KeyRepresentation::Typed {
+        raw_words::rewrite(&mut writer);
+    }
+    declared::check(&mut writer, &declared);
     writer.done
 }
 
@@ -124,7 +134,8 @@ pub fn migrate(cx: &FixContext<'_>, raw: RawFile<'_>) -> FileMigration {
 /// expression was found at all of these places. Places refer to the original file.
 pub fn take_more(cx: &FixContext<'_>, done: &mut FileMigration, words: &[WordUse]) -> bool {
     let (known, exported) = (BTreeMap::new(), &BTreeSet::new());
-    let mut writer = Writer { cx, known, stays_raw: false, exported, done: std::mem::take(done), import: None };
+    let (held, mix, done_before) = (BTreeSet::new(), KeyRepresentation::Typed, std::mem::take(done));
+    let mut writer = Writer { cx, known, held, mix, stays_raw: false, exported, done: done_before, import: None };
     let without = words.iter().filter(|word| !writer.take_words(word)).count();
     *done = writer.done;
     without == 0
@@ -139,6 +150,9 @@ pub fn place_before(span: Span, edits: &[Edit]) -> Option<Span> {
 struct Writer<'b, 'a> {
     cx: &'b FixContext<'a>,
     known: BTreeMap<Span, Vec<KnownKey>>,
+    /// The places of all keys that the analysis knows, whatever their kind.
+    held: BTreeSet<Span>,
+    mix: KeyRepresentation,
     stays_raw: bool,
     exported: &'b BTreeSet<String>,
     done: FileMigration,
@@ -176,9 +190,13 @@ impl Writer<'_, '_> {
             }
         }
         self.done.edits.extend(fresh);
-        // Of two insertions at one place, a closing one precedes an opening one.
-        self.done.edits.sort_by_key(|edit| (edit.span.start, edit.span.end, edit.content != ")"));
+        self.sort();
         true
+    }
+
+    /// Of two insertions at one place, a closing one precedes an opening one.
+    fn sort(&mut self) {
+        self.done.edits.sort_by_key(|edit| (edit.span.start, edit.span.end, edit.content != ")"));
     }
 
     /// Whether other modules may import a name from this file.
@@ -207,6 +225,25 @@ impl Writer<'_, '_> {
             return false;
         };
         self.add(Change::Words, vec![Edit::insert(at.start, format!("{function}(")), Edit::insert(at.end, ")")])
+    }
+
+    /// Makes typed keys of words, unless other keys of the project stay raw.
+    fn wrap(&mut self, span: Span) {
+        if self.stays_raw {
+            return;
+        }
+        let Some(function) = self.spelled(span.start, jax::WRAP_KEY_DATA, None) else { return };
+        let [open, close] = [Edit::insert(span.start, format!("{function}(")), Edit::insert(span.end, ")")];
+        let overlaps = self.done.edits.iter().any(|other| overlap(&open, other) || overlap(&close, other));
+        if overlaps || self.done.edits.contains(&open) {
+            return;
+        }
+        *self.done.changes.entry(Change::Words).or_default() += 1;
+        self.done.places.push(open.span);
+        // It is around a conversion that begins at the same place.
+        self.done.edits.insert(0, open);
+        self.done.edits.push(close);
+        self.sort();
     }
 
     fn take_words(&mut self, word: &WordUse) -> bool {

@@ -29,7 +29,6 @@ pub(super) fn rewrite(writer: &mut Writer<'_, '_>, attribute: &ast::ExprAttribut
     let span = span_of(attribute);
     let around = tree::ancestors(writer.cx.module, span);
     let around: Vec<AnyNodeRef<'_>> = around.into_iter().rev().filter(|node| span_of(node) != span).collect();
-    let Some(parent) = around.first().copied() else { return };
     if is_shown(writer, span, &around) || tests_the_kind(writer, span) {
         return;
     }
@@ -37,12 +36,7 @@ pub(super) fn rewrite(writer: &mut Writer<'_, '_>, attribute: &ast::ExprAttribut
         writer.leave(span);
         return;
     }
-    let answer = match query {
-        ShapeQuery::Shape => shape(writer, attribute, key, parent, &around),
-        ShapeQuery::Ndim => number(span, parent, |number| number.checked_sub(1)),
-        ShapeQuery::Size => number(span, parent, |number| WIDTHS.contains(&number).then_some(1)),
-        ShapeQuery::Dtype => dtype(writer, attribute, parent, &around),
-    };
+    let Some(answer) = answer(writer, attribute, key, query, &around) else { return };
     let is_alike = matches!(query, ShapeQuery::Dtype) || !writer.stays_raw;
     match answer {
         Answer::Same => {}
@@ -55,6 +49,65 @@ pub(super) fn rewrite(writer: &mut Writer<'_, '_>, attribute: &ast::ExprAttribut
             writer.convert(&attribute.value);
         }
     }
+}
+
+/// How the answer of a test may differ between raw and typed keys.
+pub(super) enum Difference {
+    /// The test is written for raw keys.
+    ForRawKeys,
+    /// What it is written for is not known.
+    Open,
+}
+
+/// How the answer of a test may differ between raw and typed keys; `None` if it does not, or if the test is for typed keys.
+pub(super) fn differs(
+    writer: &mut Writer<'_, '_>,
+    attribute: &ast::ExprAttribute,
+    key: Known,
+    query: ShapeQuery,
+) -> Option<Difference> {
+    let span = span_of(attribute);
+    let around = tree::ancestors(writer.cx.module, span);
+    let around: Vec<AnyNodeRef<'_>> = around.into_iter().rev().filter(|node| span_of(node) != span).collect();
+    let parent = around.first().copied()?;
+    if is_shown(writer, span, &around) || tests_the_kind(writer, span) || tests_for_typed(parent) {
+        return None;
+    }
+    match answer(writer, attribute, key, query, &around)? {
+        Answer::Same => None,
+        Answer::Edits(_) => Some(Difference::ForRawKeys),
+        Answer::OfWords => Some(Difference::Open),
+    }
+}
+
+/// `key.ndim == 0`, `key.shape == ()`: true for typed keys only.
+fn tests_for_typed(parent: AnyNodeRef<'_>) -> bool {
+    let is_typed = |side: &Expr| match side {
+        Expr::Tuple(lengths) => lengths.elts.is_empty(),
+        other => constant(other) == Some(0),
+    };
+    match parent {
+        AnyNodeRef::ExprCompare(comparison) => {
+            is_typed(&comparison.left) || comparison.comparators.iter().any(is_typed)
+        }
+        _ => false,
+    }
+}
+
+fn answer(
+    writer: &mut Writer<'_, '_>,
+    attribute: &ast::ExprAttribute,
+    key: Known,
+    query: ShapeQuery,
+    around: &[AnyNodeRef<'_>],
+) -> Option<Answer> {
+    let (span, parent) = (span_of(attribute), around.first().copied()?);
+    Some(match query {
+        ShapeQuery::Shape => shape(writer, attribute, key, parent, around),
+        ShapeQuery::Ndim => number(span, parent, |number| number.checked_sub(1)),
+        ShapeQuery::Size => number(span, parent, |number| WIDTHS.contains(&number).then_some(1)),
+        ShapeQuery::Dtype => dtype(writer, attribute, parent, around),
+    })
 }
 
 /// Whether a value is only displayed: in a string, or in a call whose result is unused.

@@ -4,10 +4,9 @@
 
 use super::shapes::{self, is_width};
 use super::{Change, Writer};
-use crate::fix::jax;
 use crate::fix::names::Action;
 use crate::fix::tree;
-use crate::fix::typed_uses::{elements, satisfies};
+use crate::fix::typed_uses::{elements, is_key, satisfies};
 use crate::models::{ARRAY, Effect, ShapeOp};
 use crate::python::ast::{self, AnyNodeRef, Expr, Stmt};
 use crate::python::span_of;
@@ -32,7 +31,12 @@ fn called<'a>(writer: &mut Writer<'_, 'a>, call: &'a ast::ExprCall) {
         return;
     };
     let parts: Vec<&Expr> = tree::arguments(call).flat_map(elements).collect();
-    let keys: Vec<&Expr> = parts.into_iter().filter(|part| writer.key(part).is_some()).collect();
+    // What only a later use shows to be a key, as the numbers from a file, is made of words already.
+    let is_one = |part: &&Expr| {
+        let is_raw = || writer.known.get(&span_of(*part)).is_some_and(|known| known.iter().any(|one| one.is_raw));
+        writer.key(part).is_some() && (is_raw() || part.is_name_expr() || is_key(cx, part))
+    };
+    let keys: Vec<&Expr> = parts.into_iter().filter(is_one).collect();
     let Some(typed) = cx.models.typed(&path) else { return };
     let model = cx.models.callable(&path).map(|callable| &callable.effect);
     if keys.is_empty() && !typed.is_alike {
@@ -51,8 +55,10 @@ fn called<'a>(writer: &mut Writer<'_, 'a>, call: &'a ast::ExprCall) {
     if typed.is_alike && (!typed.of_arrays || are_arrays) && satisfies(cx, typed, &path, call) {
         return;
     }
-    for key in keys {
-        writer.convert(key);
+    let converted = keys.into_iter().filter(|key| writer.convert(key)).count();
+    // What the words become is an array of keys for the code after it: `jnp.expand_dims(keys, -2)`.
+    if converted > 0 && typed.is_alike && writer.known_at(span_of(call)).is_some() {
+        writer.wrap(span_of(call));
     }
 }
 
@@ -73,10 +79,7 @@ fn wrapped(writer: &mut Writer<'_, '_>, call: &ast::ExprCall) {
     if writer.known_at(span).is_none() || is_within_another || writer.stays_raw {
         return;
     }
-    if let Some(function) = writer.spelled(span.start, jax::WRAP_KEY_DATA, None) {
-        let edits = vec![Edit::insert(span.start, format!("{function}(")), Edit::insert(span.end, ")")];
-        writer.add(Change::Words, edits);
-    }
+    writer.wrap(span);
 }
 
 /// `rows.at[i].set(key)`, where `rows` is an array of words.
