@@ -282,6 +282,30 @@ impl<'r> RepeatingLoop<'r> {
         values.any(differs) || receiver.is_some_and(|object| differs(object) || self.is_changed(object, &changing))
     }
 
+    /// Whether an argument of the call in the body that leads to the draw is computed from a variable that the body binds, other than the loop's
+    /// counter.
+    pub fn gets_rebound(&self) -> bool {
+        let Some(OpKind::Call(_, arguments)) = self.call.map(|call| self.kind(call)) else { return false };
+        let is_bound = |variable: &Variable| {
+            self.body.iter().any(|temp| match self.kind(*temp) {
+                OpKind::Store(stored, value) => {
+                    stored == variable && !matches!(self.kind(*value), OpKind::Next(iterator) if self.counts(*iterator))
+                }
+                _ => false,
+            })
+        };
+        let reads = |kind: &'r OpKind| match kind {
+            OpKind::Load(variable) => Some(is_bound(variable)),
+            _ => None,
+        };
+        arguments.iter().any(|argument| self.is_computed_of(argument.value(), reads))
+    }
+
+    /// Whether the body has an operation.
+    pub fn has(&self, temp: Temp) -> bool {
+        self.body.contains(&temp)
+    }
+
     /// Whether the body makes the call that leads to the draw only once in several iterations: `if step % 100 == 0: show(sample(params, key))`. The
     /// number is the loop variable, or one that the body stores.
     pub fn is_occasional(&self) -> bool {
@@ -363,12 +387,25 @@ impl<'r> RepeatingLoop<'r> {
             OpKind::Store(variable, value) => Some((variable, *value)),
             _ => None,
         });
+        let calls = |kind: &OpKind| matches!(kind, OpKind::Call(..)).then_some(true);
         let is_updated = |(variable, value): &(&'r Variable, Temp)| {
             let is_carried = self.is_computed_of(*value, |kind| match kind {
                 OpKind::Load(loaded) => Some(loaded == *variable),
                 _ => None,
             });
-            is_carried && self.is_computed_of(*value, |kind| matches!(kind, OpKind::Call(..)).then_some(true))
+            // `g = grad(loss)(w); w = w - rate * g`
+            let is_made_by_call = |variable: &Variable| {
+                self.body.iter().any(|temp| match self.kind(*temp) {
+                    OpKind::Store(stored, value) => stored == variable && self.is_computed_of(*value, calls),
+                    _ => false,
+                })
+            };
+            let is_computed = |kind: &'r OpKind| match kind {
+                OpKind::Call(..) => Some(true),
+                OpKind::Load(loaded) if loaded != *variable => Some(is_made_by_call(loaded)),
+                _ => None,
+            };
+            is_carried && self.is_computed_of(*value, is_computed)
         };
         stores.filter(is_updated).map(|(variable, _)| variable).collect()
     }

@@ -1,8 +1,9 @@
 //! Two calls whose results the program compares: a difference or the order of one function's results, or a test whether two results are equal.
 //!
-//! **Invariant:** what is tested for equality has something of both draws and is the same part of both results, and the test is asserted or
-//! printed. In a difference the results themselves are compared, and the arguments other than the key differ: common random numbers are less
-//! noisy there. Draws that samplers return, and results that are added or changed first, may have to be independent.
+//! **Invariant:** what is compared is the same part of both results. A test whether it is equal has something of both draws, and is asserted or
+//! printed. Of a difference or an order, the arguments other than the key differ, or their variables are bound again between the calls: common
+//! random numbers are less noisy there. Draws that samplers return, and results that are added or changed first, may have to be independent; only
+//! a threshold may be added to a side of an order.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -17,7 +18,9 @@ use crate::ir::{
 };
 use crate::judge::consequence::Flows;
 use crate::judge::consequence::body::Effects;
+use crate::judge::consequence::repeating_loop::RepeatingLoop;
 use crate::judge::facts::ReuseKind;
+use crate::judge::intent::paired_calls::{is_unchanged, runs_one_function};
 use crate::judge::intent::{Calls, Pair, STEPS, because, calls_apart};
 use crate::models::Effect;
 
@@ -39,23 +42,47 @@ const ASSERT: &str = "assert";
 
 /// The results of two calls that draw are compared: `loss(w + d, key) - loss(w - d, key)`, `assert jnp.allclose(fast(key, x), slow(key, x))`.
 pub fn compared_results(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>) -> Option<Intent> {
-    let is_paired = !matches!(kind, ReuseKind::Iterated);
-    if !is_paired || pair.repeated_by.is_some() {
+    if matches!(kind, ReuseKind::Iterated) {
+        return trial(flows, pair);
+    }
+    if pair.repeated_by.is_some() {
         return None;
     }
     let calls = calls_apart(flows.run, pair, 0).filter(|calls| calls.once != calls.again)?;
-    let (code, uses) = (calls.code, &calls.uses);
     let is_within = calls_apart(flows.run, pair, 1).is_some();
     let is_one = is_within && calls.run_one_function(flows.run);
-    let compared = || {
-        own_comparison(code, uses, [calls.once, calls.again])?;
-        own_comparison(code, uses, [calls.again, calls.once])
-    };
-    if let Some(reader) = is_one.then(compared).flatten() {
+    let comparison = Comparison { flows, pair, calls: &calls };
+    if let Some(reader) = is_one.then(|| comparison.order()).flatten() {
         return Some(because(IntentKind::Comparison, COMMON, calls.place(reader)));
     }
-    let test = Comparison { flows, pair, calls: &calls }.equality()?;
+    let test = comparison.equality()?;
     Some(because(IntentKind::Comparison, EQUAL, calls.place(test)))
+}
+
+/// Each iteration of a loop compares the result for another argument with that of a call before the loop, and does nothing else with it: `while
+/// loss(w - step * g, key) > start: step /= 2`.
+fn trial(flows: &Flows<'_>, pair: &Pair<'_>) -> Option<Intent> {
+    let calls = calls_apart(flows.run, pair, 1).filter(|calls| calls.once == calls.again)?;
+    let around = RepeatingLoop::around(flows.run, pair.second, pair.repeated_by.as_ref()?)?;
+    let (code, uses, trial) = (calls.code, &calls.uses, calls.once);
+    if around.call() != Some(trial) || !around.gets_rebound() {
+        return None;
+    }
+    let sides = copies(code, uses, trial);
+    let is_comparison = |temp: Temp| matches!(&code.ops[temp as usize].kind, OpKind::Operate(op, ..) if is_order(*op));
+    let is_store = |temp: Temp| matches!(code.ops[temp as usize].kind, OpKind::Store(..));
+    let readers: BTreeSet<Temp> =
+        sides.iter().flat_map(|side| uses.readers(*side)).copied().filter(|reader| !is_store(*reader)).collect();
+    let first = readers.first().copied().filter(|_| readers.iter().all(|reader| is_comparison(*reader)))?;
+    let is_start = |other: Temp| {
+        let differs = || differing(code, trial, other).is_some_and(|[differing, same]| differing > 0 && same > 0);
+        let is_one = || runs_one_function(flows.run, calls.place(trial), calls.place(other));
+        !around.has(other) && differs() && is_one()
+    };
+    let OpKind::Operate(_, [Some(a), Some(b)], _) = &code.ops[first as usize].kind else { return None };
+    let other = if sides.contains(a) { *b } else { *a };
+    let is_common = parts_of_threshold(code, other).into_iter().any(|side| made_by(code, side).is_some_and(is_start));
+    is_common.then(|| because(IntentKind::Comparison, COMMON, calls.place(first)))
 }
 
 /// The search for a test whether two results are equal.
@@ -66,6 +93,25 @@ struct Comparison<'c, 'r> {
 }
 
 impl Comparison<'_, '_> {
+    /// The difference or the order of two results of one function for other arguments: a side is the result of each call, and the other that of
+    /// its partner, or of a third call.
+    fn order(&self) -> Option<Temp> {
+        let Calls { code, uses, once, again, .. } = self.calls;
+        let own = |call: Temp, partner: Temp| own_comparison(code, uses, [call, partner]);
+        if let Some(found) = own(*once, *again).and_then(|_| own(*again, *once)) {
+            return Some(found);
+        }
+        let [differing, same] = differing(code, *once, *again)?;
+        let alike = self.same_parts();
+        let are_both = |a: Temp, b: Temp| alike.contains(&(a, b)) || alike.contains(&(b, a));
+        let is_it = |temp: &Temp| match &code.ops[*temp as usize].kind {
+            OpKind::Operate(op, [Some(a), Some(b)], _) => (*op == Operator::Sub || is_order(*op)) && are_both(*a, *b),
+            _ => false,
+        };
+        let readers: BTreeSet<Temp> = alike.iter().flat_map(|(one, _)| uses.readers(*one)).copied().collect();
+        readers.into_iter().find(is_it).filter(|_| differing > 0 && same > 0)
+    }
+
     /// The test whether the same part of two results is equal.
     fn equality(&self) -> Option<Temp> {
         let (code, uses) = (self.calls.code, &*self.calls.uses);
@@ -293,20 +339,30 @@ fn is_whole(code: &Function, callee: Temp) -> bool {
     }
 }
 
-/// In how many arguments two calls of one callee differ, as written, and how many are the same; `None` if they are no such calls.
-fn differing(code: &Function, once: Temp, again: Temp) -> Option<[usize; 2]> {
+/// In how many arguments two calls of one callee differ, as written or because a variable is bound again between them, and how many are the
+/// same; `None` if they are no such calls. The object of a method is an argument, too.
+pub(super) fn differing(code: &Function, once: Temp, again: Temp) -> Option<[usize; 2]> {
     let callee = |call: Temp| match &code.ops[call as usize].kind {
         OpKind::Call(callee, _) => Some(*callee),
         _ => None,
     };
-    let is_one = is_written_alike(code, callee(once)?, callee(again)?);
-    differing_arguments(code, once, again).filter(|_| is_one)
+    let (one, other) = (callee(once)?, callee(again)?);
+    let method = |callee: Temp| match &code.ops[callee as usize].kind {
+        OpKind::Attribute(_, name) => Some(name),
+        _ => None,
+    };
+    let is_method = method(one).is_some() && method(one) == method(other);
+    let [differing, same] = differing_arguments(code, once, again)?;
+    if is_unchanged(code, [once, again], one, other) {
+        return Some([differing, same]);
+    }
+    is_method.then_some([differing + 1, same])
 }
 
-/// In how many arguments two calls differ, as written, and how many are the same; `None` if they have other parameters.
+/// In how many arguments two calls differ, and how many are the same; `None` if they have other parameters.
 fn differing_arguments(code: &Function, once: Temp, again: Temp) -> Option<[usize; 2]> {
-    let (once, again) = (&code.ops[once as usize].kind, &code.ops[again as usize].kind);
-    let (OpKind::Call(_, given), OpKind::Call(_, others)) = (once, again) else { return None };
+    let (one, other) = (&code.ops[once as usize].kind, &code.ops[again as usize].kind);
+    let (OpKind::Call(_, given), OpKind::Call(_, others)) = (one, other) else { return None };
     if given.len() != others.len() {
         return None;
     }
@@ -317,9 +373,22 @@ fn differing_arguments(code: &Function, once: Temp, again: Temp) -> Option<[usiz
             (Argument::Keyword(name, one), Argument::Keyword(named, other)) if name == named => (one, other),
             _ => return None,
         };
-        counts[usize::from(is_written_alike(code, *one, *other))] += 1;
+        counts[usize::from(is_unchanged(code, [once, again], *one, *other))] += 1;
     }
     Some(counts)
+}
+
+/// Whether an operator tells which of two values is smaller.
+fn is_order(op: Operator) -> bool {
+    matches!(op, Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge)
+}
+
+/// A side of an order, and what it is without a threshold: `start - c * step`.
+fn parts_of_threshold(code: &Function, side: Temp) -> Vec<Temp> {
+    match &code.ops[side as usize].kind {
+        OpKind::Operate(Operator::Add | Operator::Sub, [Some(a), Some(b)], _) => vec![side, *a, *b],
+        _ => vec![side],
+    }
 }
 
 /// The difference or the order of two results of one function for other arguments, if the result of a call is a side of one. The other side is
@@ -332,12 +401,19 @@ fn own_comparison(code: &Function, uses: &Uses, [call, partner]: [Temp; 2]) -> O
         let differing = other.and_then(|other| differing(code, call, other));
         differing.is_some_and(|[differing, same]| differing > 0 && same > 0)
     };
-    sides.iter().flat_map(|temp| uses.readers(*temp)).copied().find(|reader| match &code.ops[*reader as usize].kind {
-        OpKind::Operate(Operator::Sub | Operator::Lt | Operator::Le, [Some(a), Some(b)], _) => {
-            [*a, *b].into_iter().any(|side| !sides.contains(&side) && is_other(side))
+    let is_side = |parts: &[Temp]| parts.iter().any(|part| sides.contains(part));
+    let is_other_side = |parts: &[Temp]| !is_side(parts) && parts.iter().any(|part| is_other(*part));
+    let parts = |op: Operator, side: Temp| if is_order(op) { parts_of_threshold(code, side) } else { vec![side] };
+    let compares = |temp: &Temp| match &code.ops[*temp as usize].kind {
+        OpKind::Operate(op, [Some(a), Some(b)], _) if *op == Operator::Sub || is_order(*op) => {
+            let (a, b) = (parts(*op, *a), parts(*op, *b));
+            is_side(&a) && is_other_side(&b) || is_side(&b) && is_other_side(&a)
         }
         _ => false,
-    })
+    };
+    let readers: BTreeSet<Temp> = sides.iter().flat_map(|side| uses.readers(*side)).copied().collect();
+    let later = readers.iter().flat_map(|reader| uses.readers(*reader)).copied();
+    readers.iter().copied().chain(later).find(compares)
 }
 
 /// The call whose result a value is, perhaps through a variable that is stored once.
@@ -348,7 +424,7 @@ fn made_by(code: &Function, value: Temp) -> Option<Temp> {
 }
 
 /// A value, and the reads of variables that hold nothing else: also where a tuple is unpacked at once, `a, b = f(key), f(key)`.
-fn copies(code: &Function, uses: &Uses, value: Temp) -> BTreeSet<Temp> {
+pub(super) fn copies(code: &Function, uses: &Uses, value: Temp) -> BTreeSet<Temp> {
     let mut found = BTreeSet::from([value]);
     let mut work = vec![value];
     while let Some(temp) = work.pop().filter(|_| found.len() <= STEPS) {

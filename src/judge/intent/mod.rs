@@ -8,6 +8,7 @@
 
 mod aligned_rows;
 mod compared_results;
+mod complements;
 pub mod default_key;
 pub mod demonstration;
 pub mod documented;
@@ -54,7 +55,13 @@ pub struct Pair<'r> {
 type Reason = fn(&Recording<'_>, &Pair<'_>) -> Option<Intent>;
 
 /// Two draws that must be equal for their purpose, or of which only one matters.
-const PAIRED: [Reason; 4] = [timing::warm_up, masks::masked, target_copy::target_copy, paired_calls::paired_gradients];
+const PAIRED: [Reason; 5] = [
+    timing::warm_up,
+    masks::masked,
+    complements::complementary,
+    target_copy::target_copy,
+    paired_calls::paired_gradients,
+];
 
 /// The reason if two draws are the sides of one choice.
 const ALTERNATIVES: &str = "each element uses only one of the two draws";
@@ -78,6 +85,7 @@ pub fn of(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>, consequence: &Con
         })
         .or_else(|| compared_results::compared_results(flows, kind, pair))
         .or_else(|| aligned_rows::aligned_positions(flows, pair))
+        .or_else(|| repeated_evaluation::evaluated_twice(flows, kind, pair, consequence))
         .or_else(|| placeholder::placeholder(flows.run, kind, pair, consequence))
         .or_else(|| in_parts(flows, kind, pair))
         .or_else(|| match kind {

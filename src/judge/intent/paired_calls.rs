@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::analysis::domain::value::Value;
 use crate::analysis::record::{Activation, Callee, Recording};
 use crate::finding::{Intent, IntentKind, Place};
-use crate::ir::{Argument, OpKind, Temp, Variable, is_written_alike};
+use crate::ir::{Argument, Function, OpKind, Temp, Variable, is_written_alike};
 use crate::judge::intent::{Calls, Pair, because, calls_apart};
 use crate::models::{Effect, TransformResult};
 
@@ -94,27 +94,26 @@ fn has_one_batch(calls: &Calls<'_>) -> bool {
         _ => None,
     };
     let (Some(one), Some(other)) = (given(calls.once), given(calls.again)) else { return false };
+    let is_same_value = |one, other| is_unchanged(calls.code, [calls.once, calls.again], one, other);
     let is_same = |(one, other): (&Argument, &Argument)| match (one, other) {
-        (Argument::Positional(one), Argument::Positional(other)) => is_unchanged(calls, *one, *other),
-        (Argument::Keyword(name, one), Argument::Keyword(named, other)) => {
-            name == named && is_unchanged(calls, *one, *other)
-        }
+        (Argument::Positional(one), Argument::Positional(other)) => is_same_value(*one, *other),
+        (Argument::Keyword(name, one), Argument::Keyword(named, other)) => name == named && is_same_value(*one, *other),
         _ => false,
     };
     one.len() == other.len() && one.iter().zip(other).all(is_same)
 }
 
 /// Whether two operations, written alike, give the same value: nothing that they read is rebound between the calls.
-fn is_unchanged(calls: &Calls<'_>, one: Temp, other: Temp) -> bool {
-    let ops = &calls.code.ops;
-    if !is_written_alike(calls.code, one, other) {
+pub(super) fn is_unchanged(code: &Function, calls: [Temp; 2], one: Temp, other: Temp) -> bool {
+    let ops = &code.ops;
+    if !is_written_alike(code, one, other) {
         return false;
     }
     // Operands come before what reads them, so this ends.
     let mut work = vec![one];
     while let Some(temp) = work.pop() {
         let kind = &ops[temp as usize].kind;
-        if matches!(kind, OpKind::Load(variable) if is_rebound(calls, variable)) {
+        if matches!(kind, OpKind::Load(variable) if is_rebound(code, calls, variable)) {
             return false;
         }
         kind.operands(&mut |operand| work.push(operand));
@@ -123,7 +122,7 @@ fn is_unchanged(calls: &Calls<'_>, one: Temp, other: Temp) -> bool {
 }
 
 /// Whether a variable is rebound between two calls.
-fn is_rebound(calls: &Calls<'_>, variable: &Variable) -> bool {
-    let mut between = calls.once.min(calls.again)..calls.once.max(calls.again);
-    between.any(|temp| matches!(&calls.code.ops[temp as usize].kind, OpKind::Store(of, _) if of == variable))
+fn is_rebound(code: &Function, [once, again]: [Temp; 2], variable: &Variable) -> bool {
+    let mut between = once.min(again)..once.max(again);
+    between.any(|temp| matches!(&code.ops[temp as usize].kind, OpKind::Store(of, _) if of == variable))
 }

@@ -1,5 +1,5 @@
 //! Evaluations of what a loop computes, each with the same key: `for batch in data: params = step(params, batch);
-//! losses.append(evaluate(params, key))`.
+//! losses.append(evaluate(params, key))`; and two evaluations with one key, `before = evaluate(params, key)`.
 //!
 //! With one key, the results of two iterations differ only because what is evaluated does. The average over evaluations of one thing would
 //! need independent draws.
@@ -12,11 +12,13 @@
 use crate::analysis::domain::term::Term;
 use crate::analysis::record::{Consumption, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
-use crate::ir::{Name, OpKind, Variable};
+use crate::ir::{Collection, Name, OpKind, Temp, Variable};
 use crate::judge::consequence::Flows;
 use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::repeating_loop::{Kept, RepeatingLoop};
-use crate::judge::intent::Pair;
+use crate::judge::facts::ReuseKind;
+use crate::judge::intent::compared_results::differing;
+use crate::judge::intent::{Calls, Pair, calls_apart};
 
 /// Why two draws in different iterations are intended, if both evaluate something else.
 pub fn repeated_evaluation(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {
@@ -52,6 +54,48 @@ pub fn repeated_evaluation(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Con
     };
     let is_used = second.kept(&reach).carried || second.is_taken(&reach);
     (!is_used && second.gets_another()).then(|| Intent::because(IntentKind::Evaluation, &reason, Some(iteration.place)))
+}
+
+/// Why two draws are intended, if both are within calls of one function that evaluates something, by its name, and that gets something else to
+/// evaluate: `before = evaluate(params, key)`, and the same after an update. Results that are added or carried on may have to be independent.
+pub fn evaluated_twice(
+    flows: &Flows<'_>,
+    kind: ReuseKind,
+    pair: &Pair<'_>,
+    consequence: &Consequence,
+) -> Option<Intent> {
+    let run = flows.run;
+    if kind == ReuseKind::Iterated || pair.repeated_by.is_some() || consequence.kind == ConsequenceKind::Carried {
+        return None;
+    }
+    let calls = calls_apart(run, pair, 1).filter(|calls| calls.once != calls.again && calls.run_one_function(run))?;
+    let is_apart = consequence.kind != ConsequenceKind::Meet
+        || is_collected(&calls, calls.once) && is_collected(&calls, calls.again);
+    let [differing, same] = differing(calls.code, calls.once, calls.again)?;
+    let words = &run.program.models.words;
+    let chain = pair.second.chain();
+    let at = chain.iter().position(|(activation, _)| activation.id == calls.activation)?;
+    let called = chain.iter().skip(at + 1).map(|(activation, _)| &run.code(activation).name);
+    let mut called = called.take_while(|name| !words.names_training(name) && !words.names_a_search(name));
+    let name = called.find(|name| words.names_an_evaluation(name))?;
+    let reason = format!("`{name}` evaluates or shows something else in each call, usually with the same key");
+    let is_another = is_apart && differing > 0 && same > 0;
+    is_another.then(|| Intent::because(IntentKind::Evaluation, &reason, Some(calls.place(calls.once))))
+}
+
+/// Whether the result of a call is only put into a list, a tuple or a dict, or appended to one.
+fn is_collected(calls: &Calls<'_>, call: Temp) -> bool {
+    let (code, uses) = (calls.code, &calls.uses);
+    let collects = |reader: &Temp| match &code.ops[*reader as usize].kind {
+        OpKind::Build(Collection::List | Collection::Tuple | Collection::Dict, _) | OpKind::Append(..) => true,
+        OpKind::StoreItem(_, _, value) => *value == call,
+        OpKind::Call(callee, _) => {
+            matches!(code.ops[*callee as usize].kind, OpKind::Attribute(..)) && uses.readers(*reader).is_empty()
+        }
+        _ => false,
+    };
+    let readers = uses.readers(call);
+    !readers.is_empty() && readers.iter().all(collects)
 }
 
 /// The function that evaluates something in each iteration, by its name.
