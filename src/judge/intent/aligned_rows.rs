@@ -11,7 +11,7 @@ use crate::ir::{Argument, Constant, Function, OpKind, Temp, Variable, is_written
 use crate::judge::computed_from::Origins;
 use crate::judge::consequence::Flows;
 use crate::judge::facts::LoopKind;
-use crate::judge::intent::{Calls, Pair, calls_apart, intent};
+use crate::judge::intent::pair::{Calls, Pair, calls_apart, intent};
 use crate::judge::reuse::loop_kind;
 
 /// Two draws reorder the rows of two arrays, or choose from them, in the same way, so that rows that belong together

@@ -20,8 +20,9 @@ use crate::judge::consequence::Flows;
 use crate::judge::consequence::body::Effects;
 use crate::judge::consequence::repeating_loop::RepeatingLoop;
 use crate::judge::facts::ReuseKind;
-use crate::judge::intent::paired_calls::{is_unchanged, runs_one_function};
-use crate::judge::intent::{Calls, Pair, STEPS, because, calls_apart};
+use crate::judge::intent::pair::runs_one_function;
+use crate::judge::intent::pair::{Calls, Pair, STEPS, because, calls_apart};
+use crate::judge::intent::paired_calls::is_unchanged;
 use crate::models::Effect;
 
 const COMMON: &str = "the program compares one function for different arguments, on common random numbers";

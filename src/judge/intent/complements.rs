@@ -7,8 +7,8 @@ use crate::analysis::record::Recording;
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{Constant, Function, OpKind, Operator, Temp, Uses};
 use crate::judge::intent::compared_results::copies;
+use crate::judge::intent::pair::{Pair, STEPS, because, calls_apart};
 use crate::judge::intent::paired_calls::is_unchanged;
-use crate::judge::intent::{Pair, STEPS, because, calls_apart};
 
 const OPPOSITE: &str = "the program uses a draw and its opposite";
 

@@ -7,7 +7,7 @@ use crate::analysis::domain::term::Term;
 use crate::analysis::record::{Consumption, Recording};
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{OpKind, Operator, Temp};
-use crate::judge::intent::{Pair, because, intent};
+use crate::judge::intent::pair::{Pair, because, intent};
 use crate::judge::paths::PathQueries;
 
 /// Whether a key is a fallback: `if key is None: key = PRNGKey(0)`.

@@ -9,7 +9,7 @@ use crate::analysis::record::{Activation, Consumption, Derivation, LoggedBroadca
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{Argument, OpKind, Temp, Variable};
 use crate::judge::facts::Role;
-use crate::judge::intent::{STEPS, because, intent};
+use crate::judge::intent::pair::{STEPS, because, intent};
 
 /// Why the lanes of a mapped function probably share a key on purpose, if they do. `made` is the place where the mapped
 /// function itself makes the key from a seed, if it does, and the activation of a lane.

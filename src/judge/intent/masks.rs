@@ -5,7 +5,8 @@
 use crate::analysis::record::Recording;
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{Constant, Function, OpKind, Operator, Temp, Uses, is_written_alike};
-use crate::judge::intent::{ALTERNATIVES, Pair, STEPS, because, calls_apart};
+use crate::judge::intent::ALTERNATIVES;
+use crate::judge::intent::pair::{Pair, STEPS, because, calls_apart};
 
 /// Each of two draws is multiplied by a mask, and the masks compare one value with different constants:
 /// `normal(key) * (kind == 0) + uniform(key) * (kind == 1)`.

@@ -18,6 +18,7 @@ pub mod lanes;
 mod masks;
 pub mod notebook;
 mod other_children;
+mod pair;
 mod paired_calls;
 pub mod placeholder;
 pub mod repeated_evaluation;
@@ -28,28 +29,13 @@ mod sweep;
 mod target_copy;
 pub mod timing;
 
-use std::rc::Rc;
+pub use pair::Pair;
 
-use crate::analysis::record::{Consumption, Iteration, Recording};
-use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind, Place};
-use crate::ir::{Function, OpKind, Operator, Temp, Uses};
+use crate::analysis::record::Recording;
+use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind};
 use crate::judge::consequence::{Flows, alternatives};
 use crate::judge::facts::{ReuseKind, Role, Use};
-use crate::judge::intent::paired_calls::runs_one_function;
-use crate::judge::reuse::Reuse;
-use crate::text::FileId;
-
-/// Two consumptions of one key that may be intended.
-pub struct Pair<'r> {
-    /// The earlier consumption.
-    pub first: &'r Consumption,
-    /// The later consumption.
-    pub second: &'r Consumption,
-    /// The same, as numbers.
-    pub reuse: Reuse,
-    /// The loop of which they happen in different iterations.
-    pub repeated_by: Option<Rc<Iteration>>,
-}
+use crate::judge::intent::pair::{Calls, because, calls_apart};
 
 /// A reason why two consumptions may be intended to share a key.
 type Reason = fn(&Recording<'_>, &Pair<'_>) -> Option<Intent>;
@@ -136,59 +122,3 @@ pub fn of_captured(used: &Use) -> Option<Intent> {
     let reason = "each call starts a computation from the captured key";
     (used.role != Role::Sample).then(|| because(IntentKind::SeparateRuns, reason, used.place))
 }
-
-fn intent(kind: IntentKind, place: Place) -> Intent {
-    Intent::new(kind, Some(place))
-}
-
-fn because(kind: IntentKind, reason: &str, place: Place) -> Intent {
-    Intent::because(kind, reason, Some(place))
-}
-
-/// Two calls of one activation.
-struct Calls<'r> {
-    /// The number of the activation.
-    activation: u32,
-    code: &'r Function,
-    uses: Rc<Uses>,
-    file: FileId,
-    once: Temp,
-    again: Temp,
-}
-
-impl Calls<'_> {
-    fn place(&self, temp: Temp) -> Place {
-        Place { file: self.file, span: self.code.ops[temp as usize].span }
-    }
-
-    /// Whether an operation computes a value from both results, `f(key) @ g(key)`, and does not compare them.
-    fn are_combined(&self) -> bool {
-        let is_operation = |temp: &Temp| {
-            matches!(
-                self.code.ops[*temp as usize].kind,
-                OpKind::Operate(Operator::Add | Operator::Mul | Operator::MatMul | Operator::Div, ..)
-            )
-        };
-        let others = self.uses.readers(self.again);
-        self.uses.readers(self.once).iter().any(|reader| is_operation(reader) && others.contains(reader))
-    }
-
-    /// Whether both may run one function of the program.
-    fn run_one_function(&self, run: &Recording<'_>) -> bool {
-        runs_one_function(run, self.place(self.once), self.place(self.again))
-    }
-}
-
-/// The calls that lead to two draws from their innermost common function, in its code, if each draw is at least so many calls away.
-fn calls_apart<'r>(run: &Recording<'r>, pair: &Pair<'_>, away: usize) -> Option<Calls<'r>> {
-    let (a, b) = (pair.first.chain(), pair.second.chain());
-    let common = a.iter().zip(&b).take_while(|((one, _), (other, _))| one.id == other.id).count();
-    let frame = common.checked_sub(1).filter(|frame| frame + away < a.len() && frame + away < b.len())?;
-    let ((activation, one), (_, other)) = (&a[frame], &b[frame]);
-    let uses = run.uses_of(activation.module, activation.function);
-    let (once, again) = (uses.call_at(one.span)?, uses.call_at(other.span)?);
-    Some(Calls { activation: activation.id, code: run.code(activation), uses, file: one.file, once, again })
-}
-
-/// Most operations that a result is followed through.
-const STEPS: usize = 16;

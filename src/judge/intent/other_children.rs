@@ -7,7 +7,7 @@ use crate::finding::{Intent, IntentKind};
 use crate::judge::consequence::Flows;
 use crate::judge::consequence::repeating_loop::RepeatingLoop;
 use crate::judge::facts::Role;
-use crate::judge::intent::Pair;
+use crate::judge::intent::pair::Pair;
 
 /// The reason if no child is used twice.
 const REASON: &str = "the code uses different children of the two splits";

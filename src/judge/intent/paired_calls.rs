@@ -8,7 +8,7 @@ use crate::analysis::domain::value::Value;
 use crate::analysis::record::{Activation, Callee, Recording};
 use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{Argument, Function, OpKind, Temp, Variable, is_written_alike};
-use crate::judge::intent::{Calls, Pair, because, calls_apart};
+use crate::judge::intent::pair::{Calls, Pair, because, calls_apart, runs_one_function};
 use crate::models::{Effect, TransformResult};
 
 /// Two draws happen within calls of one function on the same data, one of which takes the gradient: `loss(w, key, x)`, `grad(loss)(w +
@@ -74,17 +74,6 @@ fn is_derivative(run: &Recording<'_>, place: Place) -> bool {
         },
         _ => false,
     })
-}
-
-/// Whether calls in two places may run one function of the program.
-pub(super) fn runs_one_function(run: &Recording<'_>, once: Place, again: Place) -> bool {
-    let functions = |place| {
-        callees(run, place).iter().filter_map(|callee| match callee {
-            Callee::Function(module, id, _) => Some((*module, *id)),
-            _ => None,
-        })
-    };
-    functions(once).any(|one| functions(again).any(|other| one == other))
 }
 
 /// Whether two calls have the same arguments, apart from the first.

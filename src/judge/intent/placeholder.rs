@@ -7,7 +7,7 @@ use crate::analysis::record::{Activation, Consumption, Derivation, Recording};
 use crate::finding::{Consequence, ConsequenceKind, Intent, IntentKind, Place};
 use crate::ir::{Function, Name, OpKind, Temp, Uses, Variable};
 use crate::judge::facts::ReuseKind;
-use crate::judge::intent::{Pair, because};
+use crate::judge::intent::pair::{Pair, because};
 
 /// Most variables that one call binds.
 const TARGETS: usize = 16;

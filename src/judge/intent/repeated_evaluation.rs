@@ -18,7 +18,7 @@ use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::repeating_loop::{Kept, RepeatingLoop};
 use crate::judge::facts::ReuseKind;
 use crate::judge::intent::compared_results::differing;
-use crate::judge::intent::{Calls, Pair, calls_apart};
+use crate::judge::intent::pair::{Calls, Pair, calls_apart};
 
 /// Why two draws in different iterations are intended, if both evaluate something else.
 pub fn repeated_evaluation(flows: &Flows<'_>, pair: &Pair<'_>, consequence: &Consequence) -> Option<Intent> {

@@ -10,7 +10,7 @@ use crate::ir::{Argument, OpKind, Temp};
 use crate::judge::callee_model::model_of;
 use crate::judge::consequence::{Flows, Frame, Reach};
 use crate::judge::facts::{ReuseKind, Role};
-use crate::judge::intent::{Pair, because};
+use crate::judge::intent::pair::{Pair, because};
 use crate::models::{Callable, Effect, TreeOp};
 
 /// The parameter for what is put into the tree.

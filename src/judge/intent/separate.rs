@@ -19,7 +19,7 @@ use crate::judge::consequence::repeating_loop::{Kept, RepeatingLoop, returns_res
 use crate::judge::consequence::unused_children::is_drawn_from;
 use crate::judge::consequence::{Code, Flows, Frame};
 use crate::judge::facts::{ReuseKind, Role};
-use crate::judge::intent::{Pair, STEPS, calls_apart};
+use crate::judge::intent::pair::{Pair, STEPS, calls_apart};
 
 /// The reason if computations make their keys from one seed and their results meet.
 const ONE_SEED: &str = "each computation makes its own key, from the same seed";

@@ -6,7 +6,7 @@ use crate::analysis::domain::term::Term;
 use crate::analysis::record::{Activation, Consumption, Derivation, Recording};
 use crate::finding::{Intent, IntentKind, Place};
 use crate::ir::{OpKind, Temp, Variable};
-use crate::judge::intent::{Pair, because, calls_apart, intent};
+use crate::judge::intent::pair::{Pair, because, calls_apart, intent};
 
 /// A loop calls one function after another with a key that it makes again from one seed, and its names say that it compares them: `for
 /// method in (search, climb): scores[method.__name__] = method(key(0), f)`.

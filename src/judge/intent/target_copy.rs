@@ -8,7 +8,7 @@ use crate::ir::{
     Argument, Collection, Constant, Element, Function, Name, OpKind, Temp, Uses, Variable, is_written_alike,
 };
 use crate::judge::facts::Role;
-use crate::judge::intent::{Pair, STEPS, calls_apart, intent};
+use crate::judge::intent::pair::{Pair, STEPS, calls_apart, intent};
 
 /// Two draws happen within calls that make one network twice, once as the target that starts as its copy:
 /// `params=net.init(key, x), target_params=net.init(key, x)`.

@@ -5,7 +5,7 @@
 use crate::analysis::record::Recording;
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{Argument, Function, OpKind, Temp, Uses, Variable, is_written_alike};
-use crate::judge::intent::{Calls, Pair, calls_apart, intent};
+use crate::judge::intent::pair::{Calls, Pair, calls_apart, intent};
 use crate::models::Models;
 
 /// Two draws happen within the same call written twice, and only the second result is used: a warm-up run, and one that
