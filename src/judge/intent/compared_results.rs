@@ -10,7 +10,9 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
-use crate::analysis::record::Recording;
+use crate::analysis::domain::term::TermId;
+use crate::analysis::domain::value::{Val, Value};
+use crate::analysis::record::{Consumption, Recording};
 use crate::finding::{Intent, IntentKind};
 use crate::ir::{
     Argument, Collection, Constant, Element, Function, Name, OpKind, Operator, ReachingDefinitions, Temp, Uses,
@@ -51,7 +53,7 @@ pub fn compared_results(flows: &Flows<'_>, kind: ReuseKind, pair: &Pair<'_>) -> 
     }
     let calls = calls_apart(flows.run, pair, 0).filter(|calls| calls.once != calls.again)?;
     let is_within = calls_apart(flows.run, pair, 1).is_some();
-    let is_one = is_within && calls.run_one_function(flows.run);
+    let is_one = is_within && calls.run_one_function(flows.run) && get_one_key(flows.run, pair, &calls);
     let comparison = Comparison { flows, pair, calls: &calls };
     if let Some(reader) = is_one.then(|| comparison.order()).flatten() {
         return Some(because(IntentKind::Comparison, COMMON, calls.place(reader)));
@@ -66,7 +68,7 @@ fn trial(flows: &Flows<'_>, pair: &Pair<'_>) -> Option<Intent> {
     let calls = calls_apart(flows.run, pair, 1).filter(|calls| calls.once == calls.again)?;
     let around = RepeatingLoop::around(flows.run, pair.second, pair.repeated_by.as_ref()?)?;
     let (code, uses, trial) = (calls.code, &calls.uses, calls.once);
-    if around.call() != Some(trial) || !around.gets_rebound() {
+    if around.call() != Some(trial) || !around.gets_rebound() || !get_one_key(flows.run, pair, &calls) {
         return None;
     }
     let sides = copies(code, uses, trial);
@@ -340,6 +342,35 @@ fn is_whole(code: &Function, callee: Temp) -> bool {
     }
 }
 
+/// Whether the functions that two calls run get the key by a parameter of one value. If each gets it within another object, `moments(train)` and
+/// `moments(valid)`, these should have had keys of their own.
+pub(super) fn get_one_key(run: &Recording<'_>, pair: &Pair<'_>, calls: &Calls<'_>) -> bool {
+    let parameters = |event: &Consumption| {
+        let chain = event.chain();
+        let at = chain.iter().position(|(activation, _)| activation.id == calls.activation)?;
+        let (callee, _) = chain.get(at + 1)?;
+        let slots = &run.environments[callee.environment.0 as usize].slots;
+        Some(slots.iter().take(run.code(callee).parameters.len()).cloned().collect::<Vec<Value>>())
+    };
+    let (Some(one), Some(other)) = (parameters(pair.first), parameters(pair.second)) else { return false };
+    // The key itself, or what it was derived from.
+    let sources = |value: &Value, event: &Consumption| {
+        let terms = value.alternatives().iter().filter_map(|alternative| match &alternative.val {
+            Val::Key(key) => Some(key.term),
+            Val::Term(term) => Some(*term),
+            _ => None,
+        });
+        let is_source = |term: &TermId| run.terms.mentions(event.target.term, &|part| part == *term);
+        terms.filter(is_source).collect::<BTreeSet<TermId>>()
+    };
+    let are_arrays = |value: &Value| {
+        value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Array(_) | Val::Tuple(_)))
+    };
+    one.iter().zip(&other).any(|(one, other)| {
+        are_arrays(one) && one == other || !sources(one, pair.first).is_disjoint(&sources(other, pair.second))
+    })
+}
+
 /// In how many arguments two calls of one callee differ, as written or because a variable is bound again between them, and how many are the
 /// same; `None` if they are no such calls. The object of a method is an argument, too.
 pub(super) fn differing(code: &Function, once: Temp, again: Temp) -> Option<[usize; 2]> {
@@ -425,7 +456,7 @@ fn made_by(code: &Function, value: Temp) -> Option<Temp> {
 }
 
 /// A value, and the reads of variables that hold nothing else: also where a tuple is unpacked at once, `a, b = f(key), f(key)`.
-pub(super) fn copies(code: &Function, uses: &Uses, value: Temp) -> BTreeSet<Temp> {
+fn copies(code: &Function, uses: &Uses, value: Temp) -> BTreeSet<Temp> {
     let mut found = BTreeSet::from([value]);
     let mut work = vec![value];
     while let Some(temp) = work.pop().filter(|_| found.len() <= STEPS) {

@@ -8,7 +8,6 @@
 
 mod aligned_rows;
 mod compared_results;
-mod complements;
 pub mod default_key;
 pub mod demonstration;
 pub mod documented;
@@ -41,13 +40,7 @@ use crate::judge::intent::pair::{Calls, because, calls_apart};
 type Reason = fn(&Recording<'_>, &Pair<'_>) -> Option<Intent>;
 
 /// Two draws that must be equal for their purpose, or of which only one matters.
-const PAIRED: [Reason; 5] = [
-    timing::warm_up,
-    masks::masked,
-    complements::complementary,
-    target_copy::target_copy,
-    paired_calls::paired_gradients,
-];
+const PAIRED: [Reason; 4] = [timing::warm_up, masks::masked, target_copy::target_copy, paired_calls::paired_gradients];
 
 /// The reason if two draws are the sides of one choice.
 const ALTERNATIVES: &str = "each element uses only one of the two draws";

@@ -17,7 +17,7 @@ use crate::judge::consequence::Flows;
 use crate::judge::consequence::body::Sinks;
 use crate::judge::consequence::repeating_loop::{Kept, RepeatingLoop};
 use crate::judge::facts::ReuseKind;
-use crate::judge::intent::compared_results::differing;
+use crate::judge::intent::compared_results::{differing, get_one_key};
 use crate::judge::intent::pair::{Calls, Pair, calls_apart};
 
 /// Why two draws in different iterations are intended, if both evaluate something else.
@@ -79,7 +79,7 @@ pub fn evaluated_twice(
     let mut called = called.take_while(|name| !words.names_training(name) && !words.names_a_search(name));
     let name = called.find(|name| words.names_an_evaluation(name))?;
     let reason = format!("`{name}` evaluates or shows something else in each call, usually with the same key");
-    let is_another = is_apart && differing > 0 && same > 0;
+    let is_another = is_apart && differing > 0 && same > 0 && get_one_key(run, pair, &calls);
     is_another.then(|| Intent::because(IntentKind::Evaluation, &reason, Some(calls.place(calls.once))))
 }
 
