@@ -366,8 +366,20 @@ pub(super) fn get_one_key(run: &Recording<'_>, pair: &Pair<'_>, calls: &Calls<'_
     let are_arrays = |value: &Value| {
         value.alternatives().iter().any(|alternative| matches!(alternative.val, Val::Array(_) | Val::Tuple(_)))
     };
-    one.iter().zip(&other).any(|(one, other)| {
-        are_arrays(one) && one == other || !sources(one, pair.first).is_disjoint(&sources(other, pair.second))
+    // A parameter that the function binds again, as in `key, sub = split(key)`, held the key before.
+    let is_rebound_key = |slot: u32| {
+        let chain = pair.first.chain();
+        let called = chain.iter().skip_while(|(activation, _)| activation.id != calls.activation).nth(1);
+        called.is_some_and(|(callee, _)| {
+            let name = run.code(callee).parameters.get(slot as usize).map(|parameter| &parameter.name);
+            let uses = run.uses_of(callee.module, callee.function);
+            name.is_some_and(|name| run.program.models.words.names_a_key(name)) && !uses.stores_of(slot).is_empty()
+        })
+    };
+    (0u32..).zip(one.iter().zip(&other)).any(|(slot, (one, other))| {
+        are_arrays(one) && one == other
+            || !sources(one, pair.first).is_disjoint(&sources(other, pair.second))
+            || is_rebound_key(slot)
     })
 }
 
